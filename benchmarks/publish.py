@@ -335,7 +335,7 @@ def sentences(page: str) -> list[tuple[Path, str, str]]:
     static = rows["five million rows of a static table"].split()[0]
     tumbling = {row[0]: row[3] for row in rows_of(page, "average of floats")}["10,000 keys, tumbling 60 s"]
     return [
-        (README, "With a `combine` method it is ", range_of_runs(page, 3)),
+        (README, "with a `combine` method it is ", range_of_runs(page, 3)),
         (README, "With windows of 600 seconds every 10 seconds, Muntin is ", hopping),
         (README, "Muntin then reaches ", static),
         (README, "Spark's rate on a static table, and ", yahoo),

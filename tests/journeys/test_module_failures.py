@@ -90,7 +90,7 @@ def test_an_exception_inside_a_module_stops_the_query_and_is_shown_as_its_own(
         assert cause == (
             "show.picky 3.1.0 failed in compute_result: ZeroDivisionError: seven is not liked here\n"
             "  key: ('a',)\n  window: [0, 10)\n"
-            "  the module's own traceback is below; test it without Spark with muntin.testing"
+            "  the module's own traceback is below; test it alone with muntin.testing"
         )
         assert details.endswith("ZeroDivisionError: seven is not liked here")
         assert len(str(error)) < 1800

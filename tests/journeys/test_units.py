@@ -147,8 +147,9 @@ def test_what_is_no_axis_is_refused_with_what_to_write(spark: SparkSession) -> N
             events(df, **columns).window(window).aggregate(n=module(Count))
         return str(failure.value)
 
-    assert "F.col('x').cast('decimal(18, 6)')" in refusal(at="x")
-    assert "F.array_position(F.array(F.lit('low'), F.lit('high')), F.col('level'))" in refusal(at="level")
+    assert "a float has no next one: 'CAST(x AS decimal(18, 6))'" in refusal(at="x")
+    assert "'CAST(level AS timestamp)'" in refusal(at="level")
+    assert "\"CASE level WHEN 'low' THEN 1 WHEN 'high' THEN 2 END\"" in refusal(at="level")
     assert "cast it, for example to timestamp" in refusal(at="day")
     assert "at most 18 places" in refusal(at=F.col("d").cast("decimal(30, 20)"))
     assert "must be of one type, got d decimal(2,1), e decimal(3,2)" in refusal(start="d", end="e")

@@ -38,8 +38,8 @@ class ObservedJob(JobInProcess):
         (state,) = self._stored._states
         return all(set(cells) <= {METADATA} for cells in state.cells.values())
 
-    def _keep(self, query: PlannedQuery, output: BatchOutput) -> None:
-        super()._keep(query, output)
+    def _add_rows(self, query: PlannedQuery, output: BatchOutput) -> None:
+        super()._add_rows(query, output)
         results: list[dict[str, Any]] = []
         for table in output.tables["results"]:
             results += selected(table, query.selection).to_pylist()

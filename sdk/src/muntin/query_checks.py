@@ -105,16 +105,23 @@ class QueryShape:
         check_windows(self.window)
         self.window.check_lengths(LONGEST_WINDOW, self.written_window)
         for module in self.modules:
-            self._check_module(module)
+            self._refuse_misfit_of_input(module)
+            self._refuse_misfit_of_policies(module)
         if isinstance(self.window, RowWindows):
-            self._check_rows()
+            self._refuse_misfit_of_row_windows()
         if self.forget_keys_after is not None:
-            self._check_forgetting(self.forget_keys_after)
+            self._refuse_forgetting(self.forget_keys_after)
         if self.timestamps is TimestampPolicy.TIME_BOUND:
-            self._check_time_bound()
+            self._refuse_time_bound()
 
-    def _check_module(self, module: Module) -> None:
-        label = f"{module.name} {module.version}"
+    def _refuse_misfit_of_input(self, module: Module) -> None:
+        """Refuse a module that shares its query though it may not, or that cannot follow these events and windows.
+
+        Raises:
+            QueryError: An operator is not alone, a module over windows has none, or a module that follows points gets
+                events that last.
+        """
+        label = _label(module)
         if module.is_operator and len(self.modules) > 1:
             raise QueryError(
                 f"{label} is an operator, which returns rows, and shares a query with {len(self.modules) - 1} more\n"
@@ -139,15 +146,22 @@ class QueryShape:
                 points=Call("events", ..., Argument("at", ...)),
                 timestamps=Argument("timestamps", "point_at_end"),
             )
+
+    def _refuse_misfit_of_policies(self, module: Module) -> None:
+        """Refuse a module that is not made for the clip or the timestamps of the query.
+
+        Raises:
+            PolicyError: The module does not accept the clip, or returns no lifetimes, which the timestamps would keep.
+        """
+        label = _label(module)
         if self.clip not in module.accepted_clips:
+            accepted_clips = tuple(sorted(map(str, module.accepted_clips)))
             raise PolicyError(
                 "{module} does not accept {argument}\n  it accepts {accepted}",
                 module=label,
                 argument="clip",
                 value=str(self.clip),
-                accepted=Alternatives(
-                    "clip", tuple(sorted(map(str, module.accepted_clips))), between=", ", is_named=False
-                ),
+                accepted=Alternatives("clip", accepted_clips, between=", ", is_named=False),
             )
         if self.timestamps.is_set_by_module and not (module.is_time_sensitive and module.is_operator):
             raise PolicyError(
@@ -158,7 +172,13 @@ class QueryShape:
                 right=_ALIGNED,
             )
 
-    def _check_rows(self) -> None:
+    def _refuse_misfit_of_row_windows(self) -> None:
+        """Refuse events that last, and policies of lifetimes, in a query over windows of rows.
+
+        Raises:
+            QueryError: The events last longer than a tick.
+            PolicyError: The timestamps are of lifetimes, or a clip has nothing to clip.
+        """
         if self.lasting:
             raise QueryError(
                 "{windows} follows rows at points in time, and these are {lasting}\n  give their time as {points}",
@@ -175,8 +195,9 @@ class QueryShape:
                 windows=self._written_window,
                 right=_ALIGNED,
             )
-        made_for = [clip_wanted(module, module.needs) for module in self.modules]
-        if self.clip is not ClipPolicy.NONE and self.clip not in made_for:
+        # A clip that a module is made for is allowed all the same: it is that module's default, and changes nothing.
+        default_clips = [default_clip(module, module.needs) for module in self.modules]
+        if self.clip is not ClipPolicy.NONE and self.clip not in default_clips:
             raise PolicyError(
                 "{argument} has nothing to clip: the rows of {windows} are points inside it\n  leave it out",
                 argument="clip",
@@ -184,7 +205,12 @@ class QueryShape:
                 windows=self._written_window,
             )
 
-    def _check_forgetting(self, age: int) -> None:
+    def _refuse_forgetting(self, age: int) -> None:
+        """Refuse an age of keys that is no length, or that does not go with the windows or the timestamps.
+
+        Raises:
+            PolicyError: The age is not above zero, the windows are windows of rows, or results are time-bound.
+        """
         written_age = self.written_age or Axis.TICKS.spell_length(age)
         if age <= 0:
             raise PolicyError(
@@ -209,7 +235,12 @@ class QueryShape:
                 align=Argument("timestamps", "align"),
             )
 
-    def _check_time_bound(self) -> None:
+    def _refuse_time_bound(self) -> None:
+        """Refuse time-bound results of windows whose contents, or whose ends, are not known in time.
+
+        Raises:
+            PolicyError: The windows cannot be time-bound, or their ends move and a module sees them.
+        """
         if not self.window.can_be_time_bound:
             raise PolicyError(
                 "{argument} needs to know when what a window holds becomes known, and {windows} does not say\n"
@@ -219,12 +250,12 @@ class QueryShape:
                 windows=self._written_window,
                 align=Argument("timestamps", "align"),
             )
-        sensitive = [module for module in self.modules if module.is_time_sensitive]
-        if sensitive and self.window.ends_move:
+        time_sensitive_modules = [module for module in self.modules if module.is_time_sensitive]
+        if time_sensitive_modules and self.window.ends_move:
             raise PolicyError(
                 "{module} sees its window, and where a window of {windows} ends is not known while it lasts, so "
                 "{argument} has no result to start with\n  use {align}, or another window",
-                module=f"{sensitive[0].name} {sensitive[0].version}",
+                module=_label(time_sensitive_modules[0]),
                 argument="timestamps",
                 value="time_bound",
                 windows=self._written_window,
@@ -248,8 +279,8 @@ def check_start(module: Module, row: Event[object], window: Window, key: object 
     """Refuse a row that keeps its own lifetime and starts before its window."""
     if row.start < window.start and module.contract is not OutputContract.UNRESTRICTED:
         raise ModuleContractError(
-            f"{module.name} {module.version} returned an event that starts at {row.start}, "
-            f"before its window [{window.start}, {window.end})\n{_of(key)}"
+            f"{_label(module)} returned an event that starts at {row.start}, "
+            f"before its window [{window.start}, {window.end})\n{_key_line(key)}"
             "  expected: no output before the window, since earlier output may already be final\n"
             "  use timestamps='clip', or let the module start its output inside the window"
         )
@@ -259,8 +290,8 @@ def check_cause(module: Module, start: int, cause: int, key: object = _NO_KEY) -
     """Refuse a row of a stream operator that starts before the event or the wake-up that it comes from."""
     if start < cause:
         raise ModuleContractError(
-            f"{module.name} {module.version} returned an event that starts at {start}, before its cause at {cause}\n"
-            f"{_of(key)}"
+            f"{_label(module)} returned an event that starts at {start}, before its cause at {cause}\n"
+            f"{_key_line(key)}"
             "  expected: no output before the event or the wake-up it comes from, as earlier output may be final"
         )
 
@@ -283,20 +314,22 @@ def time_asked_for(
     """
     if answer is None:
         return None
-    label = f"{module.name} {module.version}"
+
     wake_up = _whole_number(answer)
     is_length = isinstance(answer, timedelta)
     if wake_up is not None and axis is Axis.TIME:
+        # As a time it lies in 1970: only an operator that was itself called in the early 1970s can mean that.
         is_length = 0 <= wake_up < _YEAR and time >= 2 * _YEAR
     if is_length:
         raise ModuleContractError(
-            f"{label} returned {safe_repr(answer)} from next_time at {axis.spell(time)}, which is a length\n{_of(key)}"
+            f"{_label(module)} returned {safe_repr(answer)} from next_time at {axis.spell(time)}, which is a length\n"
+            f"{_key_line(key)}"
             "  expected: a time; keep the time of the event in the state, and return state['last'] + self.length, "
             "where self.length is ticks('10 minutes'), or None for no wake-up"
         )
     if wake_up is None:
         raise ModuleContractError(
-            f"{label} returned {safe_repr(answer)} from next_time\n{_of(key)}"
+            f"{_label(module)} returned {safe_repr(answer)} from next_time\n{_key_line(key)}"
             "  expected: a time in ticks, which is a whole number, or None for no wake-up"
         )
     return wake_up if wake_up < INFINITY else None
@@ -307,12 +340,17 @@ def _whole_number(answer: object) -> int | None:
     if isinstance(answer, bool):
         return None
     try:
-        return index(answer)  # type: ignore[arg-type]  # it raises TypeError for what is no whole number
+        return index(answer)  # type: ignore[arg-type]  # index() raises TypeError for what is no whole number
     except TypeError:
         return None
 
 
-def _of(key: object) -> str:
+def _label(module: Module) -> str:
+    return f"{module.name} {module.version}"
+
+
+def _key_line(key: object) -> str:
+    """Return the line of a message that names the key; empty if there is none."""
     return "" if key is _NO_KEY else f"  key: {safe_repr(key)}\n"
 
 
@@ -323,10 +361,10 @@ def check_needs(modules: Sequence[Module], window: WindowSpecification, axis: Ax
     """Refuse windows that do not fit the needs of a module."""
     for module in modules:
         if lacking := module.needs.lacks(window, axis):
-            raise PolicyError("{module} {lacking}", module=f"{module.name} {module.version}", lacking=lacking)
+            raise PolicyError("{module} {lacking}", module=_label(module), lacking=lacking)
 
 
-def clip_wanted(module: Module | type[Module], needs: Needs) -> ClipPolicy | None:
+def default_clip(module: Module | type[Module], needs: Needs) -> ClipPolicy | None:
     """Return the clip of a query that names none; None if the module has no preference."""
     if needs.clip is not None or ClipPolicy.NONE in module.accepted_clips:
         return needs.clip
@@ -340,7 +378,7 @@ def clip_of(modules: Sequence[Module]) -> ClipPolicy | None:
     """Return the clip that the modules of a query are made for; None where none of them has a preference."""
     clips: dict[str, ClipPolicy] = {}
     for module in modules:
-        clip = clip_wanted(module, module.needs)
+        clip = default_clip(module, module.needs)
         if clip is not None:
             clips[module.name] = clip
     accepted = list(ClipPolicy)
@@ -369,11 +407,12 @@ def _agreed(name: str, preferred: Mapping[str, PolicyT], accepted: Sequence[Poli
     policies = set(preferred.values())
     if len(policies) < 2:
         return next(iter(policies), None)
-    spelled = ", ".join(f"{module} for {str(policy)!r}" for module, policy in preferred.items())
+
+    preferences = ", ".join(f"{module} for {str(policy)!r}" for module, policy in preferred.items())
     to_do = ErrorMessage("no policy is right for all of them: give each a query of its own")
     if accepted:
         choices = [ErrorMessage("{policy}", policy=Argument(name, str(policy))) for policy in accepted]
         to_do = ErrorMessage("say which: {choices}", choices=ErrorMessage.joined(" or ", choices))
     raise PolicyError(
-        "the modules are made for different {name}: {wanted}\n  {to_do}", name=name, wanted=spelled, to_do=to_do
+        "the modules are made for different {name}: {wanted}\n  {to_do}", name=name, wanted=preferences, to_do=to_do
     )

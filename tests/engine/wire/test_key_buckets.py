@@ -119,6 +119,22 @@ def test_rows_keep_their_order_and_one_with_a_problem_may_hold_any_key() -> None
     assert list(by_bucket(rows.slice(0, 0), ["k0"], 4)) == []
 
 
+@pytest.mark.parametrize("key", [pa.int64(), pa.string(), pa.timestamp("us"), pa.list_(pa.int64())], ids=str)
+def test_a_row_with_a_problem_is_in_the_same_bucket_wherever_its_table_begins(key: pa.DataType) -> None:
+    keys = pa.array([[2**62]] * 40, key) if pa.types.is_list(key) else pa.array(range(40), pa.int64()).cast(key)
+    starts = pa.array([None if place % 5 == 0 else place for place in range(40)], pa.int64())
+    problems = pa.array([None if place % 3 == 0 else 1 for place in range(40)], pa.int16())
+    rows = pa.table({"problem": problems, "start": starts, "end": starts, "k0": keys, "place": range(40)})
+    whole: dict[int, list[int]] = {}
+    cut: dict[int, list[int]] = {}
+    for tables, places in (([rows], whole), ([rows.slice(0, 7), rows.slice(7)], cut)):
+        for table in tables:
+            for bucket, bucket_rows in by_bucket(table, ["k0"], 4):
+                places.setdefault(bucket, []).extend(bucket_rows.column("place").to_pylist())
+    assert whole == cut
+    assert len(whole) > 1
+
+
 # Bucket ids that a hash partitioner spreads.
 
 

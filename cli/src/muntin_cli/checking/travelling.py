@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -73,11 +73,13 @@ def _pickled(subject: CheckedSubject) -> bytes | Item:
 
 
 def _pickler() -> Callable[[Any], bytes]:
-    """Return what queries on Spark pickle with; Python's own where PySpark is not installed."""
+    """Return what queries on Spark pickle with; where PySpark is not installed, what those in processes here do."""
     try:
         dumps: Callable[[Any], bytes] = import_module("pyspark.cloudpickle").dumps
     except ImportError:
-        return pickle.dumps
+        from muntin_engine.packages.pickled_code import pickled_with_local_code
+
+        return partial(pickled_with_local_code, import_module("cloudpickle"))
     return dumps
 
 

@@ -120,7 +120,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         DurationError: The delay cannot be read.
     """
     check_dataframe("events", df)
-    df = backend_of(df).inputs.opened(df)
+    inputs = backend_of(df).inputs
+    df = inputs.opened(df)
     keys = key_columns(key)
     first_column = start if at is None else at
     roles = {"start": start, "end": end, "at": at, "id": id, "change": change, "new_end": new_end, "signal": signal}
@@ -134,12 +135,12 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     check_sources(source, sources)
     condition = None
     if rows is not None:
-        condition = backend_of(df).inputs.condition(df, rows, "rows({})")
-    backend_of(df).inputs.check_columns(df, keys, row_order)
+        condition = inputs.condition(df, rows, "rows({})")
+    inputs.check_columns(df, keys, row_order)
     ranges: Mapping[str, ColumnLike] = {}
     if key_ranges:
         _check_ranges(key_ranges, progress)
-        ranges = backend_of(df).inputs.key_ranges(df, keys, key_ranges)
+        ranges = inputs.key_ranges(df, keys, key_ranges)
     return EventStream(
         df=df,
         keys=keys,

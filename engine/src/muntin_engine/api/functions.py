@@ -53,7 +53,7 @@ def expression(text: str) -> SqlExpression:
         text: The expression in Spark's SQL, such as `"minutes * INTERVAL '1' MINUTE"`, or the name of a column.
 
     Raises:
-        QueryError: The expression is no text, or empty.
+        QueryError: The argument is no text, or empty.
 
     Example:
         >>> expression("current_date")

@@ -49,7 +49,8 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
 
         Raises:
             QueryError: The input is a stream; or as for `results`.
-            pyspark.errors.PythonException: A module failed. The message begins with its error.
+            ModuleFailedError: A module failed over tables in this process, with its key and window.
+            pyspark.errors.PythonException: A module failed on Spark. The message begins with its error.
         """
         if self.is_stream:
             raise QueryError(
@@ -130,6 +131,9 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
         A static input is one batch: nothing in it is late, and every window is complete. The results of a stream are
         written with `write`, or with `results().writeStream` in append mode for a sink of Spark's own; `collect`,
         `count`, `show` and `toPandas` raise a `QueryError` that says so.
+
+        Over tables in this process the results are a table of the kind of the first input: a data frame of pandas or
+        Polars, a relation of DuckDB, or a `pyarrow.Table` for Arrow data and files. The query runs in this call.
 
         The progress of a running streaming query has its metrics: the input, output and durations of each micro-batch.
         `batch_metrics` reads them and `monitor` shows them.

@@ -97,7 +97,8 @@ def _query(session: Any, text: str, modules: Iterable[Any], tables: Mapping[str,
     source = SqlText(text)
     steps = read(source, is_operator, classes)
     if steps is None:
-        raise QueryError("the text has no window, no joined streams and no pattern\n  Spark runs it: spark.sql(...)")
+        runs_it = "DuckDB runs it: duckdb.sql(...)" if session is None else "Spark runs it: spark.sql(...)"
+        raise QueryError(f"the text has no window, no joined streams and no pattern\n  {runs_it}")
     try:
         query = QueryReader(read_table, program_modules).query(packed(steps))
         if is_stream(query.source.df):

@@ -68,7 +68,7 @@ class Inputs(ABC):
 
     @abstractmethod
     def takes(self, thing: object) -> bool:
-        """True if something that belongs to the backend is a DataFrame, and no session or column."""
+        """True if something is an input of the backend, and no session or column."""
 
     @abstractmethod
     def opened(self, df: Frame) -> Frame:

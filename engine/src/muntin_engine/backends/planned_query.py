@@ -130,7 +130,10 @@ class PlannedQuery:
     @property
     def before(self) -> tuple[PlannedQuery, ...]:
         """All queries that come before it, each after those that it reads itself."""
-        return tuple(query for direct in self.inner for query in (*direct.before, direct))
+        queries: list[PlannedQuery] = []
+        for query in self.inner:
+            queries += (*query.before, query)
+        return tuple(queries)
 
     @property
     def plans(self) -> tuple[Plan, ...]:

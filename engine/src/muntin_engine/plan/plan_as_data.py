@@ -13,6 +13,8 @@ from typing import Any, Final, TypeAlias
 from muntin import Function, JoinKind, Module
 from muntin.catalog import installed
 from muntin.errors import PluginError, QueryError, UnknownModuleError
+from muntin.modules import function_aggregate
+from muntin.modules.call import ModuleCall
 from muntin.schemas import Field
 from muntin_engine.plan.join_plan import JoinPlan, PairCondition, plan_condition
 from muntin_engine.plan.lengths import AxisScale
@@ -109,7 +111,7 @@ class NamedCode:
 
     @classmethod
     def of(cls, things: Iterable[Any]) -> NamedCode:
-        """Sort modules, their classes, functions, and classes of windows, triggers and policies.
+        """Sort modules, their classes and calls, functions, and classes of windows, triggers and policies.
 
         Raises:
             QueryError: Something is none of these.
@@ -119,7 +121,9 @@ class NamedCode:
         classes: dict[str, type] = {}
         for thing in things:
             thing_class = thing if isinstance(thing, type) else type(thing)
-            if issubclass(thing_class, Module):
+            if isinstance(thing, ModuleCall):
+                modules.setdefault(thing.cls.name, []).append(thing.cls)
+            elif issubclass(thing_class, Module):
                 modules.setdefault(thing_class.name, []).append(thing)
             elif isinstance(thing, Function):
                 functions[thing.name] = thing
@@ -128,8 +132,9 @@ class NamedCode:
                 classes[f":{thing.__qualname__}"] = thing
             else:
                 raise QueryError(
-                    f"{thing!r:.80} is not what a query is made of\n  expected: a module or its class, a function "
-                    "that @function made, or a class of windows, triggers or policies"
+                    f"{thing!r:.80} is not what a query is made of\n  expected: a module, its class or its call, "
+                    "such as module(f, returns=float) for a plain function f; a function that @function made; or a "
+                    "class of windows, triggers or policies"
                 )
         return cls(modules, functions, classes)
 
@@ -166,10 +171,14 @@ class NamedCode:
                 code = getattr(installed(), kind)(name)
             except (UnknownModuleError, PluginError) as error:
                 python_module, _, attribute = data["class"].partition(":")
-                raise QueryError(
-                    f"the query runs the {kind} {name} {version}, which is not here: {error}\n"
-                    f"  install the plugin that offers it, or import it before: from {python_module} import "
+                advice = (
+                    f"install the plugin that offers it, or import it before: from {python_module} import "
                     f"{attribute}\n  or give it: modules=[...]"
+                )
+                if python_module == function_aggregate.__name__:
+                    advice = "it was made of a function f, so give it as in the query: modules=[module(f, ...)]"
+                raise QueryError(
+                    f"the query runs the {kind} {name} {version}, which is not here: {error}\n  {advice}"
                 ) from error
         if code.version != version:
             self.differences.append(f"{name} was {version}, and is {code.version} here")

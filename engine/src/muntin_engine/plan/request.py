@@ -46,7 +46,7 @@ _EXPRESSION: Final = re.compile(r"[-+*/%()<>=!|&\[\]']|^[0-9]")
 
 
 def is_expression(text: str, column_names: Iterable[str]) -> bool:
-    """Return True if text is an expression in SQL, and False if it is the name of a column or a path into a struct.
+    """Say whether text is an expression in SQL, and not the name of a column or a path into a struct.
 
     Text is the name of a column where there is one of that name, in upper or lower case.
 
@@ -237,7 +237,7 @@ class WindowRequest:
 
 
 def queries_before(streams: Sequence[InputRequest]) -> tuple[UpstreamQuery, ...]:
-    """Return the queries whose results are among some streams.
+    """Return the queries whose results are events of streams.
 
     Spark numbers the stateful operators of a query from the last one backwards, and those of the first stream before
     those of the next. This is the reverse of its order, so that the state in a checkpoint has the place of its plan.

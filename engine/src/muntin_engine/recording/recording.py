@@ -69,8 +69,8 @@ class Recording:
         Args:
             path: The folder of the recording.
             modules: Modules of the query that no installed plugin offers and that were not imported: their classes, or
-                modules themselves where a parameter is no plain data; functions, and classes of windows, triggers and
-                progress policies, too.
+                modules themselves where a parameter is no plain data; plain functions as in the query, as
+                `module(np.ptp, returns=float)`; functions, and classes of windows, triggers and progress policies, too.
 
         Raises:
             RecordingError: There is no recording, or one that this version cannot read.

@@ -55,7 +55,8 @@ def buckets_of(keys: Sequence[pa.Array], length: int, count: int) -> IntArray:
 def by_bucket(rows: pa.Table, names: Sequence[str], count: int) -> Iterator[tuple[int, pa.Table]]:
     """Yield the rows of each bucket that has any, in their order.
 
-    A row with a problem may hold any key, and is in any bucket.
+    A row with a problem may hold a key that has no bucket. What it holds says where it goes, and not its place: so it
+    is in the same bucket however the rows are cut into tables.
 
     Args:
         rows: The rows, with their problems.
@@ -67,8 +68,10 @@ def by_bucket(rows: pa.Table, names: Sequence[str], count: int) -> Iterator[tupl
     is_good = flags(rows.column("problem").is_null())
     good_rows = rows if is_good.all() else rows.filter(pa.array(is_good))
     keys = [good_rows.column(name).combine_chunks() for name in names]
-    places = np.arange(len(rows)) % count
+    places = np.empty(len(rows), np.int64)
     places[is_good] = buckets_of(keys, len(good_rows), count)
+    if not is_good.all():
+        places[~is_good] = _buckets_of_bad_rows(rows.filter(pa.array(~is_good)), names, count)
 
     # Numbers of 16 bits are ordered by counting, an order of magnitude faster than larger ones.
     order = np.argsort(places.astype(np.min_scalar_type(count - 1)), kind="stable")
@@ -78,6 +81,16 @@ def by_bucket(rows: pa.Table, names: Sequence[str], count: int) -> Iterator[tupl
         if row_count:
             yield bucket, ordered.slice(start, row_count)
             start += row_count
+
+
+def _buckets_of_bad_rows(rows: pa.Table, names: Sequence[str], count: int) -> IntArray:
+    """Return the places of the buckets of rows with a problem."""
+    columns: list[pa.Array] = []
+    for name in ("start", "end", *names):
+        # A nested value may be one that Python cannot read, such as a time after the year 9999.
+        if name in rows.column_names and not pa.types.is_nested(rows.schema.field(name).type):
+            columns.append(rows.column(name).combine_chunks())
+    return buckets_of(columns, len(rows), count)
 
 
 def _hashes(column: pa.Array) -> Hashes:

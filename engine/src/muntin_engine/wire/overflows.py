@@ -122,5 +122,5 @@ def warning_of(overflow: Overflow) -> str:
     return (
         f"{overflow.fact}\n"
         f"  it is {becomes} in the results; the metric overflows:{overflow.column} counts such values\n"
-        f"  to hold them {_REMEDY}; to stop instead set spark.muntin.overflow.fail to true"
+        f"  to hold them {_REMEDY}; to stop instead, on Spark, set spark.muntin.overflow.fail to true"
     )

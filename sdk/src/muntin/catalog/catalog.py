@@ -172,19 +172,22 @@ class Catalog:
         unloaded = {entry.name: _distribution(entry) for entry in self._candidates() if entry.name not in self._loaded}
 
         suggestion: str | None = None
-        is_sure = False
+        is_close_enough = False
         if name not in self._loaded:  # not a plugin's name alone, which all of its modules resemble
             close = _closest(name, full_names)
             plugins = difflib.get_close_matches(name.partition(".")[0], unloaded, n=1)
             if close is not None:
-                meant = full_names[close]
-                suggestion = f"{meant!r} ({distributions[meant]})"
-                is_sure = difflib.SequenceMatcher(None, _last(name), _last(close)).ratio() >= _SURE
+                full_name = full_names[close]
+                suggestion = f"{full_name!r} ({distributions[full_name]})"
+                likeness = difflib.SequenceMatcher(None, _last(name), _last(close)).ratio()
+                is_close_enough = likeness >= _SURE
             elif plugins:
                 suggestion = f"a {kind} of the plugin {plugins[0]!r} ({unloaded[plugins[0]]})"
         installed_names = [*distributions, *(f"{plugin}.*" for plugin in unloaded)]
         unreadable = [str(error).partition("\n")[0] for error in self.unreadable]
-        raise UnknownModuleError(kind, name, suggestion, sorted(installed_names), unreadable, is_sure=is_sure)
+        raise UnknownModuleError(
+            kind, name, suggestion, sorted(installed_names), unreadable, lists_installed=not is_close_enough
+        )
 
 
 @cache

@@ -34,11 +34,12 @@ OWN_KINDS: Final[Mapping[str, type[WindowKind]]] = {
 OWN_ROWS: Final[Mapping[str, type[RowWindows]]] = {cls.name: cls for cls in (LastRows, RowBatches, RowsBetween)}
 """Muntin's own row windows by name."""
 
-_KINDS_OF_MUNTIN: Final[Mapping[str, type[WindowSpecification]]] = {
+_BUILT_IN_WINDOWS: Final[Mapping[str, type[WindowSpecification]]] = {
     **OWN_KINDS,
     **OWN_ROWS,
     Unwindowed.name: Unwindowed,
 }
+"""All windows that need no plugin, by the name of their kind."""
 
 EXAMPLES: Final[Mapping[str, str]] = {
     "hopping": "window('hopping', size='10 minutes', hop='1 minute')",
@@ -124,21 +125,23 @@ def _spell_parameters(signature: inspect.Signature) -> str:
 
 def kind_named(name: str) -> type[WindowSpecification]:
     """Return the class of windows by the name of their kind; raises as `window` does."""
-    if name in _KINDS_OF_MUNTIN:
-        return _KINDS_OF_MUNTIN[name]
-    if "." not in name:  # the kinds of plugins have a dot
-        close = difflib.get_close_matches(name, [*_KINDS_OF_MUNTIN, *_OTHER_WORDS], n=1)
-        meant = close[0] if close else ""
-        suggestion = repr(meant) if meant in _KINDS_OF_MUNTIN else None
-        advice = _OTHER_WORDS.get(meant, "Muntin's own kinds are one word; that of a plugin has two: 'shop.visits'")
-        advice += f"\n  window kinds: {', '.join(sorted(_KINDS_OF_MUNTIN))}, and those of plugins"
-        raise UnknownModuleError("window kind", name, suggestion, sorted(_KINDS_OF_MUNTIN), advice=advice, is_sure=True)
-    return installed().window_kind(name)
+    if name in _BUILT_IN_WINDOWS:
+        return _BUILT_IN_WINDOWS[name]
+    if "." in name:  # only the kinds of plugins have a dot
+        return installed().window_kind(name)
+
+    closest_words = difflib.get_close_matches(name, [*_BUILT_IN_WINDOWS, *_OTHER_WORDS], n=1)
+    closest_word = closest_words[0] if closest_words else ""
+    suggestion = repr(closest_word) if closest_word in _BUILT_IN_WINDOWS else None
+    kinds = sorted(_BUILT_IN_WINDOWS)
+    advice = _OTHER_WORDS.get(closest_word, "Muntin's own kinds are one word; that of a plugin has two: 'shop.visits'")
+    advice += f"\n  window kinds: {', '.join(kinds)}, and those of plugins"
+    raise UnknownModuleError("window kind", name, suggestion, kinds, advice=advice, lists_installed=False)
 
 
 def check_windows(windows: WindowSpecification) -> None:
     """Refuse windows whose class is not Muntin's and has no name and version of its own."""
-    if type(windows) not in _KINDS_OF_MUNTIN.values():
+    if type(windows) not in _BUILT_IN_WINDOWS.values():
         check_kind(type(windows))
 
 

@@ -193,9 +193,20 @@ class UnknownModuleError(QueryError, LookupError):
         installed: Sequence[str],
         unreadable: Sequence[str] = (),
         *,
-        is_sure: bool = False,
+        lists_installed: bool = True,
         advice: str = "",
     ) -> None:
+        """Prepare the message.
+
+        Args:
+            kind: The kind of offer, such as "module" or "window kind".
+            name: The name.
+            suggestion: The closest name; None if none is close.
+            installed: The names that there are.
+            unreadable: The first line about each package that cannot be read.
+            lists_installed: False to leave out the installed names, where the suggestion or the advice says enough.
+            advice: A line about the name, in place of the one on how names begin; empty if there is none.
+        """
         self.name = name
         self.suggestion = suggestion
         self.installed = tuple(installed)
@@ -211,7 +222,7 @@ class UnknownModuleError(QueryError, LookupError):
             lines.append(f"  {name!r} is a plugin, with the {kind}s {', '.join(offers)}")
         if not offers:
             lines += [f"  it may be in a package that cannot be read: {first_line}" for first_line in unreadable]
-        if not offers and not is_sure:
+        if not offers and lists_installed:
             lines.append(f"  installed {kind}s: {', '.join(installed) or 'none'}")
             lines.append(f"  a {kind}'s package must be installed where the driver and the workers run")
         super().__init__("\n".join(lines))
@@ -292,7 +303,7 @@ class ModuleFailedError(ModuleError, RuntimeError):
         return (
             f"{self.module} {self.version} failed in {self.method}: {self._cause}\n"
             f"  key: {safe_repr(self.key)}\n  window: {window}\n"
-            "  the module's own traceback is above; test it without Spark with muntin.testing"
+            "  the module's own traceback is above; test it alone with muntin.testing"
         )
 
 

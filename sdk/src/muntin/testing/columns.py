@@ -21,7 +21,7 @@ from muntin.schemas import Field
 from muntin.schemas.components import Component, Merge
 
 
-def present(form: ColumnarAggregate[object, object], reads: Field, payloads: Sequence[object]) -> list[Any]:
+def payloads_read(form: ColumnarAggregate[object, object], reads: Field, payloads: Sequence[object]) -> list[Any]:
     """Return the payloads that a form reads: where it skips nulls, those without one."""
     if not form.skips_nulls:
         return list(payloads)
@@ -48,12 +48,18 @@ def keep(form: ColumnarAggregate[object, object], reads: Field, groups: Sequence
 
 def results(form: ColumnarAggregate[object, object], reads: Field, groups: Sequence[Sequence[object]]) -> list[Any]:
     """Return the results of n windows with these payloads."""
-    present_groups = [present(form, reads, group) for group in groups]
-    not_empty = [group for group in present_groups if group]
+    groups_read = [payloads_read(form, reads, group) for group in groups]
+    not_empty = [group for group in groups_read if group]
     if not not_empty:
         return [form.empty_result for _ in groups]
-    computed = iter(results_of(form, keep(form, reads, not_empty), len(not_empty)))
-    return [next(computed) if group else form.empty_result for group in present_groups]
+
+    # The form computes all windows with payloads in one call; their results go back between those of empty windows.
+    computed_results = iter(results_of(form, keep(form, reads, not_empty), len(not_empty)))
+    results_in_order: list[Any] = []
+    for group in groups_read:
+        result = next(computed_results) if group else form.empty_result
+        results_in_order.append(result)
+    return results_in_order
 
 
 def plain(arrays: object) -> list[Any]:

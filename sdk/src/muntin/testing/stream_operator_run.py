@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from muntin.axis import INFINITY, Axis
+from muntin.axis import EARLIEST, INFINITY, Axis
 from muntin.events import Event
 from muntin.modules.stream_operator import (
     MOST_WAKE_UPS,
@@ -41,7 +41,8 @@ class StreamOperatorRun:
         state: The module's state.
         is_followed: True if the module has been called since the state was new.
         wake_up: The time of the next wake-up; None if there is none.
-        asks_again: The first time that the module asked for again after it was woken for it; None if it never did.
+        repeated_request: The first time that the module requested again after it was woken for it; None if there is
+            none.
     """
 
     def __init__(self, module: StreamOperator[Any, Any, Any], *, forgets: bool = True) -> None:
@@ -49,16 +50,18 @@ class StreamOperatorRun:
 
         Args:
             module: The module.
-            forgets: False to go on with states that are empty, which may make no difference.
+            forgets: False to keep a state that is empty, where a query begins with a new one; a law says that this
+                makes no difference.
         """
         self._module = module
         self._forgets = forgets
         self._wake_ups_left = MOST_WAKE_UPS
+        self._latest_wake_up = EARLIEST
         self.wake_up: int | None = None
-        self.asks_again: int | None = None
-        self._asked: int | None = None  # the latest answer of `next_time`
-        self._answered: int | None = None  # that answer, once the module was woken for it
-        self._begin(self._module.create_state())
+        self.repeated_request: int | None = None
+        self._request: int | None = None  # the time that `next_time` returned last
+        self._served_request: int | None = None  # a request for which the module has been woken; no wake-up repeats it
+        self._start_anew(self._module.create_state())
 
     def process(self, time: int, payload: Any, is_end: bool = False) -> list[Emitted]:
         """Process the start of the next event, or the end of one, after all wake-ups up to its time."""
@@ -76,19 +79,21 @@ class StreamOperatorRun:
         output: list[Emitted] = []
         while self.wake_up is not None and self.wake_up <= tick:
             if not self._wake_ups_left:
-                raise too_many_wake_ups(self._label, None, MOST_WAKE_UPS, self._woken, self.wake_up, tick, Axis.TICKS)
+                raise too_many_wake_ups(
+                    self._label, None, MOST_WAKE_UPS, self._latest_wake_up, self.wake_up, tick, Axis.TICKS
+                )
             output += self._wake(self.wake_up)
         return output
 
-    def close(self, horizon: int, most: int | None = None) -> list[Emitted]:
+    def close(self, horizon: int, most_wake_ups: int | None = None) -> list[Emitted]:
         """End the stream: time passes up to the horizon, and then all wake-ups come that the key still waits for.
 
         A periodic module gets one of these, as it would ask for another each time.
 
         Args:
             horizon: The last time of the input.
-            most: The number of wake-ups after which to stop without an error; None to fail after as many as a query
-                has.
+            most_wake_ups: The number of wake-ups after the horizon at which to stop without an error; None to fail
+                where a query would.
         """
         output = self.advance(horizon)
         if self._module.is_periodic:
@@ -96,9 +101,11 @@ class StreamOperatorRun:
                 output += self._wake(self.wake_up)
             return output
         count = 0
-        while self.wake_up is not None and count != most:
+        while self.wake_up is not None and count != most_wake_ups:
             if self._wake_ups_left <= 0:
-                raise wake_ups_without_end(self._label, None, MOST_WAKE_UPS, self._woken, self.wake_up, Axis.TICKS)
+                raise wake_ups_without_end(
+                    self._label, None, MOST_WAKE_UPS, self._latest_wake_up, self.wake_up, Axis.TICKS
+                )
             output += self._wake(self.wake_up)
             count += 1
         return output
@@ -109,8 +116,8 @@ class StreamOperatorRun:
 
     def _wake(self, time: int) -> list[Emitted]:
         self._wake_ups_left -= 1
-        self._woken = time
-        self._answered = self._asked
+        self._latest_wake_up = time
+        self._served_request = self._request
         return self._after_call(time, self._module.on_time(self.state, time), first_wake_up=time)
 
     def _after_call(self, time: int, rows: Iterable[Any] | None, first_wake_up: int) -> list[Emitted]:
@@ -124,30 +131,34 @@ class StreamOperatorRun:
         # The rows are copied: a generator runs now, and the module may change a row that it returned.
         output = [_emitted(time, row) for row in map(deepcopy, rows or ())]
         if self._module.is_empty(self.state):
-            self._begin(self._module.create_state() if self._forgets else self.state)
+            self._start_anew(self._module.create_state() if self._forgets else self.state)
             return output
+
         self.is_followed = True
-        self._asked = time_asked_for(self._module, self._module.next_time(self.state), time)
-        if self._asked != self._answered:
-            self._answered = None
-        if self._asked is None:
+        request = time_asked_for(self._module, self._module.next_time(self.state), time)
+        if request != self._served_request:
+            self._served_request = None
+        self._request = request
+        if request is None:
             self.wake_up = None
-        elif self._asked > time:
-            self.wake_up = self._asked
-        elif self._asked != self._answered:
+        elif request > time:
+            self.wake_up = request
+        elif request != self._served_request:
             self.wake_up = first_wake_up  # the time has passed without a wake-up for it
         else:
+            # The module requests the time again for which it was just woken: another wake-up would never end.
             self.wake_up = None
-            if self.asks_again is None:
-                self.asks_again = self._asked
+            if self.repeated_request is None:
+                self.repeated_request = request
         return output
 
-    def _begin(self, state: Any) -> None:
+    def _start_anew(self, state: Any) -> None:
+        """Go on with a state as if no call had been made: nothing is requested."""
         self.state: Any = state
         self.is_followed = False
         self.wake_up = None
-        self._asked = None
-        self._answered = None
+        self._request = None
+        self._served_request = None
 
 
 def _emitted(time: int, row: Any) -> Emitted:

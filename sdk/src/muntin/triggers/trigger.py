@@ -171,8 +171,9 @@ class Trigger(ABC):
     def reads_results(self) -> tuple[str, ...]:
         """The results of the window that it reads, by the names of their columns.
 
-        They are then computed before each call, as if the window fired, and not only where it does. By the third law, a
-        trigger decides by them where members have come or left.
+        The engine then computes these results before each call of `step`, as if the window fired, and not only where it
+        does. They change only where members come or leave; in other micro-batches a trigger must not fire by them, as
+        the third law of `Trigger` says: it sleeps until it is woken.
         """
         names = chain.from_iterable(part.reads_results for part in self.parts)
         return tuple(dict.fromkeys(names))

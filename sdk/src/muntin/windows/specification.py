@@ -203,7 +203,8 @@ class WindowSpecification(ABC):
         value = getattr(self, name)
         if name in self.lengths and axis is Axis.TIME:
             return repr(axis.spell_length(value))
-        if isinstance(value, TimeLength):  # as the query has it, before its axis is known
+        if isinstance(value, TimeLength):
+            # The length came as text or a timedelta, and the axis of the query is not known yet.
             return spell_given(value)
         return repr(_plain(value))
 

@@ -236,6 +236,13 @@ CASES: Final[Cases] = (
     ("query.writeStream", r"or with (query\.results\(\)\.writeStream)"),
     ("query.toPandas()", r"write the results, (query\.write\(.*\))", "CODE"),
     ("static_query.toPandas()", r"are a DataFrame: (query\.results\(\)\.toPandas)", "static_CODE"),
+    ("static_query.results(workers=2)", r"leave it out: the master of the session", "static_query.results()"),
+    ("query.record('r')", r"while it runs: (query\.write\(checkpoint='checkpoint', .*\))", "CODE"),
+    (
+        "static_query.record('r')",
+        r"give events\(\) its rows: events\(df(\.toArrow\(\)), \.\.\.\)",
+        "events(tableCODE, at='t').window(hours).aggregate(n=count)",
+    ),
     ("query.rseults()", r"did you mean \.(\w+)\?", "query.CODE()"),
     # queries of scripts
     (

@@ -159,8 +159,24 @@ def computed(text: str, rows: Sequence[dict[str, Any]]) -> pa.ChunkedArray:
         ("round(2.675D, 2)", 2.68, pa.float64()),
         ("s rlike '^A.c$'", True, pa.bool_()),
         ("s like '_b%'", True, pa.bool_()),
+        ("s not like '_b%'", False, pa.bool_()),
+        ("'50%' like '50!%' escape '!'", True, pa.bool_()),
+        ("'50x' not like '50!%' escape '!'", True, pa.bool_()),
+        ("to_date('01.05.2024', 'dd.MM.yyyy')", date(2024, 5, 1), pa.date32()),
+        ("to_date('05/01/2024', 'MM/dd/yyyy')", date(2024, 5, 1), pa.date32()),
+        ("to_date('20240501', 'yyyyMMdd')", date(2024, 5, 1), pa.date32()),
         ("'it''s'", "it's", pa.string()),
         ("-2147483648", -(2**31), pa.int32()),
+        ("-128Y", -128, pa.int8()),
+        ("-9223372036854775808L", -(2**63), pa.int64()),
+        ("m * -3", Decimal("-3.75"), pa.decimal128(12, 2)),
+        ("m * (100L)", Decimal("125.00"), pa.decimal128(14, 2)),
+        ("m * +3", Decimal("3.75"), pa.decimal128(21, 2)),
+        ("m * -(3)", Decimal("-3.75"), pa.decimal128(21, 2)),
+        ("m * cast(3 as bigint)", Decimal("3.75"), pa.decimal128(31, 2)),
+        ("xs[NULL]", None, pa.int32()),
+        ("get(xs, NULL)", None, pa.int32()),
+        ("substr('a', -2147483648)", "", pa.string()),
         ("upper('straße')", "STRASSE", pa.string()),
     ],
 )
@@ -175,6 +191,7 @@ def test_an_expression_has_the_value_and_type_of_spark(text: str, value: object,
     [
         *("a div 0", "a % 0", "cast(s as int)", "cast(a + 2147483647 as int)", "-y - y - y", "xs[3]", "xs[-1]"),
         *("element_at(xs, 0)", "a + 2147483647 > 5", "b * INTERVAL '9999999999' DAY", "lower('Σ')", "ceil(1e300)"),
+        *("to_date('1.5.2024', 'dd.MM.yyyy')", "to_date('2023-02-29', 'yyyy-MM-dd')"),
     ],
 )
 def test_what_raises_on_spark_raises(text: str) -> None:
@@ -191,7 +208,10 @@ def test_what_raises_on_spark_raises(text: str) -> None:
         ("uuid()", "not known to mean the same without Spark\n  compute the column before"),
         ("a + s", "takes int and string, and is not known to mean the same"),
         ("m / 3", "divides decimals"),
-        ("to_date(s, 'yyyy')", "reads a format\n  write to_date\\(text\\)"),
+        ("element_at(xs, NULL)", "takes array<int> and void"),
+        ("to_date(s, 'yyyy')", "reads a format that is not known .*\n  expected: one of yyyy-MM-dd"),
+        ("s like 'a!b' escape '!'", "an escape before another letter"),
+        ("s like 'a!%' escape '!!'", "escapes by more than one letter"),
         ("unix_timestamp()", "reads the clock"),
         ("s rlike '(?i)a'", "not known to mean the same without Spark\n  write one of letters"),
         ("INTERVAL '1' MONTH", "is no length of time\n  expected: such as INTERVAL 90 MINUTES"),
@@ -223,7 +243,9 @@ class Drawing:
     def number(self, depth: int) -> str:
         """Draw a number."""
         if depth <= 0 or self._random.random() < 0.2:
-            return self._one_of(["a", "b", "y", "d", "f", "m", "1", "2.5", "3", "1e2", "-4", "0.10", "7L", "-2.5D"])
+            return self._one_of(
+                ["a", "b", "y", "d", "f", "m", "1", "2.5", "3", "1e2", "-4", "0.10", "7L", "-2.5D", "+3", "-3S"]
+            )
         left = self.number(depth - 1)
         right = self.number(depth - 1)
         condition = self.condition(depth - 1)
@@ -334,7 +356,8 @@ class Drawing:
                 f"{left} {self._one_of(['in', 'not in'])} ({self.number(0)}, {self.number(0)}, null)",
                 f"{left} {self._one_of(['between', 'not between'])} {self.number(0)} and {self.number(0)}",
                 f"{self._one_of(['startswith', 'contains', 'endswith'])}({text}, {self.text(0)})",
-                f"{text} like '{pattern}'",
+                f"{text} {self._one_of(['like', 'not like'])} '{pattern}'",
+                f"{text} like '{self._one_of(['a!%', '!_b%', '%!!'])}' escape '!'",
                 f"{text} rlike '{regex}'",
                 f"{self._one_of(['cast', 'try_cast'])}(n as boolean)",
                 f"array_contains(xs, {self._one_of(['1', '5', 'a'])})",
@@ -417,17 +440,24 @@ class Drawing:
 
 def values_of(column: pa.ChunkedArray) -> list[Any]:
     """Return values as Python has them; of times, which Python has not all of, the numbers."""
-    if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
-        column = column.cast(pa.int64())
-    elif pa.types.is_date(column.type):
-        column = column.cast(pa.int32())
-    return list(column.to_pylist())
+    return list(column.cast(with_numbers_for_times(column.type)).to_pylist())
+
+
+def with_numbers_for_times(data_type: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(data_type) or pa.types.is_duration(data_type):
+        return pa.int64()
+    if pa.types.is_date(data_type):
+        return pa.int32()
+    if pa.types.is_struct(data_type):
+        fields = [data_type.field(place) for place in range(data_type.num_fields)]
+        return pa.struct([(field.name, with_numbers_for_times(field.type)) for field in fields])
+    return data_type
 
 
 def is_same(value: object, other: object) -> bool:
     if isinstance(value, float) and isinstance(other, float) and value != other:
         return (math.isnan(value) and math.isnan(other)) or abs(value - other) <= 1e-12 * abs(value)
-    if isinstance(value, list) and isinstance(other, list):
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
         return len(value) == len(other) and all(map(is_same, value, other))
     if isinstance(value, dict) and isinstance(other, dict):
         return list(value) == list(other) and all(map(is_same, value.values(), other.values()))
@@ -473,7 +503,7 @@ def check_against(df: DataFrame, rows: Sequence[dict[str, Any]], text: str) -> b
 
 
 RAISED_HERE_ALONE: Final = (
-    *("out of range", "Out of Range", "Timestamp", "Date"),  # numbers and times that Spark holds, and DuckDB does not
+    *("overflows timestamp range", "Date out of range", "can't be cast to the destination type INT64"),  # far from now
     *("letters that have no single letter", "the year has other than four digits", "malformed"),
 )
 """Parts of the errors for values that Spark computes, and that are refused row by row in this process."""

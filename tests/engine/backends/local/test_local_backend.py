@@ -21,7 +21,7 @@ import pytest
 
 from muntin import Window, hopping, session, snapshot, tumbling
 from muntin.errors import ModuleFailedError, QueryError
-from muntin_engine import EventStream, Query, events, module
+from muntin_engine import EventStream, Query, events, expression, module
 from tests.modules.members import Count, Members, Total
 
 if TYPE_CHECKING:
@@ -335,6 +335,13 @@ def test_a_query_in_this_process_imports_no_pyspark() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[{'window': {'start': 0, 'end': 10}, 'n': 1}] False"
+
+
+def test_an_expression_is_another_column_than_the_one_that_its_text_names() -> None:
+    table = pa.table({"at": [1, 2], "a": [10, 20], "b": [1, 2], "a-b": [1000, 2000]})
+    calls = {"named": module(Total, "a-b"), "computed": module(Total, expression("a-b"))}
+    (row,) = events(table, at="at").window(tumbling(10)).aggregate(**calls).results().to_pylist()
+    assert (row["named"], row["computed"]) == (3000, 27)
 
 
 @pytest.mark.parametrize(

@@ -99,3 +99,20 @@ def test_a_second_recording_needs_a_folder_of_its_own(tmp_path: Path) -> None:
         query.record(tmp_path / "recording")
     with pytest.raises(QueryError, match="record=5 is no place for a recording"):
         query.record(5)
+
+
+def spread(kms: list[float]) -> float:
+    return max(kms) - min(kms)
+
+
+def test_a_module_of_a_plain_function_is_given_as_in_the_query(tmp_path: Path) -> None:
+    spreads = module(spread, "km")
+    query = rides().window(tumbling(10)).aggregate(spread=spreads)
+    query.record(tmp_path / "recording")
+    replayed = Recording(tmp_path / "recording", modules=[spreads]).replay()
+    assert sorted(replayed.results, key=repr) == rows_of(query.results())
+
+    with pytest.raises(RecordingError, match=r"give it as in the query: modules=\[module\(f, ...\)\]"):
+        Recording(tmp_path / "recording").replay()
+    with pytest.raises(QueryError, match=r"its call, such as module\(f, returns=float\) for a plain function f"):
+        Recording(tmp_path / "recording", modules=[spread])

@@ -119,10 +119,18 @@ def test_rejected_rows_and_warnings_are_those_of_one_process(table: pa.Table, ca
     query.results(workers=2)
     assert messages
     assert caplog.messages == messages
-    # Bad rows may have no key, so that any bucket has them: their order follows from how rows are read.
-    expected: Any = query.rejected_rows(workers=1)
     rejected: Any = query.rejected_rows(workers=2)
-    assert rejected.sort_by("row").equals(expected.sort_by("row"))
+    assert rejected.equals(query.rejected_rows(workers=1))
+
+
+def test_rows_that_an_evaluator_rejects_come_in_the_order_of_one_process(table: pa.Table, files: str) -> None:
+    for frame in (table, files):
+        for evaluator in ("auto", "general"):
+            stream = events(frame, key=["k", "n"], at="at", id="n")  # ids come many times
+            query = stream.window(tumbling(100), evaluator=evaluator).aggregate(rows=module("stats.count"))
+            expected: Any = query.rejected_rows(workers=1)
+            assert expected.num_rows
+            assert query.rejected_rows(workers=2).equals(expected), evaluator
 
 
 def fail_late(values: list[int]) -> int:
@@ -233,9 +241,40 @@ def test_a_process_of_a_pool_has_no_workers_itself() -> None:
     import loky
 
     with loky.ProcessPoolExecutor(1) as pool:
-        assert pool.submit(cores.worker_count, 4).result() == 1
-    assert cores.worker_count(4) == 4
-    assert cores.worker_count(None) == cores.available_cores()
+        assert pool.submit(workers_of_call, 4).result() == 1
+    assert workers_of_call(4) == 4
+    assert workers_of_call(None) == cores.available_cores()
+
+
+def workers_of_call(workers: int | None) -> int:
+    with cores.call_with_workers(workers):
+        return cores.worker_count()
+
+
+def test_the_queries_of_a_chain_have_the_workers_of_the_call(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers: list[int] = []
+    begin = static_run.StaticRun.__init__
+
+    def noted(run: Any, query: Any, task: Any, workers: int) -> None:
+        numbers.append(workers)
+        begin(run, query, task, workers)
+
+    monkeypatch.setattr(static_run.StaticRun, "__init__", noted)
+    inner = at_points(table).window(tumbling(100)).aggregate(n=module("stats.count"))
+    middle = (
+        inner.as_events()
+        .where("n > 0")
+        .with_columns(m="n + 1")
+        .window(tumbling(200))
+        .aggregate(m=module("stats.sum", "m"))
+    )
+    outer = middle.as_events(key=None).window(tumbling(400)).aggregate(m=module("stats.sum", "m"))
+    expected: Any = outer.results(workers=1)
+    assert numbers == [1, 1, 1]
+    assert outer.results(workers=3).equals(expected)
+    assert numbers[3:] == [3, 3, 3]
+    outer.results()
+    assert numbers[6:] == [cores.available_cores()] * 3
 
 
 SCRIPT = """
@@ -244,7 +283,7 @@ import pyarrow as pa
 from muntin import tumbling
 from muntin_engine import events, module
 from muntin_engine.backends.local import run_input, static_run
-static_run.START_SECONDS = 0
+static_run.START_SECONDS = static_run.WARM_SECONDS = 0
 run_input.BLOCK_ROWS = 100
 frame = pa.table({"k": list(range(40)) * 50, "at": list(range(2000))})
 query = events(frame, key="k", at="at").window(tumbling(10))
@@ -280,14 +319,16 @@ def test_ctrl_c_ends_all_processes_and_removes_all_files(tmp_path: Path) -> None
     with subprocess.Popen(
         [sys.executable, "-c", script], stdout=pipe, stderr=pipe, text=True, env=environment, start_new_session=True
     ) as running:
-        assert running.stdout is not None
-        assert running.stdout.readline() == "begins\n"
-        wait_until(lambda: bool(list(tmp_path.glob("muntin-run-*/task"))), 60)
-        time.sleep(1)
-        os.killpg(running.pid, signal.SIGINT)  # as a terminal does
-        start = time.monotonic()
-        _, errors = running.communicate(timeout=30)
-        assert time.monotonic() - start < 20  # a moment, on a machine with nothing else to do
+        try:
+            assert running.stdout is not None
+            assert running.stdout.readline() == "begins\n"
+            wait_until(lambda: bool(list(tmp_path.glob("muntin-run-*/task"))), 300)
+            time.sleep(1)
+            os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+            _, errors = running.communicate(timeout=60)  # a moment, on a machine with nothing else to do
+        finally:
+            if running.poll() is None:
+                os.killpg(running.pid, signal.SIGKILL)  # else the end of the block waits for all its windows
     assert "KeyboardInterrupt" in errors
     assert list(tmp_path.glob("muntin-*")) == []
     wait_until(lambda: processes_of_group(running.pid) == [], 10)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
@@ -22,7 +21,7 @@ from muntin_engine.plan.request import SqlExpression, is_expression
 
 @dataclass(frozen=True)
 class StructColumn:
-    """A struct of columns.
+    """A struct of columns, where a query writer's column is expected: only the backend itself makes one.
 
     Attributes:
         names: The names of the columns.
@@ -36,19 +35,19 @@ class StructColumn:
 
 @dataclass(frozen=True)
 class TextColumn:
-    """A column cast to text.
+    """A column cast to text, where a query writer's column is expected.
 
     Attributes:
         column: The column.
     """
 
-    column: Any
+    column: object
 
     def __str__(self) -> str:
         return str(self.column)
 
 
-def look_up_column(frame: LocalFrame, column: Any, reader: str) -> InputColumn:
+def look_up_column(frame: LocalFrame, column: object, reader: str) -> InputColumn:
     """Describe a column of a table.
 
     Args:
@@ -59,39 +58,44 @@ def look_up_column(frame: LocalFrame, column: Any, reader: str) -> InputColumn:
     Raises:
         QueryError: The table does not have the column, or it cannot be computed.
     """
-    is_name = isinstance(column, str) and not isinstance(column, SqlExpression)
-    name = _column_name(frame, column) if is_name else None
-    if name is not None:
-        data_type = frame.schema.field(name).type
-        refusal = frame.refusal(name)
-        if refusal is not None and frame.is_hidden(name):
+    is_plain_text = isinstance(column, str) and not isinstance(column, SqlExpression)
+    column_name = _column_name(frame, str(column)) if is_plain_text else None
+    if column_name is not None:
+        refusal = frame.refusal(column_name)
+        if refusal is not None and frame.is_hidden(column_name):
             raise QueryError(refusal)
-        unread_part = _unread_part(data_type)
-        return InputColumn(name, data_type, spelled(data_type), part_without_type=unread_part, refusal=refusal)
+        return _described(column_name, frame.schema.field(column_name).type, refusal)
+
     expression = column_expression(frame, column, reader)
     name = str(column)
-    if isinstance(column, str) and is_path(column):
-        name = name.rpartition(".")[2]
-    unread_part = _unread_part(expression.type)
-    return InputColumn(name, expression.type, spelled(expression.type), part_without_type=unread_part)
+    if isinstance(column, str) and is_path(name):
+        name = name.rpartition(".")[2]  # that of the field, as Spark names it
+    return _described(name, expression.type)
+
+
+def _described(name: str, data_type: pa.DataType, refusal: str | None = None) -> InputColumn:
+    return InputColumn(name, data_type, spelled(data_type), part_without_type=_unread_part(data_type), refusal=refusal)
 
 
 def _unread_part(data_type: pa.DataType) -> str | None:
-    """Return the word for a part of a type that is not read; None if all are."""
+    """Return Spark's word for the first part of a type that is not read, which is null; None if all are read."""
     if pa.types.is_null(data_type):
         return "void"
     if not pa.types.is_nested(data_type):
         return None
-    parts = [data_type.field(place).type for place in range(data_type.num_fields)]
-    return next((word for word in map(_unread_part, parts) if word is not None), None)
+    for place in range(data_type.num_fields):
+        unread_part = _unread_part(data_type.field(place).type)
+        if unread_part is not None:
+            return unread_part
+    return None
 
 
-def column_expression(frame: LocalFrame, column: Any, reader: str) -> DuckdbExpression:
+def column_expression(frame: LocalFrame, column: object, reader: str) -> DuckdbExpression:
     """Return a column of a table in DuckDB's SQL.
 
     Args:
         frame: The table.
-        column: A name, a path into a struct, or an expression.
+        column: A name, a path into a struct, or an expression, as text; or a `StructColumn` or a `TextColumn`.
         reader: The reader of the column, for errors.
 
     Raises:
@@ -112,6 +116,7 @@ def column_expression(frame: LocalFrame, column: Any, reader: str) -> DuckdbExpr
     name = _column_name(frame, column)
     if name is not None:
         return DuckdbExpression(quoted(name), frame.schema.field(name).type)
+    # A path that begins with a column is for the translator: its error names the fields of the struct.
     if not is_expression(column, frame.schema.names) and not _begins_with_name(frame, column):
         close = difflib.get_close_matches(column, frame.schema.names, n=1)
         advice = frame.advice_for_missing_column(column)
@@ -131,7 +136,7 @@ def _column_name(frame: LocalFrame, text: str) -> str | None:
     """Return the name of the column that text names, in upper or lower case; None if there is none.
 
     Raises:
-        QueryError: There are several columns of the name, as Spark does not tell upper from lower case.
+        QueryError: There are several, as Spark does not tell upper from lower case.
     """
     folded_name = unquoted(text).casefold()
     alike = [name for name in frame.schema.names if name.casefold() == folded_name]
@@ -146,8 +151,8 @@ def _column_name(frame: LocalFrame, text: str) -> str | None:
             alike=", ".join(alike),
             before_events=Earlier("events"),
         )
-    name: str = alike[0]
-    return name
+    column_name: str = alike[0]
+    return column_name
 
 
 def unquoted(text: str) -> str:
@@ -164,9 +169,9 @@ def unquoted(text: str) -> str:
 
 def _begins_with_name(frame: LocalFrame, text: str) -> bool:
     """True if the first name of a path is that of a column, in upper or lower case."""
-    first_name = re.match(r"`((?:[^`]|``)*)`|[^.`]*", text)
+    first_name = re.match(r"`(?:[^`]|``)*`|[^.`]*", text)
     assert first_name is not None, "it may be empty"
-    name = first_name.group().strip("`").replace("``", "`")
+    name = unquoted(first_name.group())
     return name.casefold() in {column.casefold() for column in frame.schema.names}
 
 
@@ -174,7 +179,7 @@ def _translated(frame: LocalFrame, text: str) -> DuckdbExpression:
     """Translate an expression over the columns of a table.
 
     Raises:
-        QueryError: It cannot be translated, or reads a column of a type that has no meaning.
+        QueryError: The expression cannot be translated, or reads a column of a type that has no meaning.
     """
     expression = translated(text, frame.schema)
     for name in frame.names_in(expression.sql):
@@ -192,8 +197,8 @@ def is_path(text: str) -> bool:
 def _struct(frame: LocalFrame, column: StructColumn) -> DuckdbExpression:
     """Return a struct of columns that a table has."""
     fields = [frame.schema.field(name) for name in column.names]
-    parts = [f"{quoted(name)} := {quoted(name)}" for name in column.names]
-    return DuckdbExpression(f"struct_pack({', '.join(parts)})", pa.struct(fields))
+    values = [f"{quoted(name)} := {quoted(name)}" for name in column.names]
+    return DuckdbExpression(f"struct_pack({', '.join(values)})", pa.struct(fields))
 
 
 def _as_text(expression: DuckdbExpression, reader: str) -> DuckdbExpression:

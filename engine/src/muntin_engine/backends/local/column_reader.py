@@ -61,15 +61,19 @@ class LocalColumnReader(ColumnReader):
     ) -> tuple[LocalRows, ProjectedRows]:
         """Project the columns that a query reads, with heartbeats and clocks; all rows are read when it runs."""
         frame = opened(request.df)
-        expressions = {name: column_expression(frame, column, name) for name, column in columns.items()}
+        projected = dict(columns)
+        expressions: dict[str, DuckdbExpression] = {}
+        for name, column in columns.items():
+            expressions[name] = column_expression(frame, column, name)
         has_marks = bool(request.heartbeats) or request.clock is not None
-        if has_marks:
-            expressions.setdefault("change", DuckdbExpression("'insert'", pa.string()))
+        if has_marks and "change" not in columns:
+            projected["change"] = None  # no column of the input
+            expressions["change"] = DuckdbExpression("'insert'", pa.string())
         condition = None if request.rows is None else column_expression(frame, request.rows, "rows").sql
         rows = LocalRows(frame, expressions, condition)
-        marks = marks_of(request, rows.schema, scale) if has_marks else ()
-        projected: Any = {name: columns.get(name) for name in expressions}
-        return replace(rows, marks=marks), ProjectedRows(frame.origin, projected, identities, request.rows)
+        if has_marks:
+            rows = replace(rows, marks=marks_of(request, rows.schema, scale))
+        return rows, ProjectedRows(frame.origin, projected, identities, request.rows)
 
     def called_functions(self, df: object) -> Iterable[Function[..., Any]]:
         """Return no functions: expressions call none of plugins."""

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
 
 from muntin.errors import QueryError
+
+_WORKERS_OF_CALL: Final[ContextVar[int | None]] = ContextVar("workers_of_call", default=None)
+"""The number of processes that the query writer gave the call that runs now; None if the call has none."""
 
 
 def check_workers(workers: object) -> None:
@@ -22,15 +29,26 @@ def check_workers(workers: object) -> None:
         )
 
 
-def worker_count(workers: int | None) -> int:
-    """Return the number of processes that may evaluate a query.
+@contextmanager
+def call_with_workers(workers: int | None) -> Iterator[None]:
+    """Run a query in a block, and with it those whose results it reads: they have as many processes as it has.
 
     Args:
-        workers: The number that the query writer gave; None for the cores that this process may use.
+        workers: The number that the query writer gave the call; None if the call has none.
     """
+    token = _WORKERS_OF_CALL.set(workers)
+    try:
+        yield
+    finally:
+        _WORKERS_OF_CALL.reset(token)
+
+
+def worker_count() -> int:
+    """Return the number of processes that may evaluate a query: that of the call, or else the cores of this process."""
     processes = sys.modules.get("multiprocessing.process")  # a process that others started has imported it
     if processes is not None and processes.parent_process() is not None:
         return 1  # this process is of a pool itself, whose processes use the other cores
+    workers = _WORKERS_OF_CALL.get()
     return available_cores() if workers is None else workers
 
 

@@ -274,7 +274,7 @@ class ArrowData(FrameKind):
         """Return columns of its rows.
 
         Raises:
-            QueryError: It is a reader that was read before.
+            QueryError: The object is a reader that was read before.
         """
         if _is_from(frame, "pyarrow", "Dataset"):
             fields = {name: pc.field(name) for name in names}
@@ -285,8 +285,8 @@ class ArrowData(FrameKind):
             if frame in _READ_READERS:
                 raise _read_before("the reader", "reader.read_all()")
             _READ_READERS.add(frame)
-            return connection.from_arrow(_for_duckdb(_only(names, frame)))
-        return connection.from_arrow(_for_duckdb(_only(names, frame.reader())))
+            return connection.from_arrow(_for_duckdb(_with_columns(names, frame)))
+        return connection.from_arrow(_for_duckdb(_with_columns(names, frame.reader())))
 
     def keys_of_changelog(self, frame: Any) -> list[str] | None:
         """Return the key columns that a changelog itself names, in the metadata of its ids."""
@@ -331,7 +331,7 @@ class ArrowStream:
         """Begin to read the object: it need not say its columns otherwise.
 
         Raises:
-            QueryError: It is no table.
+            QueryError: The object is no table.
         """
         self._frame = frame
         self._first_reader: pa.RecordBatchReader | None = _reader_of(frame)
@@ -410,7 +410,7 @@ def _reader_of(frame: Any) -> pa.RecordBatchReader:
     """Return a reader of anything that offers a stream of Arrow data.
 
     Raises:
-        QueryError: It is no table, or cannot be read.
+        QueryError: The object is no table, or cannot be read.
     """
     try:
         return pa.RecordBatchReader.from_stream(frame)
@@ -419,8 +419,8 @@ def _reader_of(frame: Any) -> pa.RecordBatchReader:
         raise QueryError(f"a {name} is no table that can be read\n  expected: one with columns") from error
 
 
-def _only(names: Sequence[str], reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
-    """Return a reader of some of the columns of a reader."""
+def _with_columns(names: Sequence[str], reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """Return a reader of columns of a reader."""
     places = [reader.schema.names.index(name) for name in names]
     schema = pa.schema([reader.schema.field(place) for place in places])
     batches = (batch.select(places) for batch in reader)

@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
 
 _WIDTH: Final = 20
-"""The characters of a value that `show` prints, unless it is told otherwise."""
+"""The characters to which `truncate=True` cuts a value that `show` prints."""
 
 _NO_WIDTH: Final = 10_000
+"""The characters at which even `truncate=False` cuts, as DuckDB has to be told a number."""
 
 
 class LocalBackend(Backend):
@@ -69,8 +70,9 @@ class LocalBackend(Backend):
         if condition is not None:
             if not pa.types.is_boolean(translated(condition, schema).type):
                 raise QueryError(f"where({condition!r}) is no condition\n  expected: a condition, such as 'n > 2'")
-            both = condition if selection.condition is None else f"({selection.condition}) AND ({condition})"
-            selection = replace(selection, condition=both)
+            if selection.condition is not None:
+                condition = f"({selection.condition}) AND ({condition})"
+            selection = replace(selection, condition=condition)
         return selection
 
     def output_as_events(self, query: PlannedQuery, output: str, order: Any) -> EventRows:
@@ -89,7 +91,7 @@ class LocalBackend(Backend):
 
     def results(self, query: PlannedQuery, watermark: str | None = None) -> Any:
         """Return the results of a query, as a table of the kind of its first input."""
-        self._check_end(query, "results()")
+        self._check_has_end(query, "results()")
         if watermark is not None:
             raise not_yet("a watermark beside results")
         results = selected(output_table(query, RESULTS), query.selection)
@@ -97,19 +99,20 @@ class LocalBackend(Backend):
 
     def refused_rows(self, query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> Any:
         """Return the late or the rejected rows of a query."""
-        self._check_end(query, f"{output}()")
+        self._check_has_end(query, f"{output}()")
         running = query.with_late_rows() if output == LATE_ROWS else query
         return _like_input(query, output_table(running, output, warns=False))
 
     def evicted_rows(self, query: PlannedQuery) -> Any:
         """Return the second output of a query of a `RowOperator`."""
-        self._check_end(query, "evicted_rows()")
+        self._check_has_end(query, "evicted_rows()")
         return _like_input(query, output_table(query, EVICTED_ROWS, warns=False))
 
     def show(self, query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
         """Print the first results of a query in the order of their windows."""
         extent = "window" if query.plan.is_windowed else query.plan.lifetime_column
-        columns = [f"{quoted(name)} NULLS FIRST" for name in (extent, *(key.name for key in query.plan.keys))]
+        key_names = [key.name for key in query.plan.keys]
+        columns = [f"{quoted(name)} NULLS FIRST" for name in (extent, *key_names)]
         # Results are put in order before columns are selected, as these may leave the window out.
         ordered = relation_of(output_table(query, RESULTS)).order(", ".join(columns)).to_arrow_table()
         first_rows = selected(ordered, query.selection).slice(0, rows)
@@ -118,10 +121,10 @@ class LocalBackend(Backend):
 
     def record(self, query: PlannedQuery, recorder: Recorder) -> None:
         """Run a query and record it."""
-        self._check_end(query, "record()")
+        self._check_has_end(query, "record()")
         record_run(query, recorder)
 
-    def _check_end(self, query: PlannedQuery, call: str) -> None:
+    def _check_has_end(self, query: PlannedQuery, call: str) -> None:
         """Refuse to run a query over a stream: only the fixture that feeds the stream does so.
 
         Raises:

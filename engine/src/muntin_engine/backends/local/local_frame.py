@@ -42,7 +42,7 @@ class LocalFrame(ABC):
     Attributes:
         kind: The kind of the table, and of results.
         schema: The columns with the types in which they are read, null where a column has none.
-        origin: The table that the query writer gave, if this one is read as it is; otherwise this one.
+        origin: The table of the query writer, if this one is read as it is; otherwise this one.
         micro_batch: The micro-batch of a stream that its rows are of; None for tables, which end.
     """
 
@@ -55,7 +55,7 @@ class LocalFrame(ABC):
 
     @property
     def origin(self) -> Any:
-        """The table that was given, or this one."""
+        """The table of the query writer, if this one is read as it is; otherwise this one."""
         return self
 
     @property
@@ -115,9 +115,16 @@ class LocalFrame(ABC):
         return ()
 
     def names_in(self, *sqls: str) -> list[str]:
-        """Return the columns that expressions in DuckDB's SQL may read: those whose names stand in one of them."""
-        names = dict.fromkeys(self.schema.names)
-        return [name for name in names if any(quoted(name) in sql for sql in sqls)]
+        """Return the columns that expressions in DuckDB's SQL may read: those whose names stand in one of them.
+
+        A name may stand in a literal: a column more is read, and none that is needed is missing.
+        """
+        names: list[str] = []
+        for name in dict.fromkeys(self.schema.names):
+            quoted_name = quoted(name)
+            if any(quoted_name in sql for sql in sqls):
+                names.append(name)
+        return names
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Yield columns of the rows as Arrow data.
@@ -162,7 +169,7 @@ class OpenFrame(LocalFrame):
         """The kind of the table.
 
         Raises:
-            QueryError: It is no table.
+            QueryError: The object is no table.
         """
         kind = kind_of(self.frame)
         if kind is None:
@@ -343,7 +350,7 @@ class ChangedFrame(LocalFrame):
         sqls = [expressions[name].sql for name in names]
         columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in zip(names, sqls, strict=True))
         for relation in self.frame.relations(self.frame.names_in(*sqls)):
-            yield relation.project(columns or "1")
+            yield relation.project(columns or "1")  # rows without columns are counted all the same
 
 
 def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, DuckdbExpression]]:
@@ -361,7 +368,7 @@ def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, D
 
 
 def opened(frame: Any) -> LocalFrame:
-    """Return a table that is open; one that is given is opened."""
+    """Open a table of a query writer; one that is open stays as it is."""
     return frame if isinstance(frame, LocalFrame) else OpenFrame(frame)
 
 

@@ -11,9 +11,8 @@ import duckdb
 import pyarrow as pa
 
 from muntin_engine.backends.local.batch_output import BatchOutput
-from muntin_engine.backends.local.cores import worker_count
+from muntin_engine.backends.local.cores import call_with_workers, worker_count
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE
 from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.local_frame import opened
 from muntin_engine.backends.local.local_query import BucketOutput
@@ -53,7 +52,7 @@ def output_table(query: PlannedQuery, output: str, *, warns: bool = True) -> pa.
 
     task = task_of(query, WorkerSettings(), is_static=True)
     tables = [schema.empty_table()]
-    with closing(evaluated_blobs(query, task, warns=warns)) as blobs:
+    with call_with_workers(query.workers), closing(evaluated_blobs(query, task, warns=warns)) as blobs:
         for table in BatchOutput.of_blobs(task, blobs, [output]).tables[output]:
             tables.append(table if table.schema == schema else table.cast(schema))
     return pa.concat_tables(tables)
@@ -71,7 +70,7 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
         QueryError: A row of its input cannot be read.
         ModuleFailedError: A module raised an exception, with its key and window.
     """
-    run = StaticRun(query, task, worker_count(query.workers))
+    run = StaticRun(query, task, worker_count())
     skipped_rows = Counter[str]()
     label_of_metric = {skipped_metric(label): label for label in task.choosy_labels}
     counts: dict[int, BucketCounts] = {}
@@ -79,12 +78,12 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
         if warns:
             counts[place] = BucketCounts.of_output(output.blobs, {}, output.overflows)
         for blob in output.blobs:
-            if blob.stream in label_of_metric:  # of a query without buckets
+            if blob.stream in label_of_metric:  # a query without buckets reports what its rows skipped as metrics
                 skipped_rows[label_of_metric[blob.stream]] += blob.rows
             yield BucketOutput(output.bucket, blob)
     if warns:
         skipped_rows.update(run.row_counts.unaccepted_by(task.choosy_labels))
-        counts[0] = BucketCounts(0, {}, skipped_rows)
+        counts[0] = BucketCounts(0, {}, skipped_rows)  # of rows that no bucket gets
         StaticCounts(query.metrics_name, len(counts), skipped_nulls(query.plan), counts).warn()
 
 
@@ -108,4 +107,4 @@ def selected(results: pa.Table, selection: Selection) -> pa.Table:
     try:
         return relation.project(", ".join(columns)).to_arrow_table().cast(pa.schema(fields))
     except duckdb.Error as error:
-        raise FailedRowError("select() or where() cannot be computed", error, FAILURE) from error
+        raise FailedRowError("select() or where() cannot be computed", error) from error

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE, DuckdbExpression
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.frame_kind import BATCH_ROWS
 from muntin_engine.backends.local.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.micro_batch import MicroBatch
@@ -44,27 +44,33 @@ class LocalRows:
         Raises:
             QueryError: The table cannot be read, or an expression fails on a row.
         """
-        sqls = [expression.sql for expression in self.columns.values()]
-        read_sqls = sqls if self.condition is None else [*sqls, self.condition]
-        columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in zip(self.columns, sqls, strict=True))
+        read_sqls = [expression.sql for expression in self.columns.values()]
+        if self.condition is not None:
+            read_sqls.append(self.condition)
+        columns = ", ".join(f"{expression.sql} AS {quoted(name)}" for name, expression in self.columns.items())
         try:
+            # The table reads no other columns than those that the expressions name.
             for relation in self.frame.relations(self.frame.names_in(*read_sqls)):
                 rows = relation if self.condition is None else relation.filter(self.condition)
                 for batch in rows.project(columns).to_arrow_reader(BATCH_ROWS):
                     yield batch.cast(self.schema)
         except (duckdb.Error, OSError) as error:
-            raise FailedRowError(f"the rows of {self.frame.subject} cannot be read", error, FAILURE) from error
+            raise FailedRowError(f"the rows of {self.frame.subject} cannot be read", error) from error
         for mark_rows in self.marks:
             yield from mark_rows.batches()
 
     @property
     def row_count(self) -> int | None:
         """The number of rows; None if it is not known before they are read."""
-        return None if self.condition is not None or self.marks else self.frame.row_count
+        if self.condition is not None or self.marks:
+            return None
+        return self.frame.row_count
 
     def parts(self) -> list[LocalRows]:
         """Return parts of the rows, in order, that processes can read side by side; none if there are no such parts."""
-        return [] if self.marks else [replace(self, frame=part) for part in self.frame.parts()]
+        if self.marks:
+            return []  # they follow all rows of the table, so no part may have them
+        return [replace(self, frame=part) for part in self.frame.parts()]
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Offer the rows to any library that reads Arrow data."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class MicroBatch:
-    """A micro-batch of the streams of a query, and what its queries make of it for others.
+    """A micro-batch of the streams of a query, and the output of its queries that others of them read.
 
     Attributes:
         passed_on: The output of queries whose results others read, by their `place_name`; it is there once the query

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from muntin.errors import QueryError
@@ -13,7 +14,7 @@ from muntin_engine.backends.local.local_frame import ChangedFrame, LocalFrame, k
 from muntin_engine.plan.request import SqlExpression
 
 
-def with_payload(  # each is another part of the call
+def with_payload(
     frame: LocalFrame,
     change: Any,
     event_columns: Sequence[str],
@@ -30,29 +31,30 @@ def with_payload(  # each is another part of the call
         change: The column that says what a row does; None if each is a new event.
         event_columns: The names of the columns that make rows events.
         call: The call that asks for it, for messages.
-        names: The names of columns to keep, besides those.
+        names: The names of columns to keep, besides those that make rows events.
         columns: The columns to compute, by name.
         keeps_others: True if all other columns are kept.
 
     Raises:
         QueryError: A column cannot be computed, there is none of a name, or there would be several.
     """
+    has_payload = None if change is None else _has_payload(frame, change, event_columns)
     computed: dict[str, DuckdbExpression] = {}
     for name, column in columns.items():
+        # Unlike the columns of `events`, these may be any expression, such as a call of a function.
         is_expression = isinstance(column, str) and not column.isidentifier() and column not in frame.schema.names
-        computed[name] = column_expression(frame, SqlExpression(column) if is_expression else column, call)
-    if change is not None:
-        has_payload = _has_payload(frame, change, event_columns)
-        for name, expression in computed.items():
+        expression = column_expression(frame, SqlExpression(column) if is_expression else column, call)
+        if has_payload is not None:
             sql = f"(CASE WHEN {has_payload} THEN {expression.sql} END)"
-            computed[name] = DuckdbExpression(sql, expression.type, expression.may_raise)
+            expression = replace(expression, sql=sql, literal=None)
+        computed[name] = expression
 
     if keeps_others:
         return _with_replaced(frame, computed)
     folded_names = {name.casefold() for name in (*names, *event_columns)}
     kept_names = [name for name in frame.schema.names if name.casefold() in folded_names]
     added = [*_fields_of_structs(frame, call, names), *computed.items()]
-    _check_names(call, [*kept_names, *(name for name, _ in added)], kept_names)
+    _check_names(call, kept_names, [name for name, _ in added])
     return ChangedFrame(frame, [*kept_columns(frame, kept_names), *added], frozenset(kept_names))
 
 
@@ -72,14 +74,14 @@ def _with_replaced(frame: LocalFrame, computed: Mapping[str, DuckdbExpression]) 
     return ChangedFrame(frame, columns, frozenset(kept_names))
 
 
-def _check_names(call: str, names: Sequence[str], kept_names: Sequence[str]) -> None:
+def _check_names(call: str, kept_names: Sequence[str], new_names: Sequence[str]) -> None:
     """Refuse a new column with the name of another one; columns of the table that are alike stay as they are.
 
     Raises:
-        QueryError: There is one.
+        QueryError: There is such a column.
     """
-    folded_names = [name.casefold() for name in names]
-    for name in names[len(kept_names) :]:
+    folded_names = [name.casefold() for name in (*kept_names, *new_names)]
+    for name in new_names:
         if folded_names.count(name.casefold()) > 1:
             raise QueryError(f"{call} makes several columns {name!r}\n  give each another name")
 

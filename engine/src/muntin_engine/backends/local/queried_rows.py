@@ -13,17 +13,16 @@ import pyarrow as pa
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import duckdb_type, quoted
-from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE
 from muntin_engine.backends.local.frame_kind import FrameKind
 from muntin_engine.backends.local.local_frame import LocalFrame, new_connection, opened
 from muntin_engine.backends.local.micro_batch import MicroBatch
-from muntin_engine.backends.local.plain_queries import (
+from muntin_engine.backends.local.plain_sql.queries import translated_query
+from muntin_engine.backends.local.plain_sql.tables import (
     QueryOverTables,
     TableColumn,
     columns_of,
     missing_table,
     table_view,
-    translated_query,
 )
 from muntin_engine.backends.local.refusals import FailedRowError, not_yet
 
@@ -114,7 +113,7 @@ class QueriedRows(LocalFrame):
         try:
             yield connection.sql(f"SELECT {', '.join(columns) or '1'} FROM ({self.query.sql}) AS result")
         except duckdb.Error as error:
-            raise FailedRowError("the query cannot be run", error, FAILURE) from error
+            raise FailedRowError("the query cannot be run", error) from error
 
     def table(self) -> Any:
         """Return the rows as a table of the kind of the first one that the query reads.
@@ -131,7 +130,7 @@ class QueriedRows(LocalFrame):
                 for batch in relation.to_arrow_reader(_BATCH_ROWS):
                     batches.append(batch.cast(self.schema))
         except (duckdb.Error, OSError) as error:
-            raise FailedRowError("the rows of the query cannot be read", error, FAILURE) from error
+            raise FailedRowError("the rows of the query cannot be read", error) from error
         return self.kind.result(pa.Table.from_batches(batches, self.schema))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from muntin_engine.backends.local.local_query import BucketOutput, LocalQuery
 from muntin_engine.backends.local.run_input import input_batches
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from muntin_engine.backends.planned_query import PlannedQuery
     from muntin_engine.sinks.recordings.recorder import Recorder
+    from muntin_engine.wire.task_payload import TaskPayload
 
 _LOG: Final = logging.getLogger("muntin.recording")
 
@@ -78,22 +79,26 @@ def record_run(query: PlannedQuery, recorder: Recorder) -> None:
 def _recorded_output(query: PlannedQuery, running: LocalQuery, writer: RecordingWriter) -> Iterator[BucketOutput]:
     """Evaluate the rows of the tables, each of which is recorded as the rows of a map task."""
     task = running.task
-    if not task.plan.choice.keeps_state:
-        (rows,) = _recorded_inputs(query, writer)
-        for blob in run_task(task, *rows):
-            yield BucketOutput(task.buckets[0], blob)
+    if task.plan.choice.keeps_state:
+        yield from running.process_exchanged(_recorded_map_tasks(query, task, writer))
         return
-    map_tasks = (distribute(task, *rows) for rows in _recorded_inputs(query, writer))
-    yield from running.process_exchanged(map_tasks)
+    # A query without a state has one input, and no exchange.
+    file = writer.rows.of_task(_ROWS_BATCH, 0)
+    for blob in run_task(task, input_batches(query, 0), file):
+        yield BucketOutput(task.buckets[0], blob)
 
 
-def _recorded_inputs(query: PlannedQuery, writer: RecordingWriter) -> Iterator[tuple[Iterator[pa.RecordBatch], Any]]:
-    """Yield the rows of each input, with the file in which they are recorded."""
+def _recorded_map_tasks(
+    query: PlannedQuery, task: TaskPayload, writer: RecordingWriter
+) -> Iterator[Iterator[pa.RecordBatch]]:
+    """Yield a map task for each input, which records the rows of the input in a file of its own."""
     for side, _ in enumerate(query.sources):
-        yield input_batches(query, side), writer.rows.of_task(_ROWS_BATCH, side)
+        file = writer.rows.of_task(_ROWS_BATCH, side)
+        yield distribute(task, input_batches(query, side), file)
 
 
 def _metrics(output: Iterable[BucketOutput]) -> list[tuple[str, int]]:
+    """Evaluate output, and return how many rows of each stream are in it."""
     return [(blob.stream, blob.rows) for _, blob in output]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from muntin.errors import QueryError
+from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE
 from muntin_engine.backends.local.frame_kind import reason_of
 
 
@@ -12,14 +13,14 @@ class NeedsSparkError(QueryError):
     """A query in this process asks for something that only Spark has.
 
     Attributes:
-        used: What it asks for, in words.
+        used: The thing that it asks for, in words.
     """
 
     def __init__(self, used: str, message: str, **parts: Any) -> None:
         """Make an error.
 
         Args:
-            used: What the query asks for, in words.
+            used: The thing that the query asks for, in words.
             message: The message.
             parts: The parts of the message, by name.
         """
@@ -27,13 +28,13 @@ class NeedsSparkError(QueryError):
         super().__init__(message, **parts)
 
 
-def not_yet(what: str) -> NeedsSparkError:
+def not_yet(used: str) -> NeedsSparkError:
     """Return the error for something that only Spark does so far.
 
     Args:
-        what: The call, or what it asks for.
+        used: The call, or the thing that it asks for.
     """
-    return NeedsSparkError(what, f"not yet without Spark: {what}\n  run the query over a DataFrame of Spark's")
+    return NeedsSparkError(used, f"not yet without Spark: {used}\n  run the query over a DataFrame of Spark's")
 
 
 def of_stream_under_test(call: str) -> QueryError:
@@ -53,21 +54,21 @@ class FailedRowError(QueryError):
     """A row of a table cannot be read or computed.
 
     Attributes:
-        fact: What is wrong with it.
+        fact: The fault of the row, in words.
     """
 
-    def __init__(self, what: str, error: Exception, separator: str) -> None:
+    def __init__(self, what: str, error: Exception) -> None:
         """Take an error of DuckDB.
 
         Args:
-            what: What was being done.
-            error: The error.
-            separator: Stands in its text before the part of the query that failed, if that is known.
+            what: The step that failed, in words.
+            error: The error, with `FAILURE` before the part of the query that failed, if an expression raised it.
         """
-        kind_and_fact, _, part = str(error).partition(separator)
-        self.fact = reason_of(error)
+        kind_and_fact, _, part = str(error).partition(FAILURE)
         if part:
-            self.fact = " ".join(kind_and_fact.removeprefix("Invalid Input Error: ").splitlines())
             part = part.splitlines()[0]
+            self.fact = " ".join(kind_and_fact.removeprefix("Invalid Input Error: ").splitlines())
+        else:
+            self.fact = reason_of(error)
         within = f", in {part!r}" if part else ""
         super().__init__("{what}: {fact}{within}", value=part, what=what, fact=self.fact, within=within)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from muntin_engine.backends.local.exchange import Exchange
+from muntin_engine.backends.local.freed_memory import hand_back_freed_memory
 from muntin_engine.backends.local.local_rows import LocalRows
 from muntin_engine.backends.local.run_input import InputSide, RunInput, run_input
 from muntin_engine.backends.local.run_progress import RunProgress, Stage
@@ -132,6 +133,7 @@ class StaticRun:
         """Yield the results of jobs in their order; there are none unless the run is shared."""
         if self._pool is None:
             return
+        hand_back_freed_memory()  # workers need what this process has read and sent
         for job, result in self._pool.results(jobs, self._progress.refresh):
             stage.add(job.amount)
             self._progress.refresh()

@@ -48,10 +48,11 @@ def marks_of(request: InputRequest, schema: pa.Schema, scale: AxisScale) -> tupl
 def _punctuation(start: InputColumn, heartbeat: Heartbeat, delay: int, schema: pa.Schema) -> LocalRows:
     """Return a heartbeat as rows of punctuation."""
     frame = opened(heartbeat.df)
-    reader = "with_heartbeat(at=...)"
+    reader = "with_heartbeat(at=...)"  # for errors
     beat = look_up_column(frame, heartbeat.at, reader)
     check_heartbeat(start, beat)
     at = column_expression(frame, heartbeat.at, reader).sql
+    # The watermark lies as far behind the beat as the delay says, in the unit of the axis.
     if beat.axis is Axis.TIME:
         time = f"{at} - to_microseconds({delay})"
     elif beat.places is not None:
@@ -82,7 +83,7 @@ def _readings(start: InputColumn, clock: LocalFrame, schema: pa.Schema, scale: A
     if start.axis is Axis.TIME:
         check_heartbeat(start, reading)
         time = quoted(name)
-    else:
+    else:  # integers, which count the unit of the query since 1970
         time = f"epoch_us({quoted(name)}) * {UNITS['us']} // {UNITS[scale.unit or 'us']}"
     return _fitted(clock, {"change": "'clock'", "start": time}, schema)
 

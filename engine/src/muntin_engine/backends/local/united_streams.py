@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import duckdb
 import pyarrow as pa
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _SOURCE: Final = "source of all"
-"""The column of a heartbeat that names the source of the union which a row speaks for."""
+"""The name of a column of a heartbeat: the source of the union that a row speaks for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +60,11 @@ class UnitedFrame(LocalFrame):
 
     def refusal(self, name: str) -> str | None:
         """Return the error for reading a column that one of the tables has with a type without a meaning."""
-        refusals = (frame.refusal(name) for frame in self.frames if name in frame.schema.names)
-        return next((refusal for refusal in refusals if refusal is not None), None)
+        for frame in self.frames:
+            refusal = frame.refusal(name) if name in frame.schema.names else None
+            if refusal is not None:
+                return refusal
+        return None
 
     def is_hidden(self, name: str) -> bool:
         """True if a column of one of the tables cannot be read by expressions."""
@@ -90,7 +93,9 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
     """
     reader = LocalColumnReader()
     union_columns = UnionColumns.of(reader, streams)
-    frames = {name: _rows(reader, union_columns, name, stream) for name, stream in streams.items()}
+    frames: dict[str, LocalFrame] = {}
+    for name, stream in streams.items():
+        frames[name] = _rows(reader, union_columns, name, stream)
     for column in union_columns.typed:
         types: dict[str, str | None] = {}
         for name, frame in frames.items():
@@ -119,20 +124,24 @@ def _united_schema(frames: Mapping[str, LocalFrame]) -> pa.Schema:
     for stream, frame in frames.items():
         for field in frame.schema:
             name = spelled_names.setdefault(field.name.casefold(), field.name)
-            common_type = _common_type(types.get(name, pa.null()), field.type)
-            if name != field.name or common_type is None:
+            united_type = _united_type(types.get(name, pa.null()), field.type)
+            if name != field.name or united_type is None:
                 kind = spelled(field.type)
                 raise QueryError(
                     f"the columns of the streams of a union do not fit together: {field.name} of {stream} is {kind}, "
                     f"and {name} of another is {spelled(types[name])}\n"
                     "  cast or rename those of the same name, for example with select(...)"
                 )
-            types[name] = common_type
+            types[name] = united_type
     return pa.schema(list(types.items()))
 
 
-def _common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
-    """Return the type of a column whose values have two types; None if they are no numbers of one kind."""
+def _united_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
+    """Return the type of a column that has values of two types; None if they are no numbers of one kind.
+
+    Operands of an expression have more types in common (see `duckdb_expression.common_type`): in columns of events
+    Spark mixes none but numbers of several sizes.
+    """
     if left == right or pa.types.is_null(right):
         return left
     if pa.types.is_null(left):
@@ -147,7 +156,7 @@ def _rows(reader: LocalColumnReader, union_columns: UnionColumns, name: str, str
     """Return the rows of a stream under the names that all have in common, its own columns beside them.
 
     Args:
-        reader: What looks columns up.
+        reader: The reader of columns.
         union_columns: The columns that all streams have.
         name: The name of the stream.
         stream: The stream.
@@ -156,15 +165,15 @@ def _rows(reader: LocalColumnReader, union_columns: UnionColumns, name: str, str
         QueryError: A column is missing, or has a name that is the union's own.
     """
     frame = opened(stream.df)
-    fields = union_columns.look_up(reader, stream)
+    input_columns = union_columns.look_up(reader, stream)
     columns: dict[str, DuckdbExpression] = {}
-    for part, column in event_columns(stream).items():
+    for role, column in event_columns(stream).items():
         if column is not None:
-            columns[part] = column_expression(frame, column, part)
+            columns[role] = column_expression(frame, column, role)
     if stream.change is None:
         columns["change"] = DuckdbExpression("'insert'", pa.string())
     if stream.end is None:
-        end = "NULL" if stream.is_edge else _after(columns["start"].sql, fields["start"])
+        end = "NULL" if stream.is_edge else _after(columns["start"].sql, input_columns["start"])
         times = columns["start"].type
         columns["end"] = DuckdbExpression(f"CAST({end} AS {duckdb_type(times)})", times)
     for key_name, key in zip(union_columns.keys, stream.keys, strict=True):
@@ -175,9 +184,9 @@ def _rows(reader: LocalColumnReader, union_columns: UnionColumns, name: str, str
             condition = column_expression(frame, reader.conjunction(stream.conditions), "where")
         columns[union_columns.condition] = condition
 
-    columns.pop("source", None)  # it is the last column of the union
-    own_names = [part.name for part in fields.values()]
-    payload_names = union_columns.payload(name, frame.schema.names, list(columns), own_names)
+    columns.pop("source", None)  # it comes last, as it makes several rows of one
+    names_in_stream = [input_column.name for input_column in input_columns.values()]
+    payload_names = union_columns.payload(name, frame.schema.names, list(columns), names_in_stream)
     columns["source"] = _source(frame, name, stream, columns["change"].sql)
     return ChangedFrame(
         frame, [*kept_columns(frame, payload_names), *columns.items()], kept_names=frozenset(payload_names)
@@ -201,13 +210,18 @@ def _all_sources(name: str, stream: InputRequest) -> str:
     return f"[{', '.join(map(text_literal, sources_of(name, stream)))}]"
 
 
-def _after(start: str, part: InputColumn) -> str:
-    """Return the end of a point: a tick after its start; null where there is no later one."""
-    if part.axis is Axis.TIME:
+def _after(start: str, times: InputColumn) -> str:
+    """Return the end of a point: a tick after its start; null where there is no later one.
+
+    Args:
+        start: The start in DuckDB's SQL.
+        times: The column of starts.
+    """
+    if times.axis is Axis.TIME:
         return f"{start} + to_microseconds(1)"
     tick = "1"
-    if part.places is not None:
-        tick = f"CAST('1e-{part.places}' AS DECIMAL(18, {part.places}))"
+    if times.places is not None:
+        tick = f"CAST('1e-{times.places}' AS DECIMAL(18, {times.places}))"
     return f"TRY({start} + {tick})"
 
 
@@ -218,7 +232,7 @@ def _heartbeats(name: str, stream: InputRequest) -> Iterator[Heartbeat]:
         if beat.source is None:
             source = f"unnest({_all_sources(name, stream)})"
         else:
-            own_source = column_expression(frame, TextColumn(beat.source), "with_heartbeat(source=...)").sql
-            source = f"{text_literal(f'{name}.')} || {own_source}"
-        with_source: Any = ChangedFrame.beside(frame, {_SOURCE: DuckdbExpression(source, pa.string())})
+            source_in_stream = column_expression(frame, TextColumn(beat.source), "with_heartbeat(source=...)").sql
+            source = f"{text_literal(f'{name}.')} || {source_in_stream}"
+        with_source = ChangedFrame.beside(frame, {_SOURCE: DuckdbExpression(source, pa.string())})
         yield replace(beat, df=with_source, source=_SOURCE)

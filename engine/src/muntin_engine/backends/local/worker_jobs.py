@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from muntin_engine.backends.local.exchange import BucketInput, SentBlobs
+from muntin_engine.backends.local.freed_memory import hand_back_freed_memory
 from muntin_engine.backends.local.local_frame import MEMORY_PERCENT, limit_database
 from muntin_engine.backends.local.run_input import InputPiece
 from muntin_engine.backends.local.task_runs import TaskOutput, run_static_bucket, run_without_state
@@ -74,6 +75,9 @@ def run_job(job: Callable[..., Any], *arguments: Any) -> Any:
         return job(*arguments)
     except Exception as error:
         return failure_of(error)
+    finally:
+        # The next job may be of another worker, and this one would keep what its largest job has needed.
+        hand_back_freed_memory()
 
 
 def failure_of(error: Exception) -> JobFailure:

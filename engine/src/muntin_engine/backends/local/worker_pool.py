@@ -2,7 +2,7 @@
 
 The processes are loky's: they are started anew and not forked, which macOS and Windows need, without importing the main
 program, so that scripts without a guard, notebooks and programs from standard input can have them. They stay for the
-next query, and end when they had nothing to do for a while, or with this process.
+next query, and end when no query had them for a while, or with this process.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import TimeoutError as NotYetError
 from concurrent.futures.process import BrokenProcessPool
-from threading import Lock
+from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from muntin_engine.backends.local.worker_jobs import Job, JobFailure, begin_worker, run_job
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
     from loky import ProcessPoolExecutor
 
-IDLE_SECONDS: Final = 30
-"""The time after which a worker without a job ends."""
+IDLE_SECONDS: Final = 30.0
+"""The time after which the processes end that no query has."""
+
+_NO_RESTARTS: Final = {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"}
+"""The environment in which loky does not take the memory of a large query for a leak, and start a process anew."""
 
 _POLL_SECONDS: Final = 0.1
 """The time after which a wait for a worker looks at Ctrl-C, which Windows has no other moment for, and at progress."""
@@ -48,8 +51,10 @@ class WorkerPool:
 
         self.workers = workers
         self._users = 0
+        self._queries = 0
+        # Processes with a timeout of their own may end in the moment in which a query has a job for them.
         self._executor: ProcessPoolExecutor = loky.ProcessPoolExecutor(
-            workers, timeout=IDLE_SECONDS, initializer=begin_worker, initargs=(workers,)
+            workers, timeout=None, initializer=begin_worker, initargs=(workers,), env=_NO_RESTARTS
         )
 
     @classmethod
@@ -60,6 +65,7 @@ class WorkerPool:
                 cls._pools[workers] = cls(workers)
             pool = cls._pools[workers]
             pool._users += 1
+            pool._queries += 1
             return pool
 
     @classmethod
@@ -77,9 +83,26 @@ class WorkerPool:
         """
         with self._lock:
             self._users -= 1
-            is_unused = is_failed and not self._users
-        if is_unused:
+            is_unused = not self._users
+        if is_unused and is_failed:
             self._forget()
+            self._executor.shutdown(wait=True, kill_workers=True)
+        elif is_unused:
+            timer = Timer(IDLE_SECONDS, self._end_if_unused, [self._queries])
+            timer.daemon = True  # a program that is done does not wait for it
+            timer.start()
+
+    def _end_if_unused(self, queries: int) -> None:
+        """End the processes unless a query has had them since.
+
+        Args:
+            queries: The number of queries that had them before.
+        """
+        with self._lock:
+            is_unused = not self._users and self._queries == queries
+            if is_unused and self._pools.get(self.workers) is self:
+                del self._pools[self.workers]
+        if is_unused:
             self._executor.shutdown(wait=True, kill_workers=True)
 
     def _forget(self) -> None:

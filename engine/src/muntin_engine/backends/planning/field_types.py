@@ -24,10 +24,10 @@ _READ_TYPES: Final[dict[ScalarKind, pa.DataType]] = {
 """The types that modules read otherwise than columns have them: an instant as its ticks, any number as a float."""
 
 _MOST_DIGITS: Final = 38
-"""Most digits of a decimal."""
+"""The most digits of a decimal."""
 
 _DIGITS_OF_TICKS: Final = 19
-"""Digits of the largest tick."""
+"""The digits of the largest tick."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,36 +107,42 @@ _KINDS: Final = (
     (pa.types.is_timestamp, ScalarKind.TIMESTAMP),
     (pa.types.is_duration, ScalarKind.INTERVAL),
 )
+"""The SDK's kinds of values, with Arrow's tests for the types that are of them."""
 
 
-def carried_type(wanted: Field, column_type: pa.DataType) -> pa.DataType:
+def carried_type(read_field: Field, column_type: pa.DataType) -> pa.DataType:
     """Return the type in which a column travels to a module: as it is, but for what the module reads otherwise.
 
-    An instant travels as ticks and a number read as a float as one. Timestamps are in UTC whatever the session's zone,
-    so that a module sees the same values in any session.
+    An instant travels as ticks, and a number that is read as a float travels as one. Timestamps are in UTC whatever
+    the session's zone, so that a module sees the same values in any session.
+
+    Args:
+        read_field: The value that the module reads.
+        column_type: The type of the column.
     """
-    wanted_type = wanted.type
-    if isinstance(wanted_type, Scalar):
-        return _READ_TYPES.get(wanted_type.kind, column_type)
-    if isinstance(wanted_type, ListOf) and pa.types.is_list(column_type):
-        return pa.list_(carried_type(wanted_type.element, column_type.value_type))
-    if isinstance(wanted_type, MapOf) and pa.types.is_map(column_type):
-        key_type = carried_type(wanted_type.key, column_type.key_type)
-        return pa.map_(key_type, carried_type(wanted_type.value, column_type.item_type))
-    if isinstance(wanted_type, Struct) and pa.types.is_struct(column_type):
-        return _carried_struct(wanted_type, column_type)
+    read_type = read_field.type
+    if isinstance(read_type, Scalar):
+        return _READ_TYPES.get(read_type.kind, column_type)
+    if isinstance(read_type, ListOf) and pa.types.is_list(column_type):
+        return pa.list_(carried_type(read_type.element, column_type.value_type))
+    if isinstance(read_type, MapOf) and pa.types.is_map(column_type):
+        key_type = carried_type(read_type.key, column_type.key_type)
+        return pa.map_(key_type, carried_type(read_type.value, column_type.item_type))
+    if isinstance(read_type, Struct) and pa.types.is_struct(column_type):
+        return _carried_struct(read_type, column_type)
     return column_type
 
 
 def _carried_struct(record: Struct, column_type: pa.StructType) -> pa.DataType:
     """Return the type in which a struct travels, of which a module may read only some fields."""
     described = field_of("", column_type).type
-    assert isinstance(described, Struct)
+    assert isinstance(described, Struct), "a struct is described as one"
     read_parts = dict(matching(record, described) or ())
     parts: list[tuple[str, pa.DataType]] = []
     for place, part in enumerate(column_type):
-        wanted = read_parts.get(place)
-        parts.append((part.name, part.type if wanted is None else carried_type(wanted, part.type)))
+        read_part = read_parts.get(place)
+        part_type = part.type if read_part is None else carried_type(read_part, part.type)
+        parts.append((part.name, part_type))
     return pa.struct(parts)
 
 

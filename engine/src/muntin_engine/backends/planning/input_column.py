@@ -102,7 +102,7 @@ class InputColumn:
             return ErrorMessage(
                 "text that is a time: {time}; categories in an order of yours: their place in it, {place}",
                 time=WrittenExpression("CAST({} AS timestamp)", self.name),
-                place=WrittenExpression("array_position(array('low', 'high'), {})", self.name),
+                place=WrittenExpression("CASE {} WHEN 'low' THEN 1 WHEN 'high' THEN 2 END", self.name),
             )
         return ErrorMessage("cast it, for example to timestamp")
 

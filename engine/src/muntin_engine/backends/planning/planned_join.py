@@ -20,7 +20,7 @@ _SIDES: Final = ("left", "right")
 
 
 @dataclass(frozen=True)
-class _Argument:
+class _ConditionColumn:
     """A column that is an argument of the condition of a join.
 
     Attributes:
@@ -59,13 +59,13 @@ def _plan_condition(inputs: Sequence[ReadColumns], on: JoinCondition) -> PairCon
         ParameterError: The function does not take its parameters.
         TypeMismatchError: A column is not what it reads.
     """
-    arguments: list[_Argument] = []
+    arguments: list[_ConditionColumn] = []
     for side, columns in ((0, on.left), (1, on.right)):
         if not columns:
             continue  # an anti join of one stream has no right input
         input_columns = inputs[side].look_up(columns, on.function.name)
         for column, input_column in zip(columns, input_columns, strict=True):
-            arguments.append(_Argument(side, column, input_column))
+            arguments.append(_ConditionColumn(side, column, input_column))
 
     def place(number: int, read_field: Field) -> tuple[int, int]:
         argument = arguments[number]

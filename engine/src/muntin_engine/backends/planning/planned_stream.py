@@ -14,7 +14,7 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Call, WrittenExpression
 from muntin.schemas import ScalarKind
 from muntin_engine.backends.planned_query import Projection
-from muntin_engine.backends.planning.read_columns import ReadColumns, check_order, orders_by_name
+from muntin_engine.backends.planning.read_columns import ReadColumns, check_order, orders_by_name, text_identity
 from muntin_engine.plan import Columns, Input, InputPolicies, NamedColumn
 from muntin_engine.plan.inputs import POLICIES
 from muntin_engine.plan.lengths import AxisScale
@@ -211,7 +211,8 @@ class PlannedStream:
             is_text = name in _TEXTS
             columns[name] = self.reader.as_text(request.df, column) if is_text else column
             if isinstance(column, str):
-                identities[name] = f"{column} as text" if is_text else column
+                identity = text_identity(column)
+                identities[name] = f"{identity} as text" if is_text else identity
         for length in request.length_columns:
             columns[length.name] = length.name
         if request.conditions:

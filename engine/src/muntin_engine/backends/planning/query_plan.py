@@ -66,6 +66,7 @@ def plan_query(
             module_plan = replace(module_plan, module=module_plan.module.with_order())
         module_plans.append(module_plan)
     modules = [module_plan.module for module_plan in module_plans]
+
     join = None
     if request.join is not None:
         join = plan_join([stream.inputs for stream in streams], request.join)
@@ -108,6 +109,7 @@ def plan_query(
         DECLARATIONS,
     )
 
+    # The modules have their columns by now, so what is projected is known.
     projections = tuple(stream.projection(scale) for stream in streams)
     functions: list[Function[..., Any]] = []
     for projection in projections:

@@ -13,6 +13,7 @@ from muntin.rows import DeltaPolicy, PartitionedRows, RowWindows
 from muntin.schemas import Field, ScalarKind
 from muntin.windows.specification import WrittenWindows
 from muntin_engine.backends.planning.field_types import carried_type
+from muntin_engine.plan.request import SqlExpression
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planning.column_reader import ColumnReader
@@ -67,7 +68,7 @@ class ReadColumns:
 
     @property
     def names(self) -> dict[int, str]:
-        """By place, the texts of the columns that are text; others are objects of the backend."""
+        """By place, the identities of the columns that are text; others are objects of the backend."""
         return {place: name for (name, _), place in self._places_by_name.items()}
 
     def look_up(self, columns: Sequence[ColumnLike], reader: str) -> list[InputColumn]:
@@ -97,11 +98,25 @@ class ReadColumns:
         carried_as = carried_type(read_field, input_column.travelling_type)
         next_place = len(self.carried)
         if isinstance(column, str):  # objects of a backend have no equality
-            place = self._places_by_name.setdefault((column, carried_as), next_place)
+            place = self._places_by_name.setdefault((text_identity(column), carried_as), next_place)
             if place < next_place:
                 return place
         self.carried.append(CarriedColumn(column, input_column, carried_as))
         return next_place
+
+
+def text_identity(column: str) -> str:
+    """Return the text by which two columns that are text are known to be one.
+
+    An expression in SQL may be another column than the one whose name is the same text.
+
+    Example:
+        >>> text_identity("a-b"), text_identity(SqlExpression("a-b")), text_identity(SqlExpression("a"))
+        ('a-b', "expression('a-b')", 'a')
+    """
+    if isinstance(column, SqlExpression) and not column.isidentifier():
+        return repr(column)
+    return column
 
 
 def keys_of(reader: ColumnReader, df: Frame, keys: Sequence[ColumnLike]) -> list[InputColumn]:

@@ -44,7 +44,7 @@ class UnionColumns:
         """
         first = next(iter(streams.values()))
         keys = [key.name for key in reader.look_up(first.df, keys_of_stream(first), {}).values()]
-        shared = {"change", "source", "end"}
+        shared = {"change", "source", "end"}  # which the union gives to streams that have none
         for stream in streams.values():
             shared |= {name for name, column in event_columns(stream).items() if column is not None}
         orders = [name for name in shared if name.startswith("order")]
@@ -113,7 +113,10 @@ class UnionColumns:
         Args:
             conditions: The condition of the union as a column; empty if it has none.
         """
-        columns: dict[str, Any] = {name: name if name in self.shared else None for name in ROLES}
+        columns: dict[str, Any] = dict.fromkeys(ROLES)
+        for role in ROLES:
+            if role in self.shared:
+                columns[role] = role  # the union names its columns by their roles
         columns["keys"] = tuple(f"`{name}`" for name in self.keys)
         columns["conditions"] = conditions
         columns["order"] = None

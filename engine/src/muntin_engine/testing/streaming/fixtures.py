@@ -70,7 +70,9 @@ def streaming(request: pytest.FixtureRequest, tmp_path: Path) -> StartsJob:
     def start(
         function: JobFunction, schema: str | None = None, *, backend: str | None = None, **schemas: str
     ) -> StreamingJob:
-        if (schema is None) == (not schemas):
+        has_one_stream = schema is not None
+        has_named_streams = bool(schemas)
+        if has_one_stream == has_named_streams:
             raise QueryError(
                 "a job has one stream or several\n"
                 "  expected: streaming(job, 'a string'), or streaming(job, left='...', right='...')"

@@ -19,6 +19,7 @@ ROWS: Final = "rows"
 """The name of the only stream of a job."""
 
 OUTPUTS: Final = (RESULTS, REJECTED_ROWS, LATE_ROWS)
+"""The outputs whose rows a job under test keeps."""
 
 JobFunction: TypeAlias = Callable[..., Query]
 """A function of the streams of a job that returns its query."""
@@ -40,6 +41,7 @@ class StreamingJob(ABC):
         """
         self._function = function
         self._columns = columns
+        # By micro-batch, as one that failed comes again and replaces its rows.
         self._rows_by_batch: dict[str, dict[int, list[Row]]] = {output: {} for output in OUTPUTS}
 
     @property
@@ -75,9 +77,9 @@ class StreamingJob(ABC):
                 expected = ", ".join(f"{name}=[...]" for name in self._columns)
                 raise QueryError(f"the job has no stream {stream!r}\n  expected: feed({expected})")
             fed_rows[stream] = [self._by_column(stream, row) for row in stream_rows]
-        earlier = len(self.results)
+        earlier_count = len(self.results)
         self._process(fed_rows)
-        return self.results[earlier:]
+        return self.results[earlier_count:]
 
     def advance(self, to: Any) -> list[Row]:
         """Advance the watermark to a time, and return the results of the micro-batch.
@@ -88,9 +90,9 @@ class StreamingJob(ABC):
         Raises:
             QueryError: The job reads another query's results, whose watermark is not an input.
         """
-        earlier = len(self.results)
+        earlier_count = len(self.results)
         self._advance(to)
-        return self.results[earlier:]
+        return self.results[earlier_count:]
 
     def close(self) -> list[Row]:
         """End the stream, and return the results of the windows that were open; the job cannot go on after it.
@@ -99,9 +101,9 @@ class StreamingJob(ABC):
             QueryError: The job keeps no state, or reads another query's results.
             StateError: There was no micro-batch yet, or the stream was closed before.
         """
-        earlier = len(self.results)
+        earlier_count = len(self.results)
         self._close()
-        return self.results[earlier:]
+        return self.results[earlier_count:]
 
     def restart(self, function: JobFunction) -> None:
         """Go on with another version of the job, as after a deployment.
@@ -152,12 +154,14 @@ class StreamingJob(ABC):
             QueryError: The row has more values than the stream has columns, or a column that it does not have.
         """
         columns = self._columns[stream]
+        # Columns that a tuple is too short for are null, as those that a dict lacks.
         values = row if isinstance(row, Mapping) else dict(zip(columns, row, strict=False))
         if not set(values) <= set(columns) or len(row) > len(columns):
             raise QueryError(f"the row {row!r} does not fit the columns {', '.join(columns)}")
         return dict(values)
 
     def _rows_of(self, output: str) -> list[Row]:
+        """Return the rows of an output, in the order of their micro-batches."""
         rows: list[Row] = []
         for _, batch_rows in sorted(self._rows_by_batch[output].items()):
             rows += batch_rows

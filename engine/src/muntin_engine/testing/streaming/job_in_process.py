@@ -29,7 +29,7 @@ class _FedBatch:
 
     Attributes:
         rows: The rows of each stream.
-        watermark: The watermark that a row of punctuation says; None for a micro-batch of rows.
+        watermark: The watermark to which a row of punctuation moves the query; None for a micro-batch of rows.
     """
 
     rows: Mapping[str, pa.Table]
@@ -52,8 +52,8 @@ class JobInProcess(StreamingJob):
         super().__init__(function, {name: schema.names for name, schema in schemas.items()})
         self._schemas = schemas
         self._stored = StoredStream()
-        self._waiting: list[_FedBatch] = []
-        self._batches = 0
+        self._waiting_batches: list[_FedBatch] = []
+        self._batch_count = 0
 
     def make_query(self) -> Query:
         """Start the job, without rows.
@@ -65,32 +65,32 @@ class JobInProcess(StreamingJob):
 
     def _process(self, rows: Mapping[str, list[Row]]) -> None:
         tables = {name: table_of(stream_rows, self._schemas[name]) for name, stream_rows in rows.items()}
-        self._waiting.append(_FedBatch(tables))
+        self._waiting_batches.append(_FedBatch(tables))
         self._run()
 
     def _advance(self, to: Any) -> None:
         query = self.make_query()
         check_advances(query)
-        punctuated(query, to)  # refuses what is no time, before it waits
-        self._waiting.append(_FedBatch({}, to))
+        punctuated(query, to)  # refuses what is no time, before the batch waits
+        self._waiting_batches.append(_FedBatch({}, to))
         self._run()
 
     def _run(self) -> None:
-        """Run what waits: a micro-batch that failed comes again before the next one, as on Spark."""
-        while self._waiting:
-            fed_batch = self._waiting[0]
+        """Run the batches that wait: one that failed comes again before the next one, as on Spark."""
+        while self._waiting_batches:
+            fed_batch = self._waiting_batches[0]
             micro_batch = MicroBatch()
             query: PlannedQuery = self._query_over(fed_batch.rows, micro_batch)
             if fed_batch.watermark is not None:
                 query = punctuated(query, fed_batch.watermark)
             if has_late_rows(query):
                 query = query.with_late_rows()
-            self._keep(query, self._stored.process(query, micro_batch))
-            del self._waiting[0]
+            self._add_rows(query, self._stored.process(query, micro_batch))
+            del self._waiting_batches[0]  # only now: a batch that failed waits again
 
     def _close(self) -> None:
         query = self.make_query()
-        self._keep(query, self._stored.close(query))
+        self._add_rows(query, self._stored.close(query))
 
     def _check(self) -> None:
         self._stored.check(self.make_query())
@@ -102,12 +102,13 @@ class JobInProcess(StreamingJob):
             streams[name] = LocalStream(rows.get(name, schema.empty_table()), micro_batch)
         return self._query(streams)
 
-    def _keep(self, query: PlannedQuery, output: BatchOutput) -> None:
-        """Keep the rows of the outputs of a micro-batch."""
+    def _add_rows(self, query: PlannedQuery, output: BatchOutput) -> None:
+        """Add the rows of the outputs of a micro-batch."""
         for name in OUTPUTS:
             rows: list[Row] = []
             for table in output.tables[name]:
-                shown = selected(table, query.selection) if name == RESULTS else table.cast(refused_schema(query))
-                rows += map(plain_row, shown.to_pylist())
-            self._rows_by_batch[name][self._batches] = rows
-        self._batches += 1
+                is_result = name == RESULTS
+                typed_table = selected(table, query.selection) if is_result else table.cast(refused_schema(query))
+                rows += map(plain_row, typed_table.to_pylist())
+            self._rows_by_batch[name][self._batch_count] = rows
+        self._batch_count += 1

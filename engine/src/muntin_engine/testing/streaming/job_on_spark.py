@@ -26,6 +26,7 @@ from muntin_engine.testing.streaming.job import OUTPUTS, JobFunction, StreamingJ
 from muntin_engine.testing.streaming.plain_rows import Row, plain_row
 
 _MARKS: Final = "watermark"
+"""The folder of the stream whose rows move the watermark."""
 
 
 class JobOnSpark(StreamingJob):

@@ -1,4 +1,4 @@
-"""What a job asks of Spark, found in the exception that it raises without Spark."""
+"""The thing that a job asks of Spark, read from the exception that it raises without Spark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DECORATORS: Final = "utils"
 
 
 def need_of_spark(error: Exception) -> str | None:
-    """Return what a job uses that only Spark has, in words; None if it failed for another reason.
+    """Name the thing of Spark's that a job uses, by the exception of the job; None if it failed for another reason.
 
     Args:
         error: The exception that its function raised in this process.

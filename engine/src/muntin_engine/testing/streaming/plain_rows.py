@@ -14,15 +14,24 @@ Row: TypeAlias = dict[str, Any]
 
 def plain_row(row: Mapping[str, Any]) -> Row:
     """Return a row with `start` and `end` for its window, or for its lifetime if it has no window."""
-    extent = next((name for name in ("window", "lifetime") if isinstance(row.get(name), Mapping)), None)
-    has_such_columns = bool({"start", "end"} & set(row))
+    extent = _extent_of(row)
     plain: Row = {}
     for name, value in row.items():
-        if name == extent and not has_such_columns:
+        if name == extent:
             plain.update(_with_texts(value))
         else:
             plain[name] = _with_texts(value)
     return plain
+
+
+def _extent_of(row: Mapping[str, Any]) -> str | None:
+    """Return the name of the column that `start` and `end` stand for; None if there is none, or they are columns."""
+    if "start" in row or "end" in row:
+        return None
+    for name in ("window", "lifetime"):
+        if isinstance(row.get(name), Mapping):
+            return name
+    return None
 
 
 def _with_texts(value: Any) -> Any:

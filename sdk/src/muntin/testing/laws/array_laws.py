@@ -56,9 +56,9 @@ class ArraySubject:
     form: ColumnarAggregate[Any, Any]
     reads: Field
 
-    def present(self, members: Sequence[Event[object]]) -> list[Any]:
-        """Return the payloads of members that the aggregate reads."""
-        return columns.present(self.form, self.reads, [event.payload for event in members])
+    def payloads_read(self, members: Sequence[Event[object]]) -> list[Any]:
+        """Return the payloads of members that the aggregate reads: where it skips nulls, those without one."""
+        return columns.payloads_read(self.form, self.reads, [event.payload for event in members])
 
     def components(self) -> dict[str, Component]:
         """Return the components of the aggregate."""
@@ -242,7 +242,7 @@ class LiftingLaws(ArrayLaws):
         subject = self.arrays(trial)
         first_layout = _layout(subject)
         trial.expect(bool(first_layout), "there is no component")
-        payloads = subject.present(trial.members())
+        payloads = subject.payloads_read(trial.members())
         if payloads:
             subject.compute(subject.keep([payloads]), 1)
         layout = _layout(subject)
@@ -255,26 +255,28 @@ class LiftingLaws(ArrayLaws):
     def test_lift_returns_each_component(self, trial: ModuleTrial) -> None:
         """Of n payloads lift returns n values of each component but the counts, of its shape and type, and no more."""
         subject = self.arrays(trial)
-        subject.lift(subject.present(trial.members()))
+        subject.lift(subject.payloads_read(trial.members()))
 
-    @law("compute each row from itself alone, and let no rows give no values", does_not_apply=_LIFTS_NOTHING)
+    @law("compute each row from itself alone, and return empty arrays for no rows", does_not_apply=_LIFTS_NOTHING)
     def test_rows_are_independent(self, trial: ModuleTrial) -> None:
         """Lifting two batches, one of them perhaps empty, gives what lifting all their rows in any order gives.
 
         Do not use ranks, running totals or averages over the rows of one call.
         """
         subject = self.arrays(trial)
-        payloads = subject.present(trial.members())
+        payloads = subject.payloads_read(trial.members())
         order = trial.order(len(payloads))
         cut = trial.draw(st.integers(0, len(payloads)))
         first_batch = [payloads[place] for place in order[:cut]]
         second_batch = [payloads[place] for place in order[cut:]]
-        together = subject.lift(payloads)
-        first = subject.lift(first_batch)
-        second = subject.lift(second_batch)
-        for name, values in together.items():
+
+        lifted_together = subject.lift(payloads)
+        lifted_first = subject.lift(first_batch)
+        lifted_second = subject.lift(second_batch)
+        for component, values in lifted_together.items():
+            values_in_two_batches = lifted_first[component].tolist() + lifted_second[component].tolist()
             trial.expect_same(
-                (f"{name!r} of {first_batch!r}, then {second_batch!r}", first[name].tolist() + second[name].tolist()),
+                (f"{component!r} of {first_batch!r}, then {second_batch!r}", values_in_two_batches),
                 ("of all together", values[order].tolist()),
             )
 
@@ -284,7 +286,7 @@ class LiftingLaws(ArrayLaws):
         subject = self.arrays(trial)
         groups: list[list[Any]] = []
         for label in ("first", "second"):
-            payloads = subject.present(trial.members(label))
+            payloads = subject.payloads_read(trial.members(label))
             if payloads:
                 groups.append(payloads)
         if not groups:
@@ -304,7 +306,7 @@ class LiftingLaws(ArrayLaws):
         Arrays may be views that the engine or another module reads: `payloads * 2`, not `payloads *= 2`.
         """
         subject = self.arrays(trial)
-        payloads = subject.present(trial.members())
+        payloads = subject.payloads_read(trial.members())
         if not payloads:
             return
         arrays = columns.arrays_of(subject.form, subject.reads, payloads)
@@ -351,7 +353,7 @@ class MergingLaws(ArrayLaws):
         It is tried for components with a function of their own.
         """
         subject = self.arrays(trial)
-        for name, part, values in subject.values(subject.present(trial.members()), _has_own):
+        for name, part, values in subject.values(subject.payloads_read(trial.members()), _has_own):
             second_values = _turned(trial, values)
             together = subject.merge(part, values, second_values)
             alone: list[Any] = []
@@ -364,7 +366,7 @@ class MergingLaws(ArrayLaws):
     def test_merging_is_associative(self, trial: ModuleTrial) -> None:
         """It does not matter which two of three values are merged first."""
         subject = self.arrays(trial)
-        for name, part, a in subject.values(subject.present(trial.members()), _has_own):
+        for name, part, a in subject.values(subject.payloads_read(trial.members()), _has_own):
             b = _turned(trial, a)
             c = _turned(trial, a)
             left = subject.merge(part, subject.merge(part, a, b), c)
@@ -375,7 +377,7 @@ class MergingLaws(ArrayLaws):
     def test_merging_is_commutative(self, trial: ModuleTrial) -> None:
         """It does not matter which of two values comes first."""
         subject = self.arrays(trial)
-        for name, part, a in subject.values(subject.present(trial.members()), _has_own):
+        for name, part, a in subject.values(subject.payloads_read(trial.members()), _has_own):
             b = _turned(trial, a)
             merged = subject.merge(part, a, b).tolist()
             swapped = subject.merge(part, b, a).tolist()
@@ -388,7 +390,7 @@ class MergingLaws(ArrayLaws):
     def test_merging_has_an_identity(self, trial: ModuleTrial) -> None:
         """Merging with the identity of a component, on either side, changes nothing."""
         subject = self.arrays(trial)
-        for name, part, values in subject.values(subject.present(trial.members()), lambda part: True):
+        for name, part, values in subject.values(subject.payloads_read(trial.members()), lambda part: True):
             with on_arrays("the identity of a component"):
                 nothing = identities(part, len(values))
             alone = ("alone", values.tolist())
@@ -405,7 +407,7 @@ class MergingLaws(ArrayLaws):
         A sum of floats that a function of the writer's own adds has no such inverse.
         """
         subject = self.arrays(trial)
-        payloads = subject.present(trial.members()) + self._rough(trial)
+        payloads = subject.payloads_read(trial.members()) + self._rough(trial)
         for name, part, a in subject.values(payloads, lambda part: part.has_inverse):
             b = _turned(trial, a)
             undo = inverter(part)

@@ -172,7 +172,7 @@ class StreamOperatorTrial(FollowingTrial):
 
     def close(self, run: StreamOperatorRun, horizon: int) -> list[Any]:
         """End the stream of a key; only one law is about modules that ask for wake-ups without end."""
-        return run.close(horizon, most=_MOST_AFTER_THE_END)
+        return run.close(horizon, most_wake_ups=_MOST_AFTER_THE_END)
 
     def closed(self, events: Sequence[tuple[Any, ...]]) -> StreamOperatorRun:
         """Return the run of a module to which the events came, and then the end of the stream."""
@@ -374,7 +374,7 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
         hides never comes. It breaks this law if `on_time` leaves the time that was due in the state, if it
         looks for the very time of the call although its time had passed, or if `next_time` returns a length.
         """
-        time = trial.closed(trial.items()).asks_again
+        time = trial.closed(trial.items()).repeated_request
         trial.expect(time is None, f"it asks for {time} once more, after it was woken for that")
 
     @law(

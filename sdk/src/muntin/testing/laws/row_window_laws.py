@@ -20,6 +20,7 @@ MOST_ACTIONS: Final = 10_000
 """The number of actions for a row beyond which windows are taken for endless."""
 
 _ALL_LEAVE: Final = (ActionKind.FLUSH, ActionKind.REMOVE)
+"""The actions with which all members of a partition leave."""
 
 
 class RowWindowTrial(Trial):
@@ -32,9 +33,9 @@ class RowWindowTrial(Trial):
     def __init__(self, law: Law, laws: Any, data: object) -> None:
         """Prepare an attempt."""
         super().__init__(law, laws, data)
-        self.windows = self.another()
+        self.windows = self.fresh_copy()
 
-    def another(self) -> RowWindows:
+    def fresh_copy(self) -> RowWindows:
         """Return a fresh copy of the windows, without anything cached."""
         windows: RowWindows = replace(self.tested)
         return windows
@@ -172,7 +173,7 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
                 trial.expect(later > tick, f"after {tick} comes {later}")
             stepwise += trial.advance(state, row.time)
             stepwise += trial.step(state, row)
-        trial.expect_actions("tick by tick", stepwise, "with the rows", trial.all_of(rows, trial.another()))
+        trial.expect_actions("tick by tick", stepwise, "with the rows", trial.all_of(rows, trial.fresh_copy()))
 
     @law("make to_data return numbers, text and lists of these, from which from_data makes the state again")
     def test_the_state_and_the_windows_are_plain_data(self, trial: RowWindowTrial) -> None:
@@ -184,13 +185,13 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
         for row in rows:
             state = windows.from_data(trial.stored(windows.to_data(state)))
             actions += trial.step(state, row)
-        trial.expect_actions("with checkpoints", actions, "without", trial.all_of(rows, trial.another()))
+        trial.expect_actions("with checkpoints", actions, "without", trial.all_of(rows, trial.fresh_copy()))
         data = windows.to_dict()
         try:
-            again = windows.from_dict(json.loads(json.dumps(data)))
+            restored_windows = windows.from_dict(json.loads(json.dumps(data)))
         except (TypeError, ValueError) as error:
             raise trial.broken(f"{data!r} cannot be stored: {error}") from None
-        trial.expect(again == windows, lambda: f"{windows!r} is read as {again!r}")
+        trial.expect(restored_windows == windows, lambda: f"{windows!r} is read as {restored_windows!r}")
 
     @law("follow the state alone: keep nothing on the windows, and start anew where is_empty says so")
     def test_only_the_state_is_remembered(self, trial: RowWindowTrial) -> None:
@@ -205,9 +206,11 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
             if windows.is_empty(state):
                 state = windows.create_state()
             actions += trial.step(state, row)
+        # Only windows that are computed are compared: a state that starts anew may be `full` for the first time again.
         computed = [action for action in actions if action.window is not None]
-        alone = [action for action in trial.all_of(rows, trial.another()) if action.window is not None]
-        trial.expect_actions("among other keys", computed, "alone", alone)
+        actions_alone = trial.all_of(rows, trial.fresh_copy())
+        computed_alone = [action for action in actions_alone if action.window is not None]
+        trial.expect_actions("among other keys", computed, "alone", computed_alone)
 
     @law("return from earliest_start a time before which no window starts that is computed later")
     def test_later_windows_start_where_was_said(self, trial: RowWindowTrial) -> None:
@@ -215,13 +218,13 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
         windows = trial.windows
         rows = trial.rows()
         state = windows.create_state()
-        least = -INFINITY
-        complete = -INFINITY
+        earliest_start = -INFINITY
+        complete_to = -INFINITY
         for row in rows:
             for _, _, _, window in [*trial.advance(state, row.time), *trial.step(state, row)]:
-                if window is not None and (window.start < least or window.end < complete):
+                if window is not None and (window.start < earliest_start or window.end < complete_to):
                     raise trial.broken(
-                        f"after {complete}, {window} is computed; the least start was said to be {least}"
+                        f"after {complete_to}, {window} is computed; the least start was said to be {earliest_start}"
                     )
-            complete = row.time
-            least = windows.earliest_start(state, complete)
+            complete_to = row.time
+            earliest_start = windows.earliest_start(state, complete_to)

@@ -22,6 +22,10 @@ from muntin.windows.regular import GrowingSteps, RegularWindows
 MOST_WINDOWS: Final = 20_000
 """The number of windows of a cut beyond which it is taken for endless."""
 
+_FIRST_STEP: Final = -60
+_LAST_STEP: Final = 160
+"""The steps between which windows are compared: around all events that are drawn, with room for long windows."""
+
 Lifetime = tuple[int, int]
 
 
@@ -31,18 +35,22 @@ class WindowKindTrial(Trial):
     Attributes:
         kind: The windows.
         scale: The number of ticks in a step.
+        first: The first tick of the part of the axis that may have events.
+        last: The tick after that part.
     """
 
     def __init__(self, law: Law, laws: Any, data: object) -> None:
         """Prepare an attempt."""
         super().__init__(law, laws, data)
-        self.kind = self.another()
+        self.kind = self.fresh_copy()
         self.scale: int = laws.scale
-        self._numbers = count(1_000)  # of events that come later; those that are forgotten keep theirs
-        self.first = -60 * self.scale
-        self.last = 160 * self.scale
+        self.first = _FIRST_STEP * self.scale
+        self.last = _LAST_STEP * self.scale
+        # Events that come later are numbered from here on, above those of any history. No number is drawn twice, so a
+        # new event is never taken for one that was forgotten.
+        self._later_numbers = count(1_000)
 
-    def another(self) -> WindowKind:
+    def fresh_copy(self) -> WindowKind:
         """Return a fresh copy of the windows, without anything cached."""
         kind: WindowKind = replace(self.tested)
         return kind
@@ -75,22 +83,21 @@ class WindowKindTrial(Trial):
         self.stream.append(f"watermark {watermark}")
         changed = dict(events)
         for id, (start, end) in events.items():
-            change = self.draw(st.sampled_from(["stays", "stays", "ends", "goes"]))
+            change = self.draw(st.sampled_from(["stays", "stays", "ends", "goes"]))  # half of them stay
             if change == "goes" and start >= watermark:
                 del changed[id]
                 self.stream.append(Bar("goes", start, end))
             elif change == "ends" and end >= watermark:
-                least = max(watermark, start + 1)
-                new_end = self.draw(
-                    st.sampled_from([least, least + self.draw(st.integers(0, 20)) * self.scale, INFINITY])
-                )
+                earliest_end = max(watermark, start + 1)
+                later_end = earliest_end + self.draw(st.integers(0, 20)) * self.scale
+                new_end = self.draw(st.sampled_from([earliest_end, later_end, INFINITY]))
                 changed[id] = (start, new_end)
                 self.stream.append(Bar("ends", start, new_end))
         for _ in range(self.draw(st.integers(0, 3))):
             start = watermark + self.draw(st.integers(0, 20)) * self.scale + abs(self._near())
             length = self.draw(st.sampled_from([1, 2, 9, None]))
             event = (start, INFINITY if length is None else start + length * self.scale)
-            changed[next(self._numbers)] = event
+            changed[next(self._later_numbers)] = event
             self.stream.append(Bar("comes", *event))
         return changed
 
@@ -100,12 +107,17 @@ class WindowKindTrial(Trial):
 
     def stretch(self, event: Lifetime) -> Lifetime:
         """Return the stretch on which an event counts."""
-        since, until = self.ask("membership", *event)
-        return since, until
+        start, end = self.ask("membership", *event)
+        return start, end
 
     def members(self, events: Iterable[Lifetime]) -> list[Lifetime]:
         """Return the stretches of the events that count somewhere."""
-        return [stretch for stretch in map(self.stretch, events) if stretch[0] < stretch[1]]
+        stretches: list[Lifetime] = []
+        for event in events:
+            start, end = self.stretch(event)
+            if start < end:
+                stretches.append((start, end))
+        return stretches
 
     def stretches(self, events: Iterable[Lifetime]) -> Stretches:
         """Return the stretches of events, none of which was forgotten."""
@@ -116,8 +128,12 @@ class WindowKindTrial(Trial):
     ) -> list[Window]:
         """Return the windows on a part of the axis, by default on all of it that may have events."""
         cutting_kind = self.kind if kind is None else kind
-        last = INFINITY if cutting_kind.waits_for_events else self.last
-        span = (self.first if start is None else start, last if end is None else end)
+        if start is None:
+            start = self.first
+        if end is None:
+            # Only a kind that waits for events has finitely many windows on the rest of the axis.
+            end = INFINITY if cutting_kind.waits_for_events else self.last
+        span = (start, end)
         windows = self.call("cut", lambda: list(islice(cutting_kind.cut(known, *span), MOST_WINDOWS)))
         self.expect(len(windows) < MOST_WINDOWS, f"cut yields {MOST_WINDOWS} windows and more: {windows[:3]}")
         return windows
@@ -149,11 +165,12 @@ class WindowKindTrial(Trial):
         first = (first - grid.size - grid.offset) // grid.hop * grid.hop + grid.offset
         windows: list[Window] = []
         for number in range(first, last + 1, grid.hop):
-            start = number
-            end = number + grid.size
-            if periods is not None:
-                start = self.begins(periods, start)
-                end = self.begins(periods, end)
+            if periods is None:
+                start = number
+                end = number + grid.size
+            else:
+                start = self.begins(periods, number)
+                end = self.begins(periods, number + grid.size)
             if start < self.last:
                 windows.append(Window(start, end))
         return windows
@@ -183,6 +200,7 @@ class WindowKindTrial(Trial):
         return self.call(method, getattr(self.kind, method), *arguments)
 
     def _near(self) -> int:
+        """Draw the ticks by which a time misses a step: at most one, and none where a step is a tick."""
         return self.draw(st.sampled_from([0, 0, -1, 1])) if self.scale > 1 else 0
 
 
@@ -219,12 +237,14 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
             trial.expect(window.start < window.end, f"{window} is empty")
         for first, second in pairwise(windows):
             trial.expect(first.start < second.start and first.end < second.end, f"{second} comes after {first}")
-        last = EARLIEST
+        previous_begin = EARLIEST
         for window in windows:
             begin = trial.ask("extent_start", window.start)
-            if not last <= begin <= window.start:
-                raise trial.broken(f"the extent of {window} begins at {begin}, and that of the one before at {last}")
-            last = begin
+            if not previous_begin <= begin <= window.start:
+                raise trial.broken(
+                    f"the extent of {window} begins at {begin}, and that of the one before at {previous_begin}"
+                )
+            previous_begin = begin
 
     @law("yield all windows that share a tick with [start, end), and no others")
     def test_a_part_is_the_whole_cut_restricted(self, trial: WindowKindTrial) -> None:
@@ -241,22 +261,30 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
     def test_only_the_set_of_stretches_matters(self, trial: WindowKindTrial) -> None:
         """Windows do not depend on the order of events, on the number with equal stretches, or on earlier calls."""
         history = trial.history()
-        kind = trial.another()
         expected = trial.cut(trial.stretches(history))
+
+        # Another object of the kind cuts half of the events, then other events; neither call may leave a trace.
+        kind = trial.fresh_copy()
         trial.cut(trial.stretches(history[: len(history) // 2]), kind=kind)
         trial.cut(trial.stretches(trial.history()), kind=kind)
-        again = Stretches([*reversed(trial.members(history)), *trial.members(history)])
-        trial.expect_equal("asked again", trial.cut(again, kind=kind), "asked first", expected)
+
+        members = trial.members(history)
+        twice_in_another_order = Stretches([*reversed(members), *members])
+        trial.expect_equal("asked again", trial.cut(twice_in_another_order, kind=kind), "asked first", expected)
 
     @law("let membership begin at the start of the event or later")
     def test_a_stretch_never_begins_before_its_event(self, trial: WindowKindTrial) -> None:
         """An event counts from its start on at the earliest; where windows do not wait, until its reach is over."""
         for start, end in trial.history():
-            since, until = trial.ask("membership", start, end)
-            if not start <= since <= until:
-                raise trial.broken(f"membership({start}, {end}) is {(since, until)}")
-            if not trial.kind.waits_for_events and end < INFINITY and end + trial.kind.reach < until < INFINITY:
-                raise trial.broken(f"membership({start}, {end}) ends at {until}, and the reach is {trial.kind.reach}")
+            counts_from, counts_to = trial.ask("membership", start, end)
+            if not start <= counts_from <= counts_to:
+                raise trial.broken(f"membership({start}, {end}) is {(counts_from, counts_to)}")
+            if trial.kind.waits_for_events or end == INFINITY:
+                continue
+            if end + trial.kind.reach < counts_to < INFINITY:
+                raise trial.broken(
+                    f"membership({start}, {end}) ends at {counts_to}, and the reach is {trial.kind.reach}"
+                )
 
     @law("let windows that ended depend on nothing that may still come; or say ends_move = True")
     def test_windows_that_ended_are_settled(self, trial: WindowKindTrial) -> None:
@@ -285,10 +313,10 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
             starts += [window.start for window in earlier_windows if window.end > limit]
         else:
             starts = [window.start for window in trial.cut(known, watermark, trial.last)[:1]]
-        least = min(starts, default=EARLIEST)
+        earliest_start = min(starts, default=EARLIEST)
         for window in trial.with_members(later):
-            if window not in earlier_windows and window.start < least:
-                raise trial.broken(f"after the watermark {watermark}, {window} starts before {least}")
+            if window not in earlier_windows and window.start < earliest_start:
+                raise trial.broken(f"after the watermark {watermark}, {window} starts before {earliest_start}")
 
     @law("return from carried what cut needs of the stretches that end at the frontier or before")
     def test_what_is_carried_replaces_what_is_forgotten(self, trial: WindowKindTrial) -> None:
@@ -304,8 +332,9 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
             frontier = next_frontier(trial.kind, known, limit)
             carried = trial.ask("carried", known, frontier) if frontier > known.frontier else known.carried
             for id, event in list(remaining.items()):
-                _, until = trial.stretch(event)
-                if until <= frontier and event[1] < watermark:
+                _, event_end = event
+                _, counts_to = trial.stretch(event)
+                if counts_to <= frontier and event_end < watermark:
                     del remaining[id]
 
             # Later events come, and a key without any events may be forgotten before.
@@ -337,23 +366,26 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         if not counting:
             return
 
-        # The range that changes: the stretches of both versions, or from the lesser end on; see `affected_stretch`.
+        # The part of the axis that changes is that of the stretches of both versions. Where they begin together, and
+        # last as long as the event at least, it begins only at the earlier end; see `affected_stretch`.
         stretches = [trial.stretch(version) for version in counting]
-        first = min(since for since, _ in stretches)
-        last = max(until for _, until in stretches)
+        first = min(start for start, _ in stretches)
+        last = max(end for _, end in stretches)
         if len(counting) == 2:
-            ends = [version[1] for version in counting]
-            begin_together = all(since == first for since, _ in stretches)
-            outlast_events = all(until >= end for (_, until), end in zip(stretches, ends, strict=True))
+            event_ends = [event_end for _, event_end in counting]
+            begin_together = all(start == first for start, _ in stretches)
+            outlast_events = all(end >= event_end for (_, end), event_end in zip(stretches, event_ends, strict=True))
             if begin_together and outlast_events:
-                first = min(ends)
+                first = min(event_ends)
 
-        since, until = trial.ask("affected_stretch", first, last)
+        affected_start, affected_end = trial.ask("affected_stretch", first, last)
         windows_before = set(trial.with_members([*history, versions[0]]))
         windows_after = set(trial.with_members([*history, *versions[1:]]))
         for window in sorted(windows_before ^ windows_after):
-            if window.start >= until or window.end <= since:
-                raise trial.broken(f"affected_stretch({first}, {last}) is {(since, until)}, and {window} comes or goes")
+            if window.start >= affected_end or window.end <= affected_start:
+                raise trial.broken(
+                    f"affected_stretch({first}, {last}) is {(affected_start, affected_end)}, and {window} comes or goes"
+                )
 
     @law("let grid, growing, fuses_within and cuts_at_edges say what makes the same windows and members, or nothing")
     def test_a_shortcut_makes_the_same_windows(self, trial: WindowKindTrial) -> None:
@@ -377,46 +409,59 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
     @staticmethod
     def _expect_steps(trial: WindowKindTrial, steps: GrowingSteps, history: Sequence[Lifetime]) -> None:
+        """Expect the members and windows that the steps of growing windows say, for events that are points."""
         points = [(start, start + 1) for start, _ in history]
-        expected: dict[int, int] = {}  # of each start that lies in a period, the end of the period
-        for start, _ in points:
-            since, end = steps.around(start)
-            if since <= start:
-                expected[start] = end
-        stretches = list(expected.items())
-        counted = sorted(set(trial.members(points)))
-        trial.expect(counted == sorted(stretches), lambda: f"events count on {counted}, not on {stretches}")
 
-        grown: list[Window] = []
+        # A point counts from its start to the end of its period; none counts before the first period.
+        expected_stretches: set[Lifetime] = set()
+        for start, _ in points:
+            period_start, period_end = steps.around(start)
+            if period_start <= start:
+                expected_stretches.add((start, period_end))
+        expected_members = sorted(expected_stretches)
+        members = sorted(set(trial.members(points)))
+        trial.expect(members == expected_members, lambda: f"events count on {members}, not on {expected_members}")
+
+        # One window ends with each step on which a point counts; it begins where the period of the step does.
+        expected_windows: list[Window] = []
         for step in trial.windows_on(steps):
-            if _overlaps_any(step, stretches):
-                since, _ = steps.around(step.start)
-                grown.append(Window(since, step.end))
-        windows = [window for window in trial.with_members(points) if window.start < trial.last]
-        extents = [Window(trial.ask("extent_start", window.start), window.end) for window in windows]
-        trial.expect_equal("of the steps", grown, "windows", extents)
+            if _overlaps_any(step, expected_members):
+                period_start, _ = steps.around(step.start)
+                expected_windows.append(Window(period_start, step.end))
+        extents: list[Window] = []
+        for window in trial.with_members(points):
+            if window.start < trial.last:
+                extents.append(Window(trial.ask("extent_start", window.start), window.end))
+        trial.expect_equal("of the steps", expected_windows, "windows", extents)
 
     @staticmethod
     def _expect_fused(trial: WindowKindTrial, gap: int, history: Sequence[Lifetime]) -> None:
-        expected = [(start, end if end == INFINITY else end - 1 + gap) for start, end in history]
-        counted = trial.members(history)
-        trial.expect(sorted(counted) == sorted(expected), lambda: f"members count on {counted}, not on {expected}")
-        parts = [Window(*part) for part in Stretches(expected).covered]
-        trial.expect_equal("what is connected", parts, "windows", trial.with_members(history))
+        """Expect that events count until a gap after their last tick, and that windows cover what such stretches do."""
+        expected_members = [(start, end if end == INFINITY else end - 1 + gap) for start, end in history]
+        members = trial.members(history)
+        trial.expect(
+            sorted(members) == sorted(expected_members),
+            lambda: f"members count on {members}, not on {expected_members}",
+        )
+        connected_parts = [Window(*part) for part in Stretches(expected_members).covered]
+        trial.expect_equal("what is connected", connected_parts, "windows", trial.with_members(history))
 
     @staticmethod
     def _expect_cut_at_edges(trial: WindowKindTrial, history: Sequence[Lifetime]) -> None:
-        counted = trial.members(history)
-        trial.expect(sorted(counted) == sorted(history), lambda: f"members count on {counted}, not as they last")
-        between = starmap(Window, pairwise(Stretches(history).edges))
-        expected = [window for window in between if _overlaps_any(window, history)]
-        trial.expect_equal("between edges", expected, "windows", trial.with_members(history))
+        """Expect that events count as long as they last, and that windows lie between neighbouring starts and ends."""
+        members = trial.members(history)
+        trial.expect(sorted(members) == sorted(history), lambda: f"members count on {members}, not as they last")
+        between_edges = starmap(Window, pairwise(Stretches(history).edges))
+        expected_windows = [window for window in between_edges if _overlaps_any(window, history)]
+        trial.expect_equal("between edges", expected_windows, "windows", trial.with_members(history))
 
     @staticmethod
     def _expect_grid(trial: WindowKindTrial, grid: RegularWindows, history: Sequence[Lifetime]) -> None:
-        is_data = grid.periods == trial.ask("grid").periods and type(grid.periods).__hash__ is not None
+        """Expect that the windows with members are those of the grid that share a tick with an event."""
+        is_equal_each_time = grid.periods == trial.ask("grid").periods
+        is_hashable = type(grid.periods).__hash__ is not None
         fault = f"{grid.periods!r} is another one each time, or cannot be hashed: make it a frozen dataclass"
-        trial.expect(is_data, fault)
+        trial.expect(is_equal_each_time and is_hashable, fault)
         if grid.periods is not None:
             for start, _ in history:
                 trial.number_at(grid.periods, start)
@@ -470,13 +515,15 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         kind = trial.kind
         data = trial.ask("to_dict")
         try:
-            read: Any = json.loads(json.dumps(data))
+            data_from_json: Any = json.loads(json.dumps(data))
         except (TypeError, ValueError) as error:
             raise trial.broken(f"{data!r} cannot be stored: {error}") from None
         trial.expect(
-            read.get("kind") == kind.name and read.get("version") == kind.version,
+            data_from_json.get("kind") == kind.name and data_from_json.get("version") == kind.version,
             lambda: f"{data!r} does not say {kind.name} and {kind.version}",
         )
-        again = trial.ask("from_dict", read)
-        trial.expect(again == kind, lambda: f"{kind!r} is read as {again!r}")
+        restored_kind = trial.ask("from_dict", data_from_json)
+        trial.expect(restored_kind == kind, lambda: f"{kind!r} is read as {restored_kind!r}")
+
+        # `stored` itself raises where the carried stretches are no plain data.
         trial.stored(trial.ask("carried", trial.stretches(trial.history()), trial.tick()))

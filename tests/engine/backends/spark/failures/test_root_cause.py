@@ -166,7 +166,7 @@ def test_a_session_that_was_stopped_is_told_by_what_pyspark_has_let_go_of() -> N
 LINK = "\n\nThe above exception was the direct cause of the following exception:\n\n"
 FAILED = (
     "rides.boom 1.0.0 failed in compute_result: ZeroDivisionError: division by zero\n  key: ('a',)\n  window: [0, 10)\n"
-    "  the module's own traceback is below; test it without Spark with muntin.testing"
+    "  the module's own traceback is below; test it alone with muntin.testing"
 )
 
 

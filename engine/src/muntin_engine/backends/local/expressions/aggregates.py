@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
 from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import duckdb_type
-from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression, cast, is_number
+from muntin_engine.backends.local.expressions.duckdb_expression import (
+    DuckdbExpression,
+    cast,
+    computed_where,
+    is_number,
+)
+from muntin_engine.backends.local.expressions.logic import condition
 from muntin_engine.backends.local.expressions.translator import Translator
-
-Aggregate = Callable[[Translator, exp.Expr, DuckdbExpression], DuckdbExpression]
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -20,51 +25,95 @@ def is_aggregate(node: exp.Expr) -> bool:
     return isinstance(node, exp.AggFunc | exp.Filter)
 
 
-def aggregate_of(translator: Translator, node: exp.Expr, condition: DuckdbExpression | None) -> DuckdbExpression:
+def aggregate_of(translator: Translator, node: exp.Expr, where: DuckdbExpression | None) -> DuckdbExpression:
     """Translate an aggregate.
 
     Args:
         translator: Translates what it aggregates.
         node: The aggregate.
-        condition: The condition of WHERE, which holds for all rows; None without one.
+        where: The condition of WHERE, which holds for all rows; None without one.
 
     Raises:
         QueryError: It has no translation of the same meaning.
     """
-    if isinstance(node, exp.Count):
-        return _count(translator, node)
-    aggregate = _AGGREGATES.get(type(node))
-    if aggregate is None or node.expressions:
+    rows = _AggregatedRows(translator, where)
+    call = node
+    if isinstance(node, exp.Filter):
+        test = condition(translator, node.expression.this)
+        rows = _AggregatedRows(translator, where, computed_where(where, test))
+        call = node.this
+    if isinstance(call, exp.Count):
+        return _count(rows, call)
+    aggregate = _AGGREGATES.get(type(call))
+    if aggregate is None or call.expressions:
         raise translator.refusal(
             node, "is an aggregate that is not known to mean the same without Spark", "run the query on Spark"
         )
-    value = translator.of(node.this)
-    if condition is not None and value.may_raise:
-        value = DuckdbExpression(f"(CASE WHEN {condition.sql} THEN {value.sql} END)", value.type, True)
-    return aggregate(translator, node, value)
+    return aggregate(rows, call)
 
 
-def _count(translator: Translator, node: exp.Count) -> DuckdbExpression:
+@dataclass(frozen=True)
+class _AggregatedRows:
+    """The rows of a group that an aggregate takes.
+
+    Attributes:
+        translator: Translates what it aggregates.
+        where: The condition of WHERE; None without one.
+        filter: The condition of the aggregate's FILTER; None without one.
+    """
+
+    translator: Translator
+    where: DuckdbExpression | None
+    filter: DuckdbExpression | None = None
+
+    def values(self, node: exp.Expr) -> DuckdbExpression:
+        """Return the values of an expression: null for rows that the aggregate leaves out, as it does with nulls."""
+        value = computed_where(self.where, self.translator.of(node))
+        if self.filter is None:
+            return value
+        sql = f"(CASE WHEN {self.filter.sql} THEN {value.sql} END)"
+        return DuckdbExpression(sql, value.type, value.may_raise or self.filter.may_raise)
+
+
+def _count(rows: _AggregatedRows, node: exp.Count) -> DuckdbExpression:
     if isinstance(node.this, exp.Star):
-        return DuckdbExpression("COUNT(*)", pa.int64())
-    distinct = ""
-    operand = node.this
-    if isinstance(operand, exp.Distinct):
-        distinct = "DISTINCT "
-        if len(operand.expressions) != 1:
-            raise translator.refusal(node, "counts several columns", "count one")
-        operand = operand.expressions[0]
-    if node.expressions:
-        raise translator.refusal(node, "counts several columns", "count one")
-    value = translator.of(operand)
+        if rows.filter is None:
+            return DuckdbExpression("COUNT(*)", pa.int64())
+        return DuckdbExpression(f"COUNT(CASE WHEN {rows.filter.sql} THEN 1 END)", pa.int64(), rows.filter.may_raise)
+    distinct, operand = _operand_of(node)
+    if operand is None or node.expressions:
+        raise rows.translator.refusal(node, "counts several columns", "count one")
+    value = rows.values(operand)
     if distinct and pa.types.is_nested(value.type):
-        raise translator.type_refusal(node, value)
+        raise rows.translator.type_refusal(node, value)
     return DuckdbExpression(f"COUNT({distinct}{value.sql})", pa.int64(), value.may_raise)
 
 
-def _sum(translator: Translator, node: exp.Expr, value: DuckdbExpression) -> DuckdbExpression:
+def _operand_of(node: exp.Expr) -> tuple[str, exp.Expr | None]:
+    """Return DISTINCT, or nothing, and what an aggregate takes; None if it takes several."""
+    operand = node.this
+    if not isinstance(operand, exp.Distinct):
+        return "", operand
+    if len(operand.expressions) != 1:
+        return "DISTINCT ", None
+    return "DISTINCT ", operand.expressions[0]
+
+
+def _numbers_of(rows: _AggregatedRows, node: exp.Expr) -> tuple[str, DuckdbExpression]:
+    """Return DISTINCT, or nothing, and the numbers that an aggregate takes."""
+    distinct, operand = _operand_of(node)
+    if operand is None:
+        raise rows.translator.refusal(node, "takes several columns", "take one")
+    value = rows.values(operand)
     if not is_number(value.type):
-        raise translator.type_refusal(node, value)
+        raise rows.translator.type_refusal(node, value)
+    if distinct and pa.types.is_floating(value.type):
+        raise rows.translator.refusal(node, "compares floats", "cast them to decimal")
+    return distinct, value
+
+
+def _sum(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
+    distinct, value = _numbers_of(rows, node)
     if pa.types.is_integer(value.type):
         result = pa.int64()
     elif pa.types.is_decimal(value.type):
@@ -72,28 +121,40 @@ def _sum(translator: Translator, node: exp.Expr, value: DuckdbExpression) -> Duc
     else:
         result = pa.float64()
         value = cast(value, result)
-    return DuckdbExpression(f"CAST(SUM({value.sql}) AS {duckdb_type(result)})", result, True)
+    return DuckdbExpression(f"CAST(SUM({distinct}{value.sql}) AS {duckdb_type(result)})", result, True)
 
 
-def _average(translator: Translator, node: exp.Expr, value: DuckdbExpression) -> DuckdbExpression:
-    if not is_number(value.type) or pa.types.is_decimal(value.type):
-        raise translator.refusal(node, "is an average of decimals, or of no numbers", "cast them to double")
-    return DuckdbExpression(f"AVG({cast(value, pa.float64()).sql})", pa.float64(), value.may_raise)
+def _average(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
+    distinct, value = _numbers_of(rows, node)
+    if pa.types.is_decimal(value.type):
+        raise rows.translator.refusal(node, "is an average of decimals", "cast them to double")
+    return DuckdbExpression(f"AVG({distinct}{cast(value, pa.float64()).sql})", pa.float64(), value.may_raise)
 
 
-def _least(translator: Translator, node: exp.Expr, value: DuckdbExpression) -> DuckdbExpression:
-    return _extreme(translator, node, value, "MIN")
+def _least(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
+    return _extreme(rows, node, "MIN")
 
 
-def _greatest(translator: Translator, node: exp.Expr, value: DuckdbExpression) -> DuckdbExpression:
-    return _extreme(translator, node, value, "MAX")
+def _greatest(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
+    return _extreme(rows, node, "MAX")
 
 
-def _extreme(translator: Translator, node: exp.Expr, value: DuckdbExpression, function: str) -> DuckdbExpression:
+def _extreme(rows: _AggregatedRows, node: exp.Expr, function: str) -> DuckdbExpression:
+    value = rows.values(node.this)
     if pa.types.is_nested(value.type) or pa.types.is_null(value.type):
-        raise translator.type_refusal(node, value)
-    return DuckdbExpression(f"{function}({value.sql})", value.type, value.may_raise)
+        raise rows.translator.type_refusal(node, value)
+    sql = f"{function}({value.sql})"
+    if not pa.types.is_floating(value.type):
+        return DuckdbExpression(sql, value.type, value.may_raise)
+    # Of 0.0 and -0.0, which are equal, Spark keeps the one that it sees first, and DuckDB another.
+    failure = rows.translator.failure(node, f"'the group has both 0.0 and -0.0: write {function}(x + 0D)'")
+    has_negative = f"bool_or({value.sql} = 0 AND signbit({value.sql}))"
+    has_positive = f"bool_or({value.sql} = 0 AND NOT signbit({value.sql}))"
+    sql = f"(CASE WHEN {sql} = 0 AND {has_negative} AND {has_positive} THEN {failure} ELSE {sql} END)"
+    return DuckdbExpression(sql, value.type, True)
 
+
+Aggregate = Callable[[_AggregatedRows, exp.Expr], DuckdbExpression]
 
 _AGGREGATES: Final[Mapping[type[exp.Expr], Aggregate]] = {
     exp.Sum: _sum,

@@ -20,9 +20,9 @@ from muntin_engine.backends.local.expressions.duckdb_expression import (
     is_number,
     unless_null,
 )
-from muntin_engine.backends.local.expressions.literals import number
+from muntin_engine.backends.local.expressions.literals import digits_of, number
 from muntin_engine.backends.local.expressions.times import moved, multiplied
-from muntin_engine.backends.local.expressions.translator import Translator, rule
+from muntin_engine.backends.local.expressions.translator import Translator, function_rule, rule
 
 _OPERATIONS: Final[Mapping[str, str]] = {"+": "add", "-": "subtract", "*": "multiply"}
 """The functions of DuckDB that are operators, by their signs."""
@@ -118,13 +118,27 @@ def _divided(
 
 @rule(exp.Neg)
 def _(translator: Translator, node: exp.Neg) -> DuckdbExpression:
-    if isinstance(node.this, exp.Literal) and not node.this.is_string:
-        return number(translator, node, f"-{node.this.this}")
+    written_out = digits_of(node)
+    if written_out is not None and not isinstance(node.this, exp.Paren):
+        if isinstance(node.this, exp.Literal):
+            return number(translator, node, written_out)
+        # The sign belongs to the number: the smallest one of a type has no positive one of the same type.
+        typed_number = node.this.copy()
+        typed_number.set("this", exp.Neg(this=node.this.this.copy()))
+        return translator.of(typed_number)
     value = translator.of(node.this)
     if not (is_number(value.type) or value.type == LENGTH):
         raise translator.type_refusal(node, value)
     # DuckDB negates the smallest whole number by taking a larger type, where Spark raises.
     return DuckdbExpression(f"CAST((-{value.sql}) AS {duckdb_type(value.type)})", value.type, True)
+
+
+@function_rule("positive")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    value = translator.of(node.expressions[0])
+    if not (is_number(value.type) or value.type == LENGTH):
+        raise translator.type_refusal(node, value)
+    return value
 
 
 def _numbers(translator: Translator, node: exp.Binary) -> tuple[DuckdbExpression, DuckdbExpression]:
@@ -140,10 +154,11 @@ def _numbers(translator: Translator, node: exp.Binary) -> tuple[DuckdbExpression
 
 
 def _as_decimal(translator: Translator, node: exp.Expr, value: DuckdbExpression) -> DuckdbExpression:
-    """Return a whole number beside a decimal: a literal has its own digits, a column those of its type."""
+    """Return a whole number beside a decimal: one that is written out has its own digits, others those of its type."""
     digits = DIGITS[value.type]
-    if isinstance(node, exp.Literal):
-        digits = len(node.this)
+    written_out = digits_of(node)
+    if written_out is not None and value.type != pa.int8():
+        digits = len(str(abs(int(written_out))))
     return cast(value, pa.decimal128(digits, 0))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
@@ -63,6 +63,20 @@ def unless_null(left: DuckdbExpression, right: DuckdbExpression, sql: str) -> st
     if not right.may_raise:
         return sql
     return f"(CASE WHEN {left.sql} IS NULL THEN NULL ELSE {sql} END)"
+
+
+def computed_where(condition: DuckdbExpression | None, value: DuckdbExpression) -> DuckdbExpression:
+    """Leave a value uncomputed for rows that do not meet a condition, if it may raise.
+
+    DuckDB may move a condition of an outer query below that of an inner one, and compute its values before.
+
+    Args:
+        condition: The condition; None if all rows meet it.
+        value: The value.
+    """
+    if condition is None or not value.may_raise:
+        return value
+    return replace(value, sql=f"(CASE WHEN {condition.sql} THEN {value.sql} END)")
 
 
 def is_there(value: DuckdbExpression) -> DuckdbExpression:

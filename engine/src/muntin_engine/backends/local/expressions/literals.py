@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Final
 
 import pyarrow as pa
 from sqlglot import exp
@@ -11,6 +12,9 @@ from sqlglot import exp
 from muntin_engine.backends.local.duckdb_types import duckdb_type, text_literal
 from muntin_engine.backends.local.expressions.duckdb_expression import MOST_DIGITS, DuckdbExpression
 from muntin_engine.backends.local.expressions.translator import Translator, rule
+
+IS_WRITTEN_OUT: Final = "is_written_out"
+"""Marks a cast in the tree that is the end of a number: the `L` of `3L`."""
 
 
 @rule(exp.Column)
@@ -44,6 +48,21 @@ def number(translator: Translator, node: exp.Expr, digits: str) -> DuckdbExpress
     if math.isinf(float(digits)):
         raise translator.refusal(node, "is no double", "expected: a number of at most 1.8e308")
     return DuckdbExpression(f"CAST({digits} AS DOUBLE)", pa.float64())
+
+
+def digits_of(node: exp.Expr) -> str | None:
+    """Return the digits of a number that is written out, such as `-3` or `3L`; None for other nodes."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    sign = ""
+    if isinstance(node, exp.Neg):
+        sign = "-"
+        node = node.this
+    if node.meta.get(IS_WRITTEN_OUT):
+        node = node.this
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return f"{sign}{node.this}"
+    return None
 
 
 def _decimal(translator: Translator, node: exp.Expr, digits: str, scale: int) -> DuckdbExpression:

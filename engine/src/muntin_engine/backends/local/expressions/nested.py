@@ -25,10 +25,7 @@ def _(translator: Translator, node: exp.Bracket) -> DuckdbExpression:
     (place_node,) = node.expressions
     if pa.types.is_map(container.type):
         return _value_at(translator, node, container, place_node)
-    place = translator.of(place_node)
-    if not (pa.types.is_list(container.type) and pa.types.is_integer(place.type)):
-        raise translator.type_refusal(node, container, place)
-    place = cast(place, pa.int64())
+    place = _place_in(translator, node, container, place_node)
     length = f"len({container.sql})"
     outside = translator.failure(node, f"'the index ' || {place.sql} || ' is outside of an array of ' || {length}")
     if not node.args.get("offset"):
@@ -49,13 +46,24 @@ def _(translator: Translator, node: exp.Bracket) -> DuckdbExpression:
 
 @function_rule("get")
 def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
-    container, place = (translator.of(operand) for operand in node.expressions)
-    if not (pa.types.is_list(container.type) and pa.types.is_integer(place.type)):
-        raise translator.type_refusal(node, container, place)
-    place = cast(place, pa.int64())
+    container = translator.of(node.expressions[0])
+    place = _place_in(translator, node, container, node.expressions[1])
     is_inside = f"{place.sql} >= 0 AND {place.sql} < len({container.sql})"
     sql = f"(CASE WHEN {is_inside} THEN ({container.sql})[{place.sql} + 1] END)"
     return DuckdbExpression(sql, container.type.value_type, any_raises(container, place))
+
+
+def _place_in(
+    translator: Translator, node: exp.Expr, container: DuckdbExpression, place_node: exp.Expr
+) -> DuckdbExpression:
+    """Return an operand that counts elements of an array. At NULL there is no element, but for `element_at`."""
+    place = translator.of(place_node)
+    is_count = pa.types.is_integer(place.type)
+    if pa.types.is_null(place.type):
+        is_count = not node.args.get("offset")  # Spark refuses element_at(xs, NULL)
+    if not (pa.types.is_list(container.type) and is_count):
+        raise translator.type_refusal(node, container, place)
+    return cast(place, pa.int64())
 
 
 def _value_at(

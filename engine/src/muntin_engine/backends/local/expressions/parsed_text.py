@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]  # it is where its pages name it
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.expressions import (  # noqa: F401  # they register the rules of their families
@@ -20,6 +22,7 @@ from muntin_engine.backends.local.expressions import (  # noqa: F401  # they reg
     texts,
 )
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.expressions.literals import IS_WRITTEN_OUT
 from muntin_engine.backends.local.expressions.translator import SchemaScope, Scope, Translator, spark_text
 
 
@@ -30,6 +33,33 @@ class SparkText(Spark):
         """Knows the escapes of text."""
 
         STRING_ESCAPES: ClassVar[list[str]] = ["'", '"', "\\"]
+
+    class Parser(SparkParser):
+        """Tells numbers that are written out from numbers that are computed: Spark gives them other digits."""
+
+        UNARY_PARSERS: ClassVar[dict[Any, Any]] = {
+            **SparkParser.UNARY_PARSERS,
+            TokenType.PLUS: lambda parser: parser.expression(
+                exp.Anonymous(this="positive", expressions=[parser._parse_unary()])
+            ),
+        }
+
+        COLUMN_OPERATORS: ClassVar[dict[Any, Any]] = {
+            **SparkParser.COLUMN_OPERATORS,
+            TokenType.DCOLON: lambda parser, value, data_type: _cast_to(parser, value, data_type),  # noqa: PLW0108  # below
+        }
+
+
+def _cast_to(parser: Any, value: exp.Expr, data_type: exp.DataType) -> exp.Expr:
+    """Return a cast that is written `x::bigint`, or as the end of a number: `3L` is one number, as in Spark."""
+    node: exp.Expr = parser.build_cast(strict=parser.STRICT_CAST, this=value, to=data_type)
+    if parser._prev.text.upper() in _ENDS_OF_NUMBERS:
+        node.meta[IS_WRITTEN_OUT] = True
+    return node
+
+
+_ENDS_OF_NUMBERS: Final = frozenset(("Y", "S", "L"))
+"""The letters behind a whole number that name its type."""
 
 
 def parsed_and_translated(text: str, columns: pa.Schema) -> DuckdbExpression:

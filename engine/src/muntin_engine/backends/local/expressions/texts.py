@@ -83,6 +83,9 @@ def _in_case(translator: Translator, node: exp.Expr, function: str, other_letter
     return DuckdbExpression(sql, pa.string(), True)
 
 
+_LONGEST_TEXT: Final = 2_147_483_647
+"""The characters that a text has at most."""
+
 _SHARP_S: Final[Mapping[str, str]] = {"UPPER": "'SS'", "LOWER": "'\u00df'"}
 """What becomes of the letter that is common in German and has two capitals, in DuckDB's SQL."""
 
@@ -153,15 +156,12 @@ def _part(
     """Return a part of a text, whose characters are counted from 1 on, or from the end; 0 is 1."""
     value = text_in(translator, node, node.this)
     start = _count_in(translator, node, start_node)
-    length = None if length_node is None else _count_in(translator, node, length_node)
+    # Without a length Spark takes that of the longest text, which ends before the text if it begins far before it.
+    length = _count_in(translator, node, length_node or exp.Literal.number(_LONGEST_TEXT))
     first = (
         f"(CASE WHEN {start.sql} > 0 THEN {start.sql} - 1 WHEN {start.sql} = 0 THEN 0"
         f" ELSE LENGTH({value.sql}) + {start.sql} END)"
     )
-    if length is None:
-        sql = f"substring({value.sql}, GREATEST({first}, 0) + 1)"
-        sql = f"(CASE WHEN {start.sql} IS NOT NULL THEN {sql} END)"
-        return DuckdbExpression(sql, pa.string(), any_raises(value, start))
     # A part that begins before the text has less of it.
     count = f"({first} + {length.sql} - GREATEST({first}, 0))"
     is_null = f"{start.sql} IS NULL OR {length.sql} IS NULL"
@@ -250,14 +250,44 @@ def _(translator: Translator, node: exp.Hex) -> DuckdbExpression:
 
 @rule(exp.Like)
 def _(translator: Translator, node: exp.Like) -> DuckdbExpression:
-    return _like(translator, node, text_in(translator, node, node.this))
+    return _like(translator, node, node, "\\")
 
 
-def _like(translator: Translator, node: exp.Binary, value: DuckdbExpression) -> DuckdbExpression:
-    pattern = node.expression
-    if not (isinstance(pattern, exp.Literal) and pattern.is_string) or "\\" in pattern.this:
-        raise translator.refusal(node, "has an escape, or a pattern that is no text", "write LIKE 'north%'")
-    return DuckdbExpression(f"({value.sql} LIKE {text_literal(pattern.this)})", pa.bool_(), value.may_raise)
+@rule(exp.Escape)
+def _(translator: Translator, node: exp.Escape) -> DuckdbExpression:
+    escape = node.expression
+    is_letter = isinstance(escape, exp.Literal) and escape.is_string and len(escape.this) == 1
+    if not is_letter or type(node.this) is not exp.Like:
+        raise translator.refusal(node, "escapes by more than one letter, or in no LIKE", "write LIKE 'a!%' ESCAPE '!'")
+    return _like(translator, node, node.this, escape.this)
+
+
+def _like(translator: Translator, node: exp.Expr, like: exp.Like, escape: str) -> DuckdbExpression:
+    """Say whether a text fits a pattern.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node, with its escape if it names one.
+        like: The text and the pattern.
+        escape: The letter before `%` and `_` that stand for themselves.
+    """
+    value = text_in(translator, node, like.this)
+    pattern = like.expression
+    is_literal = isinstance(pattern, exp.Literal) and pattern.is_string
+    if not is_literal or not _is_pattern(pattern.this, escape):
+        raise translator.refusal(
+            node, "has a pattern that is no text, or an escape before another letter", "write LIKE 'north%'"
+        )
+    sql = f"({value.sql} LIKE {text_literal(pattern.this)} ESCAPE {text_literal(escape)})"
+    if like.args.get("negate"):
+        sql = f"(NOT {sql})"
+    return DuckdbExpression(sql, pa.bool_(), value.may_raise)
+
+
+def _is_pattern(pattern: str, escape: str) -> bool:
+    """Say whether an escape stands only before a wildcard, or before itself: Spark refuses others."""
+    letters = re.escape(escape)
+    return re.fullmatch(rf"(?:[^{letters}]|{letters}[%_{letters}])*", pattern, re.DOTALL) is not None
 
 
 @rule(exp.RegexpLike)

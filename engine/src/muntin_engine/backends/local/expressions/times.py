@@ -13,7 +13,7 @@ from typing import Final
 import pyarrow as pa
 from sqlglot import exp
 
-from muntin_engine.backends.local.duckdb_types import INSTANT, LENGTH, LOCAL_TIME, spelled
+from muntin_engine.backends.local.duckdb_types import INSTANT, LENGTH, LOCAL_TIME, spelled, text_literal
 from muntin_engine.backends.local.expressions.casts import converted
 from muntin_engine.backends.local.expressions.duckdb_expression import (
     DuckdbExpression,
@@ -78,6 +78,22 @@ _PARTS_BY_NAME: Final[Mapping[str, type[exp.Expr]]] = {
     **{"HOUR": exp.Hour, "HOURS": exp.Hour, "MINUTE": exp.Minute, "MINUTES": exp.Minute},
 }
 """The parts that `extract` names. That of seconds has a fraction, and is left out."""
+
+_YEAR_DIGITS: Final = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+"""A year of four digits, from 1 on."""
+
+_TWO_DIGITS: Final = "([0-9]{2})"
+
+_DATE_LAYOUTS: Final[Mapping[str, tuple[str, str]]] = {
+    "%Y-%mstrict-%dstrict": (f"{_YEAR_DIGITS}-{_TWO_DIGITS}-{_TWO_DIGITS}", r"\1-\2-\3"),
+    "%Y%mstrict%dstrict": (f"{_YEAR_DIGITS}{_TWO_DIGITS}{_TWO_DIGITS}", r"\1-\2-\3"),
+    "%Y/%mstrict/%dstrict": (f"{_YEAR_DIGITS}/{_TWO_DIGITS}/{_TWO_DIGITS}", r"\1-\2-\3"),
+    "%dstrict.%mstrict.%Y": (rf"{_TWO_DIGITS}\.{_TWO_DIGITS}\.{_YEAR_DIGITS}", r"\3-\2-\1"),
+    "%dstrict-%mstrict-%Y": (f"{_TWO_DIGITS}-{_TWO_DIGITS}-{_YEAR_DIGITS}", r"\3-\2-\1"),
+    "%dstrict/%mstrict/%Y": (f"{_TWO_DIGITS}/{_TWO_DIGITS}/{_YEAR_DIGITS}", r"\3-\2-\1"),
+    "%mstrict/%dstrict/%Y": (f"{_TWO_DIGITS}/{_TWO_DIGITS}/{_YEAR_DIGITS}", r"\3-\1-\2"),
+}
+"""The formats of dates as sqlglot has them: the text that fits, and the date of its parts as ISO 8601 writes it."""
 
 
 # ---------------------------------------------------------------------------------------------------- parts of a time
@@ -154,9 +170,23 @@ def _int_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> Duckdb
 
 @rule(exp.TsOrDsToDate)
 def _(translator: Translator, node: exp.TsOrDsToDate) -> DuckdbExpression:
-    if node.args.get("format") is not None:
-        raise translator.refusal(node, "reads a format", "write to_date(text) for text such as '2024-05-01'")
-    return converted(translator, node, translator.of(node.this), pa.date32())
+    date_format = node.args.get("format")
+    if date_format is None:
+        return converted(translator, node, translator.of(node.this), pa.date32())
+    layout = _DATE_LAYOUTS.get(date_format.name)
+    value = translator.of(node.this)
+    if layout is None or not pa.types.is_string(value.type):
+        raise translator.refusal(
+            node,
+            "reads a format that is not known to mean the same without Spark",
+            "expected: one of yyyy-MM-dd, yyyyMMdd, yyyy/MM/dd, dd.MM.yyyy, dd-MM-yyyy, dd/MM/yyyy, MM/dd/yyyy",
+        )
+    pattern, written = layout
+    failure = translator.failure(node, f"{text_literal('the text fits no date of the format: ')} || {value.sql}")
+    day = f"CAST(regexp_replace({value.sql}, '{pattern}', '{written}') AS DATE)"
+    fits = f"regexp_full_match({value.sql}, '{pattern}')"
+    sql = f"(CASE WHEN {value.sql} IS NULL THEN NULL WHEN {fits} THEN {day} ELSE {failure} END)"
+    return DuckdbExpression(sql, pa.date32(), True)
 
 
 @rule(exp.DateDiff)

@@ -62,12 +62,14 @@ class UnknownColumnError(Exception):
     Attributes:
         fact: What is wrong, after the name.
         advice: What to write.
+        is_missing: True if there is no such column.
     """
 
-    def __init__(self, fact: str, advice: str) -> None:
+    def __init__(self, fact: str, advice: str, *, is_missing: bool = False) -> None:
         super().__init__(fact)
         self.fact = fact
         self.advice = advice
+        self.is_missing = is_missing
 
 
 class Scope(ABC):

@@ -25,7 +25,7 @@ def clock_stream(every: Duration, micro_batch: MicroBatch) -> LocalStream:
 
     Raises:
         PolicyError: The period is not above zero, or a number without a unit.
-        DurationError: It cannot be read.
+        DurationError: The period cannot be read.
     """
     period = period_of(every)
     now = time.time_ns() // 1000

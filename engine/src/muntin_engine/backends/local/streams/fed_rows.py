@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -64,7 +64,7 @@ class _UnfitValueError(Exception):
 
     Attributes:
         value: The value.
-        expected: What was expected, in words.
+        expected: The values that fit, in words.
     """
 
     def __init__(self, value: object, expected: str) -> None:
@@ -77,13 +77,13 @@ def _converted(value: object, data_type: pa.DataType) -> Any:
     """Return a value, or each part of a nested one, as Arrow takes it.
 
     Raises:
-        _UnfitValueError: It does not fit.
+        _UnfitValueError: The value, or a part of it, does not fit.
     """
     if value is None:
         return None
-    for is_kind, convert in _KINDS:
-        if is_kind(data_type):
-            return convert(value, data_type)
+    for kind in _KINDS:
+        if kind.has(data_type):
+            return kind.convert(value, data_type)
     raise AssertionError(f"schemas have no columns of type {data_type}")
 
 
@@ -94,9 +94,9 @@ def _boolean(value: object, _: pa.DataType) -> bool:
 
 
 def _integer(value: object, data_type: pa.DataType) -> int:
-    most = 2 ** (data_type.bit_width - 1)
-    if not isinstance(value, int) or isinstance(value, bool) or not -most <= value < most:
-        raise _UnfitValueError(value, f"a whole number from {-most} to {most - 1}")
+    limit = 2 ** (data_type.bit_width - 1)
+    if not isinstance(value, int) or isinstance(value, bool) or not -limit <= value < limit:
+        raise _UnfitValueError(value, f"a whole number from {-limit} to {limit - 1}")
     return value
 
 
@@ -165,7 +165,9 @@ def _timestamp(value: object, data_type: pa.DataType) -> datetime:
         if time.tzinfo is not None:
             raise _UnfitValueError(value, "a time without a zone, such as '2024-05-01T08:00:00'")
         return time
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    if time.tzinfo is None:
+        return time.replace(tzinfo=UTC)
+    return time.astimezone(UTC)
 
 
 def _length(value: object, _: pa.DataType) -> timedelta:
@@ -198,18 +200,30 @@ def _struct(value: object, data_type: pa.DataType) -> dict[str, Any]:
     return {name: _converted(value.get(name), part_type) for name, part_type in types.items()}
 
 
-_KINDS: Final[Sequence[tuple[Callable[[pa.DataType], bool], Callable[[object, pa.DataType], Any]]]] = (
-    (pa.types.is_boolean, _boolean),
-    (pa.types.is_integer, _integer),
-    (pa.types.is_floating, _float),
-    (pa.types.is_decimal, _decimal),
-    (pa.types.is_string, _text),
-    (pa.types.is_binary, _binary),
-    (pa.types.is_date, _date),
-    (pa.types.is_timestamp, _timestamp),
-    (pa.types.is_duration, _length),
-    (pa.types.is_list, _list),
-    (pa.types.is_map, _map),
-    (pa.types.is_struct, _struct),
+class _FedKind(NamedTuple):
+    """A kind of types, and how values that are fed for them are read.
+
+    Attributes:
+        has: Says whether a type is of the kind.
+        convert: Returns a value as Arrow takes it for a type of the kind; raises `_UnfitValueError` if it does not fit.
+    """
+
+    has: Callable[[pa.DataType], bool]
+    convert: Callable[[object, pa.DataType], Any]
+
+
+_KINDS: Final[Sequence[_FedKind]] = (
+    _FedKind(pa.types.is_boolean, _boolean),
+    _FedKind(pa.types.is_integer, _integer),
+    _FedKind(pa.types.is_floating, _float),
+    _FedKind(pa.types.is_decimal, _decimal),
+    _FedKind(pa.types.is_string, _text),
+    _FedKind(pa.types.is_binary, _binary),
+    _FedKind(pa.types.is_date, _date),
+    _FedKind(pa.types.is_timestamp, _timestamp),
+    _FedKind(pa.types.is_duration, _length),
+    _FedKind(pa.types.is_list, _list),
+    _FedKind(pa.types.is_map, _map),
+    _FedKind(pa.types.is_struct, _struct),
 )
-"""By the kind of a type, how a value is read."""
+"""The kinds of the types that schemas have."""

@@ -41,14 +41,14 @@ class LocalStream:
         return self._rows
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Offer the rows to any library that reads Arrow data."""
+        """Offer the rows as Arrow data does, by which `backend_modules` knows that an object is a table."""
         return self._rows.__arrow_c_stream__(requested_schema)
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse what only a DataFrame of Spark's has.
 
         Raises:
-            NeedsSparkError: It has no such attribute.
+            NeedsSparkError: The attribute is looked for, and the stream does not have it.
         """
         if name.startswith("__"):  # a library looks for a protocol
             raise AttributeError(name)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from muntin_engine.backends.local.streams.fed_rows import column_value
 
 if TYPE_CHECKING:
-    from muntin_engine.backends.planned_query import PlannedQuery
+    from muntin_engine.backends.planned_query import PlannedQuery, Projection
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class PunctuationRow:
     at: Any
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Return the row."""
+        """Yield the row, as the only one of a batch."""
         values = {"change": "punctuate", "start": self.at}
         columns = [pa.array([values.get(column.name)], column.type) for column in self.schema]
         yield pa.record_batch(columns, schema=self.schema)
@@ -41,14 +41,13 @@ def punctuated(query: PlannedQuery, watermark: object) -> PlannedQuery:
         watermark: The watermark: a text or a datetime where times are timestamps, else a number.
 
     Raises:
-        QueryError: It is no time of the query.
+        QueryError: The watermark is no time of the query.
     """
-    sources = []
+    sources: list[Projection] = []
     for source in query.sources:
-        projected: Any = source.df
-        schema: pa.Schema = projected.schema
+        schema: pa.Schema = source.df.schema
         if "change" not in schema.names:
             schema = schema.append(pa.field("change", pa.string()))
-        rows: Any = PunctuationRow(schema, column_value(watermark, "at", schema.field("start").type))
+        rows = PunctuationRow(schema, column_value(watermark, "at", schema.field("start").type))
         sources.append(replace(source, df=rows, has_changes=True))
     return replace(query, sources=tuple(sources))

@@ -12,10 +12,14 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from muntin.errors import QueryError
-from muntin_engine.backends.local.duckdb_types import INSTANT, LOCAL_TIME
+from muntin_engine.backends.local.duckdb_types import INSTANT, LENGTH, LOCAL_TIME
 from muntin_engine.backends.local.refusals import NeedsSparkError
 
 _EXAMPLE: Final = "'station string, leaves timestamp, km double'"
+"""A schema as it is written, for messages."""
+
+_DECIMAL_SIZES: Final = (10, 0)
+"""The digits and places of Spark's `decimal` where none are written."""
 
 _TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
     exp.DataType.Type.BOOLEAN: pa.bool_(),
@@ -34,8 +38,8 @@ _TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
 }
 """The types without parts, as sqlglot reads them in Spark's dialect."""
 
-_MEANINGLESS: Final = (exp.NotNullColumnConstraint, exp.CommentColumnConstraint)
-"""What a column may say besides its type; a stream has nulls in any case."""
+_IGNORED: Final = (exp.NotNullColumnConstraint, exp.CommentColumnConstraint)
+"""The constraints of columns that are read over: any column of a stream may have nulls."""
 
 _LENGTHS: Final = frozenset({"DAY", "HOUR", "MINUTE", "SECOND"})
 """The units of intervals that are lengths of time."""
@@ -71,7 +75,8 @@ def _columns_in(text: str) -> list[exp.ColumnDef]:
         QueryError: The text is no schema.
     """
     parts: list[exp.Expr] = []
-    with suppress(SqlglotError, AttributeError):  # it fails in the one or the other way
+    # Text that is no schema fails to parse, or parses as a command that has no such parts.
+    with suppress(SqlglotError, AttributeError):
         # Spark's schemas are what stands between the parentheses of a table. With colons they are those of a struct.
         parts = sqlglot.parse_one(f"CREATE TABLE t ({text})", read="spark").this.expressions
         if len(_with_types(parts)) < len(parts):
@@ -101,7 +106,7 @@ def _type_of(column: exp.ColumnDef) -> pa.DataType:
         NeedsSparkError: Only Spark has it, such as a variant, or text with a collation.
     """
     for constraint in column.args.get("constraints") or ():
-        if not isinstance(constraint.kind, _MEANINGLESS):
+        if not isinstance(constraint.kind, _IGNORED):
             raise _of_spark(column)
     assert isinstance(column.kind, exp.DataType), "columns without a type were refused"
     arrow_type = _arrow_type(column.kind)
@@ -111,10 +116,10 @@ def _type_of(column: exp.ColumnDef) -> pa.DataType:
 
 
 def _of_spark(column: exp.ColumnDef) -> NeedsSparkError:
-    written = column.sql(dialect="spark")
+    column_text = column.sql(dialect="spark")
     return NeedsSparkError(
-        f"the column {written}",
-        f"the column {written} is of a type that only Spark has\n"
+        f"the column {column_text}",
+        f"the column {column_text} is of a type that only Spark has\n"
         "  give it another type; or test the job on Spark: streaming(job, schema, backend='spark')",
     )
 
@@ -127,7 +132,7 @@ def _arrow_type(data_type: exp.DataType) -> pa.DataType | None:
         return _interval_type(kind)
     if kind is exp.DataType.Type.DECIMAL:
         sizes = [int(part.name) for part in parts]
-        return pa.decimal128(*(sizes or [10, 0]))
+        return pa.decimal128(*(sizes or _DECIMAL_SIZES))
     if kind is exp.DataType.Type.STRUCT:
         fields = [(part.name, _arrow_type(part.kind)) for part in parts]
         return None if None in dict(fields).values() else pa.struct(fields)
@@ -146,4 +151,4 @@ def _interval_type(interval: exp.Interval) -> pa.DataType | None:
     if interval.unit is None:
         return None
     units = {unit.name.upper() for unit in interval.unit.find_all(exp.Var)}
-    return pa.duration("us") if units <= _LENGTHS else None
+    return LENGTH if units <= _LENGTHS else None

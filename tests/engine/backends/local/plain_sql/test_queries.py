@@ -80,6 +80,17 @@ TEXTS: Final = (
     "SELECT KM, rides.Station, BIKE.Gears FROM rides",
     "SELECT 1 AS x FROM rides HAVING COUNT(*) > 3",
     "SELECT a.station FROM rides a JOIN rides b ON a.km = b.km",
+    "SELECT a.city FROM stations a LEFT JOIN stations b"
+    " ON a.station = b.station AND a.size > 1 AND 10 / (a.size - 1) > b.size",
+    "SELECT r.station FROM rides r JOIN stations s ON r.station = s.station AND r.riders / (s.size - 5) > 0",
+    "SELECT station, COUNT(*) FILTER (WHERE riders > 1) AS n, SUM(km) FILTER (WHERE is_paid) AS s,"
+    " COUNT(DISTINCT riders) FILTER (WHERE 6 / riders > 1) AS d FROM rides GROUP BY station",
+    "SELECT SUM(DISTINCT riders) AS n, SUM(DISTINCT fare) AS f, AVG(DISTINCT riders) AS a FROM rides",
+    "SELECT riders + 1L AS a, a * 2 AS b, bike AS c, c.gears + b AS g FROM rides WHERE riders < 100",
+    "SELECT riders AS station, station AS name FROM rides",
+    "SELECT station, COUNT(*) AS n, n * 2 AS twice FROM rides GROUP BY station",
+    "SELECT DISTINCT size AS a, a + 1 AS b FROM stations",
+    "SELECT city FROM stations WHERE city NOT LIKE 'B%' AND city NOT LIKE 'n!%' ESCAPE '!'",
     "SELECT i FROM (SELECT CAST(station AS INT) AS i FROM rides WHERE riders > 99999999999) WHERE i > 3",
 )
 
@@ -87,6 +98,9 @@ ORDERED: Final = (
     "SELECT station, km FROM rides ORDER BY station, km DESC, leaves",
     "SELECT station AS s, riders FROM rides ORDER BY s DESC NULLS FIRST, 2, leaves LIMIT 5",
     "SELECT station, COUNT(*) AS n FROM rides GROUP BY station ORDER BY COUNT(*) DESC, station",
+    "SELECT station, km FROM rides GROUP BY station, km ORDER BY MAX(km), station",
+    "SELECT station, MAX(km) AS km FROM rides GROUP BY station ORDER BY MAX(rides.km), station",
+    "SELECT DISTINCT station, is_paid FROM rides ORDER BY upper(station), station, is_paid",
     "SELECT leaves FROM rides ORDER BY km NULLS LAST, leaves LIMIT 3 OFFSET 2",
 )
 
@@ -131,6 +145,17 @@ def test_a_query_has_the_rows_names_and_types_of_spark(views: SparkSession, text
         ("SELECT km FROM rides LATERAL VIEW explode(array(1)) AS x", "is not translated"),
         ("SELECT km FROM rides WHERE riders", "'riders' is int\n  expected: a condition"),
         ("SELECT km FROM", "cannot be read as a query"),
+        ("SELECT MAX(km) AS km FROM rides ORDER BY MAX(km)", "aggregates km, which is the name of a column of SELECT"),
+        (
+            "SELECT DISTINCT station FROM rides ORDER BY km",
+            "is no column of SELECT DISTINCT\n  order by one of station",
+        ),
+        ("SELECT SUM(DISTINCT km) AS s FROM rides", "compares floats"),
+        ("SELECT SUM(riders) AS s, SUM(s) AS t FROM rides", "'s', in 'SUM\\(s\\)' is not a column"),
+        (
+            "SELECT a.city FROM stations a JOIN stations b ON a.city = b.city AND a.size = b.size + 1",
+            "may fail for rows that have no pair, .*\n  write what cannot fail",
+        ),
         ("SELECT 1 AS x; SELECT 2 AS x", "expected one query, got 2"),
         ("DROP TABLE rides", "is no SELECT"),
     ],
@@ -146,6 +171,7 @@ def test_what_has_no_translation_is_refused(text: str, message: str) -> None:
         ("SELECT km / (riders - 1) AS x FROM rides", "division by zero, in 'km / \\(riders - 1\\)'"),
         ("SELECT CAST(station AS INT) AS x FROM rides", '\'a\' of the type "STRING" cannot be cast to "INT"'),
         ("SELECT riders + riders AS x FROM rides", "Overflow in addition of INT32"),
+        ("SELECT MIN(km) AS x FROM rides WHERE km < 1", "the group has both 0.0 and -0.0: write MIN\\(x \\+ 0D\\)"),
     ],
 )
 def test_a_row_that_cannot_be_computed_is_an_error(text: str, message: str) -> None:

@@ -1,0 +1,192 @@
+"""FROM: tables, queries, and joins of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sqlglot import exp
+
+from muntin.errors import QueryError
+from muntin_engine.backends.local.duckdb_types import quoted, spelled
+from muntin_engine.backends.local.expressions.translator import UnknownColumnError
+from muntin_engine.backends.local.plain_sql.join_condition import JoinSides
+from muntin_engine.backends.local.plain_sql.nodes import check_parts, refusal_of
+from muntin_engine.backends.local.plain_sql.scopes import SourceColumn, SourceScope
+from muntin_engine.backends.local.plain_sql.tables import QueryOverTables
+
+_JOIN_PARTS: Final = frozenset(("this", "side", "kind", "on", "using"))
+
+_JOINS: Final[Mapping[str, str]] = {
+    "": "INNER JOIN",
+    "INNER": "INNER JOIN",
+    "CROSS": "CROSS JOIN",
+    "LEFT": "LEFT JOIN",
+    "LEFT OUTER": "LEFT JOIN",
+    "RIGHT": "RIGHT JOIN",
+    "RIGHT OUTER": "RIGHT JOIN",
+    "FULL": "FULL JOIN",
+    "FULL OUTER": "FULL JOIN",
+    "SEMI": "SEMI JOIN",
+    "LEFT SEMI": "SEMI JOIN",
+    "ANTI": "ANTI JOIN",
+    "LEFT ANTI": "ANTI JOIN",
+}
+"""The joins of DuckDB by the words of Spark."""
+
+_OF_LEFT_ROWS: Final = ("SEMI JOIN", "ANTI JOIN")
+"""The joins whose rows have the columns of the left side alone."""
+
+
+class Queries(ABC):
+    """The queries that a FROM clause may read."""
+
+    @abstractmethod
+    def query(self, tree: exp.Expr) -> QueryOverTables:
+        """Translate a query that stands in the clause."""
+
+    @abstractmethod
+    def named(self, table: exp.Table) -> QueryOverTables:
+        """Return a table, or a query of a WITH clause."""
+
+
+@dataclass(frozen=True)
+class FromClause:
+    """What a FROM clause reads.
+
+    Attributes:
+        sql: The clause in DuckDB's SQL; empty for a SELECT without one.
+        columns: The columns that it offers, in the order of `*`.
+    """
+
+    sql: str
+    columns: tuple[SourceColumn, ...]
+
+
+def from_clause(tree: exp.Select, queries: Queries) -> FromClause:
+    """Translate the FROM clause of a SELECT, with its joins.
+
+    Raises:
+        QueryError: Something in it has no translation of the same meaning.
+    """
+    clause = tree.args.get("from_")
+    if clause is None:
+        return FromClause("", ())
+    sources = _source(clause.this, 0, queries)
+    for place, join in enumerate(tree.args.get("joins") or (), 1):
+        sources = _joined(sources, join, _source(join.this, place, queries))
+    return sources
+
+
+def renamed(node: exp.Expr, query: QueryOverTables) -> QueryOverTables:
+    """Return a query under the names that an alias gives its columns: `AS r(a, b)`.
+
+    Args:
+        node: The node with the alias.
+        query: The query.
+
+    Raises:
+        QueryError: The alias names more columns, or fewer.
+    """
+    alias = node.args.get("alias")
+    names = [] if alias is None else [column.name for column in alias.args.get("columns") or ()]
+    if not names:
+        return query
+    if len(names) != len(query.columns):
+        raise refusal_of(node, f"names {len(names)} columns of {len(query.columns)}")
+    columns = [replace(column, name=name) for name, column in zip(names, query.columns, strict=True)]
+    listed: list[str] = []
+    for name, column in zip(names, query.columns, strict=True):
+        listed.append(f"{quoted(column.name)} AS {quoted(name)}")
+    return QueryOverTables(f"SELECT {', '.join(listed)} FROM ({query.sql})", tuple(columns))
+
+
+def _source(node: exp.Expr, place: int, queries: Queries) -> FromClause:
+    """Return the table or the query that stands in a FROM clause.
+
+    Args:
+        node: The table or the query.
+        place: Its number in the clause.
+        queries: The queries that the clause may read.
+    """
+    if isinstance(node, exp.Subquery):
+        check_parts(node, frozenset(("this", "alias")))
+        query = renamed(node, queries.query(node.this))
+        name = node.alias
+    elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+        check_parts(node, frozenset(("this", "alias")))
+        query = renamed(node, queries.named(node))
+        name = node.alias or node.name
+    else:
+        raise refusal_of(node, "is no table")
+    view = f"source_{place}"
+    columns: list[SourceColumn] = []
+    for column in query.columns:
+        columns.append(SourceColumn(column, f"{view}.{quoted(column.name)}", name.casefold()))
+    return FromClause(f"({query.sql}) AS {view}", tuple(columns))
+
+
+def _joined(left: FromClause, join: exp.Join, right: FromClause) -> FromClause:
+    check_parts(join, _JOIN_PARTS)
+    words = f"{join.side} {join.kind}".strip().upper()
+    kind = _JOINS.get(words)
+    if kind is None:
+        raise refusal_of(join, f"is a {words} JOIN")
+    if {column.source for column in left.columns} & {column.source for column in right.columns}:
+        raise refusal_of(join.this, "has the name of another table of FROM", "rename one of them: rides AS r")
+    if join.args.get("using"):
+        return _joined_using(left, right, kind, join)
+
+    on = join.args.get("on")
+    columns = left.columns if kind in _OF_LEFT_ROWS else (*left.columns, *right.columns)
+    if on is not None:
+        condition = JoinSides(left.columns, right.columns, kind).condition(on)
+        return FromClause(f"{left.sql} {kind} {right.sql} ON {condition}", columns)
+    if kind not in ("INNER JOIN", "CROSS JOIN"):
+        raise refusal_of(join, "has no condition", "write ON or USING")
+    return FromClause(f"{left.sql} CROSS JOIN {right.sql}", columns)
+
+
+def _joined_using(left: FromClause, right: FromClause, kind: str, join: exp.Join) -> FromClause:
+    """Join by columns of the same names, of which `*` has one."""
+    conditions: list[str] = []
+    joint_columns: list[SourceColumn] = []
+    replaced_columns: list[SourceColumn] = []
+    for identifier in join.args["using"]:
+        of_left = _using_column(identifier.name, left)
+        of_right = _using_column(identifier.name, right)
+        if of_left.column.type != of_right.column.type or of_left.column.is_hidden:
+            types = f"{spelled(of_left.column.type)} and {spelled(of_right.column.type)}"
+            raise refusal_of(join, f"compares {types} in USING", "cast one of them in a query in FROM")
+        conditions.append(f"{of_left.sql} = {of_right.sql}")
+        joint_columns.append(SourceColumn(of_left.column, _joint_value(of_left, of_right, kind), ""))
+        replaced_columns += [of_left, of_right]
+
+    sql = f"{left.sql} {kind} {right.sql} ON {' AND '.join(conditions)}"
+    if kind in _OF_LEFT_ROWS:
+        return FromClause(sql, left.columns)
+    columns = list(joint_columns)
+    for column in (*left.columns, *right.columns):
+        columns.append(replace(column, is_plain=False) if column in replaced_columns else column)
+    return FromClause(sql, tuple(columns))
+
+
+def _joint_value(of_left: SourceColumn, of_right: SourceColumn, kind: str) -> str:
+    """Return the value of a column that USING makes of two, in DuckDB's SQL: that of the side that is there."""
+    if kind == "RIGHT JOIN":
+        return of_right.sql
+    if kind == "FULL JOIN":
+        return f"COALESCE({of_left.sql}, {of_right.sql})"
+    return of_left.sql
+
+
+def _using_column(name: str, side: FromClause) -> SourceColumn:
+    try:
+        column, _ = SourceScope(side.columns).source_column([name])
+    except UnknownColumnError as error:
+        raise QueryError(
+            "{value!r} in USING {fact}\n  {advice}", value=name, fact=error.fact, advice=error.advice
+        ) from error
+    return column

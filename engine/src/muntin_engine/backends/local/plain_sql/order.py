@@ -1,0 +1,74 @@
+"""DISTINCT, ORDER BY, LIMIT and OFFSET: which rows of a SELECT there are, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from sqlglot import exp
+
+from muntin_engine.backends.local.duckdb_types import spelled
+from muntin_engine.backends.local.expressions.parsed_text import translator_of
+from muntin_engine.backends.local.expressions.translator import Scope
+from muntin_engine.backends.local.plain_sql.nodes import check_parts, has_order, refusal_of
+from muntin_engine.backends.local.plain_sql.output_column import OutputColumn
+
+
+def is_distinct(tree: exp.Select, columns: Sequence[OutputColumn]) -> bool:
+    """Say whether a SELECT has each row once.
+
+    Raises:
+        QueryError: It compares values of a type that the two systems compare otherwise.
+    """
+    distinct = tree.args.get("distinct")
+    if distinct is None:
+        return False
+    check_parts(distinct, frozenset())
+    for column in columns:
+        if column.refusal is not None or not has_order(column.value.type):
+            raise refusal_of(tree, f"compares {column.name}, which is {spelled(column.value.type)}")
+        if pa.types.is_floating(column.value.type):
+            raise refusal_of(tree, f"compares {column.name}, a float", "GROUP BY it instead")
+    return True
+
+
+def order_by(tree: exp.Select, columns: Sequence[OutputColumn], scope: Scope) -> str:
+    """Return the ORDER BY clause in DuckDB's SQL; empty without one.
+
+    Args:
+        tree: The SELECT.
+        columns: Its columns, which a number may name.
+        scope: The columns that the clause may read.
+    """
+    order = tree.args.get("order")
+    if order is None:
+        return ""
+    parts: list[str] = []
+    for node in order.expressions:
+        if isinstance(node.this, exp.Literal) and not node.this.is_string:
+            place = int(node.this.this) - 1 if node.this.this.isdigit() else -1
+            if not 0 <= place < len(columns):
+                raise refusal_of(node, "is the number of no column", f"there are {len(columns)}")
+            value = columns[place].value
+        else:
+            value = translator_of(node.this, scope).of(node.this)
+        if not has_order(value.type):
+            raise refusal_of(node, f"orders by {spelled(value.type)}")
+        direction = "DESC" if node.args.get("desc") else "ASC"
+        nulls = "FIRST" if node.args.get("nulls_first") else "LAST"
+        parts.append(f"{value.sql} {direction} NULLS {nulls}")
+    return f" ORDER BY {', '.join(parts)}"
+
+
+def limit(tree: exp.Select) -> str:
+    """Return the LIMIT and OFFSET clauses in DuckDB's SQL; empty without them."""
+    sql = ""
+    for part, word in (("limit", "LIMIT"), ("offset", "OFFSET")):
+        node = tree.args.get(part)
+        if node is None:
+            continue
+        number = node.expression
+        if not (isinstance(number, exp.Literal) and number.this.isdigit()):
+            raise refusal_of(node, "is no number of rows", f"write {word} 10")
+        sql += f" {word} {number.this}"
+    return sql

@@ -1,0 +1,88 @@
+"""The columns of a SELECT as they are written: expressions, with an alias or not, and all columns for `*`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from muntin_engine.backends.local.expressions.aggregates import is_aggregate
+from muntin_engine.backends.local.plain_sql.nodes import aggregates_in, refusal_of
+from muntin_engine.backends.local.plain_sql.scopes import SourceColumn
+
+
+@dataclass(frozen=True)
+class SelectEntry:
+    """A column of a SELECT as it is written.
+
+    Attributes:
+        node: The expression, with its alias if it has one; None for a column that stands for `*` in part.
+        star_column: The column that stands for `*` in part; None for an expression.
+    """
+
+    node: exp.Expr | None = None
+    star_column: SourceColumn | None = None
+
+    @property
+    def body(self) -> exp.Expr:
+        """The expression without its alias."""
+        if self.star_column is not None:
+            return exp.column(self.star_column.column.name, table=self.star_column.source or None, quoted=True)
+        assert self.node is not None
+        return self.node.unalias()
+
+    @property
+    def alias(self) -> str:
+        """The alias; empty without one."""
+        return self.node.alias if isinstance(self.node, exp.Alias) else ""
+
+    @property
+    def name(self) -> str:
+        """The name that Spark gives the column; empty where it is not known."""
+        return self.alias or _name_of(self.body)
+
+    @property
+    def has_aggregate(self) -> bool:
+        """True if an aggregate is part of the expression."""
+        return self.node is not None and next(aggregates_in(self.node), None) is not None
+
+
+def items_of(tree: exp.Select, columns: Sequence[SourceColumn]) -> list[SelectEntry]:
+    """Return the columns of a SELECT, with all columns in the place of `*`.
+
+    Args:
+        tree: The SELECT.
+        columns: The columns of its FROM clause.
+
+    Raises:
+        QueryError: There are none, or `*` leaves some out.
+    """
+    items: list[SelectEntry] = []
+    for node in tree.expressions:
+        star = node.this if isinstance(node, exp.Column) and isinstance(node.this, exp.Star) else node
+        if not isinstance(star, exp.Star):
+            items.append(SelectEntry(node))
+            continue
+        if any(star.args.values()):
+            raise refusal_of(node, "leaves columns out, or replaces some", "name the columns")
+        table = node.args["table"].name.casefold() if isinstance(node, exp.Column) else None
+        for column in columns:
+            if column.source == table or (table is None and column.is_plain):
+                items.append(SelectEntry(star_column=column))
+    if not items:
+        raise refusal_of(tree, "has no columns")
+    return items
+
+
+def _name_of(node: exp.Expr) -> str:
+    """Return the name that Spark gives a column without an alias; empty where it is not known."""
+    if isinstance(node, exp.Column | exp.Dot):
+        return str(node.name)
+    if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
+        return "count(1)"
+    operand: Any = node.this if is_aggregate(node) else None
+    if isinstance(operand, exp.Column) and len(operand.parts) == 1:
+        return f"{node.key}({operand.name})"
+    return ""
