@@ -130,8 +130,15 @@ class TriggerCall:
             raise ModuleFailedError(trigger.name, trigger.version, key, window, name, error) from error
 
     def _checked(self, answer: object, window: Window) -> tuple[object, Decision]:
-        if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Decision):
-            return answer
+        """Return what a trigger answered, if it is a state and a decision.
+
+        Raises:
+            ModuleContractError: The answer is something else.
+        """
+        if isinstance(answer, tuple) and len(answer) == 2:
+            _state, decision = answer
+            if isinstance(decision, Decision):
+                return answer
         raise ModuleContractError(
             f"the trigger {self._trigger.name} {self._trigger.version} answered {answer!r} for the window "
             f"[{window.start}, {window.end})\n  expected: a pair of its state and a Decision"

@@ -118,12 +118,12 @@ def root_cause(error: BaseException) -> str:
     sink_failures = [message for message in messages if _SINK.search(message) and _TRACEBACK in message]
     if sink_failures:
         innermost = sink_failures[-1]
-        return _after(death, _without_machinery(innermost[innermost.find(_TRACEBACK) :]))
+        return _with_death(death, _without_machinery(innermost[innermost.find(_TRACEBACK) :]))
 
     explanation = _innermost_explanation(full_messages, messages)
     advice = [text for sign, text in _ADVICE.items() if sign.search(explanation)]
     if advice:
-        return _after(death, "\n  ".join([explanation, *advice]))
+        return _with_death(death, "\n  ".join([explanation, *advice]))
 
     # Code of Spark or a library that fails in a worker may fail because of a module that ran before.
     is_of_worker = any(_WORKER in message or _RUNNER.search(message) for message in full_messages)
@@ -131,7 +131,7 @@ def root_cause(error: BaseException) -> str:
         last = last_module()
         if last and last.split("\n")[0] not in explanation:
             explanation += f"\n  the module that ran last in a worker: {last}"
-    return _after(death, explanation)
+    return _with_death(death, explanation)
 
 
 def _innermost_explanation(full_messages: list[str], messages: list[str]) -> str:
@@ -181,7 +181,7 @@ def _death_in(text: str) -> str:
     return "\n".join(lines)
 
 
-def _after(death: str, explanation: str) -> str:
+def _with_death(death: str, explanation: str) -> str:
     """Put the death of a worker before an explanation, if one died."""
     return f"{death}\n{explanation}" if death else explanation
 
