@@ -49,9 +49,9 @@ class Replay:
         """Evaluate a micro-batch.
 
         Args:
-            number: Its number.
+            number: The number of the micro-batch.
             parts: The rows of its map tasks, or some of them; progress is as recorded, whatever rows are left.
-            run: Which start of the query it is of.
+            run: The number of the start of the query that the micro-batch is of.
 
         Raises:
             ModuleFailedError: A module raised an exception, with its key and window.

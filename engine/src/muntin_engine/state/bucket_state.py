@@ -271,7 +271,7 @@ class BucketState:
         self.log = StateLog(cells, self.metadata.log, self.metadata.schema_versions)
 
     def open(self, read: Callable[[Sequence[LogEntry]], Store]) -> Store:
-        """Return the store in the cache, or the one that a function makes of the entries of the log."""
+        """Return the store in the cache, or the store that a function makes of the entries of the log."""
         if self._cache is not None:
             store: Store | None = self._cache.take(self._name, self.metadata.version)
             if store is not None:
