@@ -69,6 +69,6 @@ def imported_backend(name: str) -> ModuleType:
     """Import the module of a backend.
 
     Raises:
-        SetupError: It is the backend of Spark, and PySpark is not installed.
+        SetupError: The backend is that of Spark, and PySpark is not installed.
     """
     return engine_module(name, "a query on Spark")

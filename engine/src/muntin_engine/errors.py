@@ -154,8 +154,8 @@ class StateMismatchError(StateError):
     it back; the message lists what differs, and what else would help.
 
     Attributes:
-        differences: Where the two differ, each with `subject`, `checkpoint` and `query` in words; None stands for an
-            aggregate that was added or removed.
+        differences: The differences of the two queries, each with `subject`, `checkpoint` and `query` in words; None
+            stands for an aggregate that was added or removed.
         remedies: Ways to let the query go on, besides changing it back.
         checkpoint: The checkpoint; empty where a worker found out, which does not know its path.
     """
@@ -265,7 +265,7 @@ class WorkerEnvironmentError(SetupError):
     or does not run. The message says where, and what to do.
 
     Attributes:
-        troubles: By where it is, a host and a Python there, what is wrong; where no worker answered, what Spark said.
+        troubles: The faults by their place, a host and a Python there; where no worker answered, the words of Spark.
         remedies: The remedies, one line each.
     """
 

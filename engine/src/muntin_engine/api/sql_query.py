@@ -177,7 +177,7 @@ def _backend(session: Any, tables: Mapping[str, Any]) -> Backend:
     """Return the backend of a session and of tables.
 
     Raises:
-        QueryError: There are none, or they are of several backends.
+        QueryError: There is neither a session nor a table, or they are of several backends.
     """
     inputs = [*tables.values()] if session is None else [session, *tables.values()]
     if not inputs:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from muntin_engine.sinks.sink import SinkLike
 
 SinksT = TypeVar("SinksT")
-"""The type of the sinks of an output: a sink, or one for each query of a pass."""
+"""The type of the sinks of an output: a sink, or a sink for each query of a pass."""
 
 RecordT = TypeVar("RecordT")
-"""The type of the place of a recording, or of one for each query of a pass."""
+"""The type of the place of a recording: a place, or a place for each query of a pass."""
 
 
 class WriteOptions(TypedDict, total=False):
@@ -48,7 +48,7 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
     @property
     @abstractmethod
     def queries_by_name(self) -> Mapping[str, PlannedQuery]:
-        """The queries that are written together; the name of one that is written alone is empty."""
+        """The queries that are written together, by name; the name of a query that is written alone is empty."""
 
     @abstractmethod
     def sinks_by_query(self, sinks: Mapping[str, SinksT | None]) -> Mapping[str, Mapping[str, object]]:

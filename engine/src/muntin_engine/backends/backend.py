@@ -75,7 +75,7 @@ class Inputs(ABC):
         """Return a DataFrame as it travels with a request, so that its columns need not be described again and again.
 
         Raises:
-            QueryError: It cannot be read.
+            QueryError: The DataFrame cannot be read.
         """
 
     @abstractmethod
@@ -106,7 +106,7 @@ class Inputs(ABC):
             call: The call that takes it, for errors.
 
         Raises:
-            QueryError: It is no condition, or reads columns that the DataFrame does not have.
+            QueryError: The condition is none, or reads columns that the DataFrame does not have.
         """
 
     @abstractmethod
@@ -219,11 +219,11 @@ class Backend(DistributedRows):
 
         Args:
             query: The query.
-            columns: By name, expressions over the results; None for those that it has.
-            condition: The condition on the results; None for no other one.
+            columns: The expressions over the results, by name; None for the columns that the query has.
+            condition: The further condition on the results; None without one.
 
         Raises:
-            QueryError: One cannot be computed.
+            QueryError: A column or the condition cannot be computed.
         """
 
     @abstractmethod
@@ -248,7 +248,7 @@ class Backend(DistributedRows):
         """Refuse a number of processes that cannot evaluate a query.
 
         Raises:
-            QueryError: It is no number of processes, or the backend has processes of its own.
+            QueryError: The number is not of processes, or the backend has processes of its own.
         """
 
     @abstractmethod

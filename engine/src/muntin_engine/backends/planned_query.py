@@ -137,14 +137,14 @@ class PlannedQuery:
 
     @property
     def plans(self) -> tuple[Plan, ...]:
-        """The plans of the queries that come before it, and its own."""
+        """The plans of the queries before this one, and the plan of this one."""
         return (*(query.plan for query in self.before), self.plan)
 
     def with_late_rows(self) -> Self:
         """Return the query with its late rows: they travel beside what is made of them before the shuffle.
 
         Raises:
-            QueryError: It drops them.
+            QueryError: The query drops late rows.
         """
         if all(source.late.policy is LatePolicy.DROP for source in self.plan.inputs):
             raise QueryError(

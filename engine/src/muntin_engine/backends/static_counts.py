@@ -109,6 +109,7 @@ class StaticCounts:
         self.last_messages = messages
 
     def _of_rejected(self, reasons: Counter[str], rows: int) -> str:
+        """Return the warning about rejected rows; empty if there are none."""
         rejected = reasons.total()
         if not rejected:
             return ""
@@ -134,6 +135,7 @@ class StaticCounts:
         return "\n".join(messages)
 
     def _of_overflows(self) -> str:
+        """Return the warning about results that do not fit their columns; empty if there are none."""
         numbers = Counter[str]()
         first_overflows: dict[str, ColumnOverflows] = {}
         for _, bucket_counts in sorted(self.counts.items()):

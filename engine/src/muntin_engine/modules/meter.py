@@ -63,7 +63,7 @@ class Meter:
         return self.timed(method)
 
     def timed(self, method: Callable[Arguments, T]) -> Callable[Arguments, T]:
-        """Return a method that adds the time of one call, for itself and those that are skipped after it."""
+        """Return a method that times its call, and counts that time for the calls too that are not timed after it."""
         self._first -= 1
         self.skips = 0 if self._first > 0 else STRIDE - 1
         weight = 1 + self.skips

@@ -235,7 +235,7 @@ class Choosy:
         return count - other_count, self._module.deduct(inner, other_inner)
 
     def upgrade_state(self, state: CountedState, version: str, *window: Window) -> CountedState:
-        """Return today's state of one that an older version of the module wrote."""
+        """Return a state that an older version of the module wrote as a state of this version."""
         count, inner = state
         return count, self._module.upgrade_state(inner, version, *window)
 

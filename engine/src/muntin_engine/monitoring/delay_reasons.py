@@ -26,6 +26,7 @@ def reasons_of(batches: Sequence[BatchMetrics]) -> Iterator[str]:
 
 
 def _why_watermark_waits(batches: Sequence[BatchMetrics]) -> Iterator[str]:
+    """Yield why the watermark is behind the newest event, or that there is none."""
     last = batches[-1]
     newest = latest(batches, "newest")
     watermark = latest(batches, "watermark")
@@ -43,6 +44,7 @@ def _why_watermark_waits(batches: Sequence[BatchMetrics]) -> Iterator[str]:
 
 
 def _why_output_waits(batches: Sequence[BatchMetrics]) -> Iterator[str]:
+    """Yield why the output watermark is behind the watermark."""
     last = batches[-1]
     watermark = latest(batches, "watermark")
     output_watermark = latest(batches, "output_watermark")

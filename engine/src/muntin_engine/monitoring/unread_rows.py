@@ -97,11 +97,12 @@ class UnreadRows:
     def end(self, run: str) -> Iterator[UnreadWarning]:
         """Yield the warnings of the rows since the last ones, when a run of a query has ended."""
         self._last_batches.pop(run, None)
-        names = [name for name in self._counts if name[0] == run]
-        for name in names:
+        for name in list(self._counts):
+            run_of_count, _query, kind = name
+            if run_of_count != run:
+                continue
             count = self._counts.pop(name)
             if count.rows:
-                _, _, kind = name
                 yield _warning(kind, count)
 
 

@@ -155,7 +155,7 @@ def _distribution_name(import_name: str, path: tuple[str, ...]) -> str | None:
 
 
 def _distribution_named(name: str) -> Distribution | None:
-    """Return the installed distribution whose own name it is; None if there is none."""
+    """Return the installed distribution of a name; None if there is none."""
     try:
         return named_distribution(name)
     except (PackageNotFoundError, ValueError):  # an empty name is refused

@@ -44,7 +44,7 @@ def pack(package: str | PathLike[str]) -> Archive:
     text = os.fspath(package)
     is_wheel = text.endswith(".whl")
     archive = pack_wheel(Path(text)) if is_wheel else pack_installed(find_distribution(text))
-    _check(archive)
+    _check_is_importable(archive)
     return archive
 
 
@@ -156,8 +156,12 @@ def _check_names(package: str, name: object, version: object) -> None:
             )
 
 
-def _check(archive: Archive) -> None:
-    """Raise unless workers can import from an archive."""
+def _check_is_importable(archive: Archive) -> None:
+    """Raise unless workers can import from an archive.
+
+    Raises:
+        NotShippableError: The archive has compiled parts, or nothing to import, or would hide another package.
+    """
     for name in sorted(archive.files):
         if _COMPILED.search(name):
             raise NotShippableError(archive.label, f"it has parts compiled for one kind of machine, such as {name}")

@@ -92,7 +92,7 @@ def _write_length(value: int) -> Any:
 
 
 def _write_object(value: Any) -> Any:
-    """Return a policy, a trigger or windows as data: in one word where there is one, or by the function of it."""
+    """Return a policy, a trigger or windows as data: a single word if there is one, or else the call that makes it."""
     if isinstance(value, CountPolicy):
         return value.size
     if isinstance(value, ElapsedPolicy) and isinstance(value.length, TimeLength):
@@ -113,7 +113,7 @@ class MakingCall(NamedTuple):
 
     Attributes:
         function: The name of the function, or the path of a class that no function makes.
-        arguments: Its arguments by name.
+        arguments: The arguments of the call, by name.
     """
 
     function: str

@@ -81,8 +81,8 @@ class Explanation:
     Attributes:
         row: The cost of a row.
         state: The state that is kept between micro-batches, and its bound.
-        modules: For each module, how it is computed, and why so.
-        output: When the output is complete. Empty for a query with windows: their kind says so.
+        modules: The computation of each module, and the reason for it.
+        output: The time at which the output is complete. Empty for a query with windows: their kind says so.
         lag: The distance of the output's watermark behind the input's. Empty for a query with windows.
     """
 

@@ -24,15 +24,15 @@ class Columns:
 
     Attributes:
         start: The start of an event, or the time of a point or a sample.
-        end: Its end.
-        id: Its id.
+        end: The end of an event.
+        id: The id of an event.
         change: The kind of change of a row.
         new_end: The new end in a revision.
         signal: The name of a signal.
         source: The name of the source of a row.
         keys: The columns that the query groups by.
         payload: The columns that its modules read.
-        conditions: The conditions of insertions; one that does not meet all of them is left out.
+        conditions: The conditions of insertions; an insertion that does not meet all of them is left out.
         ranges: The columns that bound the values of keys in rows of punctuation, by the names under which they travel:
             `low0` and `high0` for the first key.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from muntin import EARLIEST
 from muntin.errors import QueryError
@@ -47,32 +48,50 @@ def check_plans(
         number = Difference("queries one after the other", str(len(stored)), str(len(plans)))
         raise StateMismatchError([number], checkpoint=checkpoint)
     compatibilities = [plan_compatibility(plan) for plan in plans]
-    queries = list(zip(plans, compatibilities, stored, _words_for_queries(len(plans), names), strict=True))
+    words_by_query = _words_for_queries(len(plans), names)
+    queries = [_ContinuedQuery(*parts) for parts in zip(plans, compatibilities, stored, words_by_query, strict=True)]
 
     differences: list[Difference] = []
     remedies: list[str] = []
-    for plan, compatibility, identity, query_words in queries:
-        mismatch = _mismatch(compatibility, identity)
+    for query in queries:
+        mismatch = _mismatch(query.compatibility, query.stored)
         if mismatch is None:
             continue
         for difference in mismatch.differences:
-            differences.append(replace(difference, subject=difference.subject + query_words))
+            differences.append(replace(difference, subject=difference.subject + query.words))
         remedies += mismatch.remedies
         if {difference.subject for difference in mismatch.differences} == {"evaluator"}:
-            remedies += _evaluator_remedies(plan, identity, declarations)
+            remedies += _evaluator_remedies(query.plan, query.stored, declarations)
     if differences:
         raise StateMismatchError(differences, remedies, checkpoint)
 
     warnings = []
-    for _, compatibility, identity, _ in queries:
-        warnings += [describe_other_code(*change) for change in other_code(identity, compatibility.identity)]
-    changes_by_query = [compatibility.changes(identity) for _, compatibility, identity, _ in queries]
+    changes_by_query: list[Changes] = []
+    for query in queries:
+        changed_code = other_code(query.stored, query.compatibility.identity)
+        warnings += [describe_other_code(*change) for change in changed_code]
+        changes_by_query.append(query.compatibility.changes(query.stored))
     if any(map(any, changes_by_query)):  # the progress is read from the checkpoint only if it is needed
         progress_by_query = list(reached()) or [Progress()] * len(plans)
         for query, changes, progress in zip(queries, changes_by_query, progress_by_query, strict=True):
-            plan, _, _, query_words = query
-            warnings += [f"{text}{query_words}" for text in _describe_changes(plan, changes, progress)]
+            warnings += [f"{text}{query.words}" for text in _describe_changes(query.plan, changes, progress)]
     return warnings
+
+
+class _ContinuedQuery(NamedTuple):
+    """A query that is to go on with a state.
+
+    Attributes:
+        plan: The plan of the query.
+        compatibility: The identity of the query, and the changes with which it can go on.
+        stored: The identity of the query that wrote the state.
+        words: The words that tell the query from the others.
+    """
+
+    plan: Plan
+    compatibility: Compatibility
+    stored: QueryIdentity
+    words: str
 
 
 def _words_for_queries(count: int, names: Sequence[str]) -> list[str]:

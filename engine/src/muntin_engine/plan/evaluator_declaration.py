@@ -37,8 +37,8 @@ class Declaration:
     Whoever plans a query hands the declarations of all evaluators to the planner, the cheapest first.
 
     Attributes:
-        name: Its name, in queries and checkpoints.
-        advantage: Why it is chosen, where no cheaper one was in question.
+        name: The name of the evaluator, in queries and checkpoints.
+        advantage: The reason to choose it, where no cheaper evaluator can run the query.
         explain: Returns the evaluation of a query in words, given a plan that has this choice.
         demands: The conditions that a query has to meet; the first that it does not meet is why it cannot be run.
         holds: The values of stretches, if it works on arrays of these.

@@ -93,6 +93,7 @@ def topics_of(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _topics_of_input(plan: Plan, input: Input) -> list[tuple[str, str]]:
+    """Return what there is to say about an input: topics, each with its text."""
     topics = []
     if input.columns.conditions:
         topics.append(("where", _explain_filter(input)))
@@ -240,6 +241,7 @@ def _explain_changes(plan: Plan, input: Input) -> Iterator[str]:
 
 
 def _explain_progress(plan: Plan, input: Input) -> str:
+    """Return in words where the watermark of an input comes from."""
     policy = input.progress
     spell = plan.words.spell_length
     if input.rules:
@@ -334,6 +336,7 @@ _LATE: Final = {
 
 
 def _explain_completeness(plan: Plan) -> str:
+    """Return in words when a window is complete."""
     if plan.contract is OutputContract.UNRESTRICTED:
         return "is never complete before the stream closes, as its module guarantees nothing about its lifetimes"
     if plan.contract is OutputContract.TIME_BOUND:
@@ -354,6 +357,7 @@ def _longest_correction(plan: Plan) -> int:
 
 
 def _explain_lag(plan: Plan) -> str:
+    """Return in words how far the output watermark is behind the input watermark."""
     if plan.contract is OutputContract.UNRESTRICTED:
         return "no output watermark before the stream closes"
     if plan.contract is OutputContract.TIME_BOUND:

@@ -154,17 +154,17 @@ class Input(InputPolicies):
 
     @property
     def keeps_filtered(self) -> bool:
-        """True if events that a filter leaves out are kept for what may still be said of them."""
+        """True if events that a filter leaves out are kept, as their revisions have to find them."""
         return bool(self.columns.conditions) and self.event_ends_move
 
     @property
     def may_read_clock(self) -> bool:
-        """True if rows may be readings of a clock: of one of its own, or as the change column says."""
+        """True if rows may be readings of a clock: the input has a clock, or a column that says what rows do."""
         return self.has_clock or self.columns.change is not None
 
     @property
     def says_when_complete(self) -> bool:
-        """True if its watermark ever advances: by punctuation, by other rows, or by a clock while it is idle."""
+        """True if the watermark ever advances: by punctuation, by other rows, or by a clock while the input is idle."""
         if self.columns.change is not None or self.heartbeats > 0:
             return True
         if not isinstance(self.progress, Punctuated):

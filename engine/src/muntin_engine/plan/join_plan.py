@@ -92,8 +92,8 @@ def plan_condition(
         function: The function.
         parameters: Its arguments that are no columns, by name.
         columns: The types of the columns that the query gives it, those of the left stream first.
-        place_of: Takes a column into the inputs of the query, given its number and what the function reads of it, and
-            returns the place of its stream and its own.
+        place_of: Adds a column to the inputs of the query, given its number and the field that the function reads, and
+            returns the place of its stream and the place of the column there.
         names: The names of the columns.
 
     Raises:
@@ -129,7 +129,7 @@ class JoinedColumn(NamedTuple):
     """A column of the results, as a column of an input has it.
 
     Attributes:
-        field: Its name and type.
+        field: The name and the type of the column.
         side: The place of the input among those of the query.
         place: The place of the column in the payload of that input.
     """

@@ -122,6 +122,7 @@ class AxisScale:
         return cast("T", self._resolved(policy, name))
 
     def _resolved(self, value: Any, name: str) -> Any:
+        """Return a value in ticks if it is a length, or with all lengths in it in ticks; any other value as it is."""
         if isinstance(value, DecimalLength):
             return self._of_decimal(value, name)
         if isinstance(value, BareLength) and self.places is not None:
@@ -150,6 +151,11 @@ class AxisScale:
         return replace(policy, **changed) if changed else policy
 
     def _ticks(self, microseconds: int, name: str) -> int:
+        """Return a length of time in ticks.
+
+        Raises:
+            QueryError: The axis does not measure time, or the length is not a whole number of its unit.
+        """
         if self.axis is Axis.TIME or not microseconds:
             return microseconds
         if self.places is not None:
@@ -174,6 +180,11 @@ class AxisScale:
         return ticks
 
     def _of_decimal(self, length: DecimalLength, name: str) -> int:
+        """Return a decimal number as a length in ticks.
+
+        Raises:
+            QueryError: The axis measures time, or its times have fewer decimal places.
+        """
         if not length:
             return 0
         if self.axis is Axis.TIME or self.unit is not None:

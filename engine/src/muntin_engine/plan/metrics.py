@@ -44,7 +44,7 @@ class Metric:
     """A number that a query reports.
 
     Attributes:
-        name: Its name among the observed metrics.
+        name: The name of the metric among those that are observed.
         unit: The unit that it counts.
         total: The way in which the values of several buckets become one.
         is_level: True for a gauge: its value is that after the batch, and null when no bucket reports. False for a
@@ -133,7 +133,7 @@ def module_of(metric: str) -> str | None:
 
 
 def watermark_metric(source: str) -> str:
-    """Return the name of the metric of the watermark of a source, or of one of several inputs."""
+    """Return the name of the metric of the watermark of a source, or of an input where there are several."""
     return _WATERMARK + source
 
 

@@ -24,7 +24,7 @@ class StreamInput:
     """An input of a module that reads several, bound to a stream of the query.
 
     Attributes:
-        name: Its name, as the module gives it.
+        name: The name of the input, as the module gives it.
         sources: The sources of the stream.
         columns: The places of its columns in the payload.
         reads: The field that the module reads, for each column.
@@ -49,7 +49,7 @@ class ModulePlan:
         select: Picks the module's payload out of a row of all inputs; `SKIPPED` if the module does not accept it.
         result: The type of its result, with type variables bound.
         form: The computation on arrays for columns of these types; None if there is none.
-        bound_reads: As `reads`, with type variables bound.
+        bound_reads: The fields of `reads`, with type variables bound.
         side: The place of its input among those of the query.
         evicted: The type of a row of its second output; None if it has none.
         inputs: Its inputs, if it reads several: `columns` and `reads` then begin with the source of a row, after which
@@ -133,7 +133,7 @@ def make_module(
     """Return a module made with a query's parameters.
 
     Args:
-        cls: Its class.
+        cls: The class of the module.
         parameters: The parameters.
         read_length: Converts the durations that the constructor reads to ticks of the query's axis; None where there is
             no query.

@@ -103,7 +103,7 @@ class Plan:
 
     @property
     def says_when_complete(self) -> bool:
-        """True if every input can close windows; one that cannot would hold the others back for ever."""
+        """True if every input can close windows; an input that cannot would hold the others back for ever."""
         return all(input.says_when_complete for input in self.inputs)
 
     @property

@@ -146,7 +146,7 @@ class NamedCode:
             use: The number of modules of that name before it in the query.
 
         Raises:
-            QueryError: There is none.
+            QueryError: The module is not here.
         """
         candidates = self.modules.get(data["name"], ())
         last = len(candidates) - 1
@@ -158,7 +158,7 @@ class NamedCode:
         """Return the function that data names.
 
         Raises:
-            QueryError: There is none.
+            QueryError: The function is not here.
         """
         function = self.functions.get(data["name"]) or imported(data["class"])
         return self._checked(function, data, "function")
@@ -186,6 +186,7 @@ class NamedCode:
 
 
 def _module_to_data(module: ModulePlan, *, are_ordered: bool) -> dict[str, Any]:
+    """Return a module as data; `ordered` says that it reads the order of events though its class does not."""
     module_class = type(module.module)
     inputs = {}
     for stream in module.inputs:
@@ -246,7 +247,7 @@ class _CodeReader:
         return tuple(modules)
 
     def _module(self, data: Data, use: int) -> ModulePlan:
-        """Return a module, made of its parameters unless it was given itself."""
+        """Return a module: the object that the code has, or one that is made with the parameters."""
         code = self._code.module(data, use)
         module = None if isinstance(code, type) else code
         cls = code if isinstance(code, type) else type(code)
@@ -269,6 +270,14 @@ class _CodeReader:
         return plan_module(data["output"], cls, parameters, types, place_of, self._scale.resolve, module)
 
     def _bound_to_streams(self, data: Data, cls: type[Module], parameters: Data, module: Module | None) -> ModulePlan:
+        """Return the plan of a module that reads the columns of several streams.
+
+        Args:
+            data: The data of the module.
+            cls: The class of the module.
+            parameters: The parameters by name.
+            module: The module, if it is made already.
+        """
         payload = self._payloads[data["side"]]
         sources = {}
         types = {}

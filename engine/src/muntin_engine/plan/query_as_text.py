@@ -73,13 +73,13 @@ class _Writer:
             if name != main and _is_default(value, parameters[name].default):
                 continue
             try:
-                argument = self._table(value) if name in FRAMES else self._value(value, step.frames)
+                argument = self._table(value) if name in FRAMES else self._argument(value, step.frames)
             except QueryError as error:
                 raise QueryError(f"{step.call}({name}=...) cannot be written as text: {error}") from error
             data[step.call if name == main else name] = argument
         return data
 
-    def _value(self, value: Any, frames: tuple[Any, ...]) -> Any:
+    def _argument(self, value: Any, frames: tuple[Any, ...]) -> Any:
         """Return an argument as data: streams, modules and conditions by their parts, and columns as they are named.
 
         Args:
@@ -93,10 +93,10 @@ class _Writer:
         if isinstance(value, JoinCondition):
             return self._condition(value, frames)
         if isinstance(value, Mapping):
-            return {str(key): self._value(part, frames) for key, part in value.items()}
+            return {str(key): self._argument(part, frames) for key, part in value.items()}
         is_named_tuple = hasattr(value, "_fields")  # such as a policy, which `write_value` writes
         if isinstance(value, list | tuple) and not is_named_tuple:
-            return [self._value(part, frames) for part in value]
+            return [self._argument(part, frames) for part in value]
         if isinstance(value, SqlExpression) or _is_expression(value):
             return self._column(value, frames)
         return write_value(value)

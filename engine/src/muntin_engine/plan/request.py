@@ -88,9 +88,9 @@ class Heartbeat:
 
     Attributes:
         df: The stream.
-        at: Its column of times.
-        delay: The distance behind them at which the other stream is complete.
-        source: Its column with the source that a row speaks for; None to speak for all.
+        at: The column of times.
+        delay: The distance behind these times at which the other stream is complete.
+        source: The column with the source that a row punctuates; None if a row punctuates all sources.
     """
 
     df: Frame

@@ -15,9 +15,9 @@ class SkippedNulls:
     """A module that skips rows with a null in one of some columns.
 
     Attributes:
-        module: Its name and version.
+        module: The name and the version of the module.
         columns: The columns of the query, not empty.
-        fields: The field of the module's record that each of them is.
+        fields: The field of the module's record that each column is.
     """
 
     module: str

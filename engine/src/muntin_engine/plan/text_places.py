@@ -117,6 +117,11 @@ class _PlainReader:
             raise PlacedError(place, f"the text is of more than {MOST_VALUES} values")
 
     def _object(self, data: Mapping[Any, Any], here: str, depth: int) -> dict[str, Any]:
+        """Return an object as JSON has it.
+
+        Raises:
+            PlacedError: A name is no text, or there twice.
+        """
         parts = {}
         for key, part in data.items():
             name = "on" if key is True and "join" in data else key  # YAML reads that word as true

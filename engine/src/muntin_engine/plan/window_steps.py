@@ -74,7 +74,7 @@ def why_ends_move(plan: Plan) -> str | None:
 
 
 def why_keys_differ(plan: Plan) -> str | None:
-    """Return why windows of one key close at other times than those of another; None if they do not."""
+    """Return why windows of different keys close at different times; None if they close together."""
     if plan.forget_keys_after is not None:
         return "keys are forgotten, so where a window ends depends on all events of its key"
     if plan.input.progress.by_key:

@@ -65,7 +65,7 @@ class _ExplainedBatch(NamedTuple):
     """A micro-batch whose results are explained.
 
     Attributes:
-        number: Its number.
+        number: The number of the micro-batch.
         first: The number of its first row.
         rows: All rows so far.
         advancing: The row that moved the watermark furthest, if one did.
@@ -214,6 +214,7 @@ class ExplainedQuery:
     def _explained(
         self, key: Key, change: OutputChange, values: Mapping[str, Any], number: int, batch: _ExplainedBatch
     ) -> StoryChange:
+        """Return a change of the output with its causes."""
         plan = self.task.plan
         name = (freeze(key), change.id)
         previous = None if change.kind is OutputKind.INSERT else self._live.pop(name)

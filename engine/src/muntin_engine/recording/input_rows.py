@@ -72,7 +72,7 @@ def read_input_rows(
 
     Args:
         input_task: The input.
-        batch: Its rows, with the column of numbers.
+        batch: The rows of the input, with the column of numbers.
         batch_number: The number of their micro-batch.
         numbers: The numbers of the rows.
     """

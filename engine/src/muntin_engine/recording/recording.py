@@ -245,7 +245,7 @@ class Recording:
         return replace(story, notes=(note,), changes=changes)
 
     def _results_read(self, before: Sequence[Recording], batch: RecordedBatch) -> list[PassedResult | None]:
-        """Return the result of a query before that each row of a micro-batch is; None of one that is none."""
+        """Return for each row of a micro-batch the result of an earlier query that it is; None if it is no result."""
         folders = [recording.path for recording in before]
         results: list[PassedResult | None] = []
         for part in batch.parts:
@@ -383,5 +383,5 @@ def _raised_class(recording: Recording) -> type[Exception] | None:
 
 
 def _differs(recording: Recording, evaluator: str) -> bool:
-    """Return True if an evaluator has other final results than the one that the query ran in."""
+    """Return True if the final results of an evaluator differ from those of the evaluator that the query ran in."""
     return bool(exact_row_differences(recording.replay(evaluator).results, recording.replay().results))

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin_engine.backends.local.batch_output import BatchOutput
-from muntin_engine.backends.local.exchange import is_report
-from muntin_engine.backends.local.local_query import LocalQuery
+from muntin_engine.backends.local.runs.batch_output import BatchOutput
+from muntin_engine.backends.local.runs.exchange import is_report
+from muntin_engine.backends.local.runs.local_query import LocalQuery
 from muntin_engine.recording.live_table import Row
 from muntin_engine.recording.recording_folder import CellsOfBuckets
 from muntin_engine.recording.replayed import ReplayedBatch
@@ -49,9 +49,9 @@ class Replay:
         """Evaluate a micro-batch.
 
         Args:
-            number: Its number.
+            number: The number of the micro-batch.
             parts: The rows of its map tasks, or some of them; progress is as recorded, whatever rows are left.
-            run: Which start of the query it is of.
+            run: The number of the start of the query that the micro-batch is of.
 
         Raises:
             ModuleFailedError: A module raised an exception, with its key and window.

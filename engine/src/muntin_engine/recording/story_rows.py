@@ -130,6 +130,7 @@ class StoryRows:
         self.all += sorted(rows, key=lambda row: row.number)
 
     def _count_row(self, row: StoryRow, changes: Mapping[int, InputChange]) -> None:
+        """Count a row among those of its fate."""
         if row.fate is not Fate.COUNTED or row.event is None:
             return
         if row.event != row.number:

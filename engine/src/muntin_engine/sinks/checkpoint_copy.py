@@ -22,7 +22,7 @@ RECORDS: Final = "muntin"
 """The folder in a checkpoint with Muntin's own records, beside Spark's files."""
 
 COPYING: Final = "copying"
-"""The folder in `muntin` that a copy has for as long as it is not whole."""
+"""The folder in `muntin` that marks a copy that is not whole yet."""
 
 COMMAND: Final = "muntin checkpoint copy"
 
@@ -250,7 +250,7 @@ class _Rewriter:
 
 
 def _unchanged(name: str) -> bytes | None:
-    """Return the new content of a file of output: it has none, and is copied as it is."""
+    """Return None for the new content of a file of output, which is copied as it is."""
     return None
 
 

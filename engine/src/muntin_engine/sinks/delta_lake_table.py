@@ -54,8 +54,8 @@ class DeltaLakeTable(TableSink):
         """Take a table.
 
         Args:
-            path: Its folder, or an address that `deltalake` takes, such as `s3://bucket/hours`. It is made if need be.
-                A query names such a sink by the text `"delta:PATH"` too.
+            path: The folder of the table, or an address that `deltalake` takes, such as `s3://bucket/hours`. The table
+                is made if need be. A query names such a sink by the text `"delta:PATH"` too.
             storage_options: Settings of `deltalake` for an object store, such as keys.
 
         Raises:

@@ -52,7 +52,7 @@ class IcebergTable(TableSink):
         """Take a table.
 
         Args:
-            table: Its name in the catalogue, with its namespace: `bikes.hours`. It is made if need be.
+            table: The name of the table in the catalogue, with its namespace: `bikes.hours`. It is made if need be.
             catalog: The name of a catalogue that `pyiceberg` is configured for; or the properties of one; or a path,
                 for a folder that has a SQLite catalogue, `catalog.db`, and its tables. A query names a sink by the text
                 `"iceberg:bikes.hours"`, in the catalogue `default`, or `"iceberg:FOLDER/bikes.hours"`.

@@ -21,8 +21,8 @@ class WrittenBatch(NamedTuple):
     """A micro-batch that a sink has.
 
     Attributes:
-        number: Its number; -1 if there is none.
-        read: The name of what it read, as `Sink.take_read` got it; empty if that is not known.
+        number: The number of the micro-batch; -1 if the sink has none.
+        read: The name of the input of the micro-batch, as `Sink.take_read` got it; empty if that is not known.
     """
 
     number: int

@@ -200,6 +200,7 @@ class StreamingSpark(Spark):
             return self._keep(part, first)
 
         def _parse_match_recognize(self) -> Any:
+            """Parse MATCH_RECOGNIZE, whose clauses are kept as words where they are no expressions."""
             if not self._match(TokenType.MATCH_RECOGNIZE):
                 return None
             first = self._prev

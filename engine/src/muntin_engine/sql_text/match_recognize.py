@@ -123,6 +123,11 @@ class _MatchReading:
         return stream
 
     def _keys(self, stream: SqlStream) -> list[str]:
+        """Return the columns of PARTITION BY.
+
+        Raises:
+            SqlError: A key is no column, or the stream has other keys.
+        """
         nodes = self._match.args.get("partition_by") or ()
         for key in nodes:
             if not isinstance(key, exp.Column):
@@ -136,6 +141,11 @@ class _MatchReading:
         return keys
 
     def _pattern(self) -> _Pattern:
+        """Return the pattern of a match.
+
+        Raises:
+            SqlError: The pattern, or the rows that it makes, are not such as a module follows.
+        """
         node = self._match.args.get("pattern")
         names = None if node is None else _PATTERN.fullmatch(node.name)
         if names is None:
@@ -211,6 +221,11 @@ class _MatchReading:
         return within
 
     def _refuse_other_clauses(self) -> None:
+        """Refuse clauses that match recognition has no meaning for.
+
+        Raises:
+            SqlError: There is such a clause.
+        """
         for name in ("group", "having", "joins"):
             part = self._tree.args.get(name)
             if part:

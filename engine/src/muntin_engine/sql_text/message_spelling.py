@@ -135,7 +135,7 @@ def _columns(value: object) -> str:
 
 def _call(call: Call) -> str:
     """Return a call: windows as a function of a table, `events` as a table, others by their name."""
-    if call.function == "expression":  # whose text is SQL as it is
+    if call.function == "expression":  # the text of an expression is SQL as it is
         return _value(call.arguments[0])
     if call.function == "events":
         return _events(call)

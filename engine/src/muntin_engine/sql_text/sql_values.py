@@ -158,6 +158,11 @@ def name_of(node: Any) -> str:
 
 
 def _interval(node: Any, source: SqlText) -> str:
+    """Return a length of time in the words of Muntin.
+
+    Raises:
+        SqlError: The node is no length of time.
+    """
     text = text_of(node)
     words = re.sub(r"(?i)\binterval\b|['\"+]", " ", text).lower().split()
     lengths: list[str] = []

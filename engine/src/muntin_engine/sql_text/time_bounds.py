@@ -190,7 +190,7 @@ class TimeBounds:
         return None
 
     def _included(self, bound: _Bound, is_time: bool, inwards: int) -> int | Decimal:
-        """Return the outermost difference that a bound includes: a strict one leaves itself out, which is one tick."""
+        """Return the outermost difference that a bound includes: a strict bound is one tick further in."""
         microseconds, number = bound.length
         length = microseconds if is_time else number
         if not bound.is_strict:

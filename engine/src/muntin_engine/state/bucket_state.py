@@ -193,7 +193,7 @@ class BucketMetadata:
         )
 
 
-class StoredQuery(NamedTuple):
+class BucketQuery(NamedTuple):
     """The query that wrote a bucket, and how far it got.
 
     Attributes:
@@ -205,14 +205,14 @@ class StoredQuery(NamedTuple):
     tracked: Sequence[Any]
 
 
-def query_and_progress(data: bytes, codec: Codec) -> StoredQuery:
+def query_and_progress(data: bytes, codec: Codec) -> BucketQuery:
     """Return the query that wrote a bucket, with its progress, from the metadata of the bucket.
 
     Raises:
         StateError: Another version of Muntin wrote it, in a layout this one cannot read.
     """
     parts = _unpack(data, codec)
-    return StoredQuery(parts.identity, parts.tracked)
+    return BucketQuery(parts.identity, parts.tracked)
 
 
 def _unpack(data: bytes, codec: Codec) -> _MetadataParts:
@@ -271,7 +271,7 @@ class BucketState:
         self.log = StateLog(cells, self.metadata.log, self.metadata.schema_versions)
 
     def open(self, read: Callable[[Sequence[LogEntry]], Store]) -> Store:
-        """Return the store in the cache, or the one that a function makes of the entries of the log."""
+        """Return the store in the cache, or the store that a function makes of the entries of the log."""
         if self._cache is not None:
             store: Store | None = self._cache.take(self._name, self.metadata.version)
             if store is not None:

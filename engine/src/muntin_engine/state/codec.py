@@ -215,7 +215,7 @@ def _is_collection(cls: type) -> bool:
 
 
 def classes_in(annotation: object) -> set[type]:
-    """Return the classes that an annotation mentions, at any depth; `object` for one that says nothing."""
+    """Return the classes that an annotation mentions, at any depth; `object` for an annotation that says nothing."""
     classes: set[type] = set()
     pending = [annotation]
     while pending:

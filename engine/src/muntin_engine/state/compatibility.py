@@ -289,7 +289,7 @@ def _rules(identity: QueryIdentity) -> dict[str, Any]:
 
 
 def _goes_on(module: Module, stored: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    """Return True if a module goes on from the version of it in a state."""
+    """Return True if a module goes on from the version of the module that wrote a state."""
     old = ModuleIdentity.of(stored)
     new = ModuleIdentity.of(wanted)
     is_bound_alike = old._replace(version=new.version) == new

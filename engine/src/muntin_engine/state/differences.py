@@ -140,7 +140,7 @@ def _differences_of_inputs(stored: QueryIdentity, wanted: QueryIdentity) -> list
 
 
 def _follows(name: str, stored: QueryIdentity, wanted: QueryIdentity) -> bool:
-    """Return True if a difference follows from one that is reported anyway."""
+    """Return True if a difference follows from another difference, which is reported anyway."""
     return not (stored.get(name) and wanted.get(name)) or stored.get("modules") != wanted.get("modules")
 
 
@@ -256,6 +256,7 @@ def _columns(value: Any, identity: QueryIdentity) -> str:
 
 
 def _progress(value: Any, identity: QueryIdentity) -> str:
+    """Return a progress policy in words."""
     del identity
     kind = value["kind"]
     starts = value.get("starts", 0)
@@ -277,6 +278,7 @@ def _emit(value: Any, identity: QueryIdentity) -> str:
 
 
 def _described(value: object) -> str:
+    """Return a trigger or a refinement, with all parts, as its call."""
     if isinstance(value, list):
         return ", ".join(map(_described, value))
     if not isinstance(value, Mapping):
@@ -325,7 +327,7 @@ def places_of(identity: QueryIdentity) -> int | None:
 
 
 def _components(value: Any, identity: QueryIdentity) -> str:
-    names = [name for name, *_ in identity.get("modules", ())]
+    names = [ModuleIdentity.of(data).name for data in identity.get("modules", ())]
     words: list[str] = []
     for name, components in zip_longest(names, value, fillvalue=()):
         words.append(f"{name} keeps {', '.join(map(_component, components)) or 'nothing'}")

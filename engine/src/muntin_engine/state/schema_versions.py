@@ -43,7 +43,7 @@ class SchemaVersion(NamedTuple):
     @classmethod
     def of(cls, identity: QueryIdentity) -> SchemaVersion:
         """Return the schema version of a query."""
-        versions = [version for _, version, *_ in identity.get("modules", ())]
+        versions = [ModuleIdentity.of(data).version for data in identity.get("modules", ())]
         inputs = [list(column) for column in identity.get("inputs", ())]
         return cls(versions, list(identity.get("components", ())), bound_modules(identity), inputs)
 

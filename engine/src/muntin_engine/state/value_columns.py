@@ -80,7 +80,7 @@ def _split_records(values: list[Any], cls: type, is_known: Callable[[type], bool
 
 
 def _split_simple(values: list[object], cls: type) -> list[object]:
-    """Return values of one type, and nulls among them, as simpler ones if MessagePack does not know the type."""
+    """Return values of one type, with nulls among them, as plainer values if MessagePack does not know the type."""
     if cls is int or cls not in WRITERS:
         return [_AS_THEY_ARE, values]
     code, write = WRITERS[cls]

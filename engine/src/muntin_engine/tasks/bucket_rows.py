@@ -73,7 +73,7 @@ def read_bucket_rows(task: TaskPayload, blobs_by_input: Sequence[Iterable[bytes]
 
 
 def split_problems(input_task: InputTask, rows: pa.Table) -> tuple[pa.Table, list[SideOutputRow]]:
-    """Return the rows that have no problem of their own, and the others for the side output."""
+    """Return the rows that have no problem, and those with a problem as rows of the side output."""
     problems = rows.column("problem")
     if problems.null_count == len(problems):
         return rows, []

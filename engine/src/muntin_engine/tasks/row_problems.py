@@ -32,7 +32,7 @@ from muntin_engine.wire.value_flags import flags, unreadable
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The reason why a row cannot be taken, as one that can be counted and as a sentence."""
+    """The reason why a row is rejected: the kind of reason, by which rows are counted, and a sentence."""
 
     reason: str
     message: str

@@ -178,7 +178,7 @@ def _difference_from_reference(
 ) -> _StepDifference | None:
     """Compare with the reference evaluator, which knows of no early results, nor of the pieces of a result."""
     if tested.query.timestamps is TimestampPolicy.TIME_BOUND:
-        return None  # the same rows are live at each tick, but one that was shortened and continued is in two pieces
+        return None  # the same rows are live at each tick, but a row that was shortened and continued is in two pieces
     if not isinstance(tested.emit, EarlyEmission):
         return _first_difference(list(reference_steps(tested)), straight, tolerance)
     if tested.emit.refinement is Refinement.DISCARD:

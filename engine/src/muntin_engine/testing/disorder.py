@@ -142,7 +142,7 @@ def _lives(script: Script) -> Iterable[Sequence[KeyedChange]]:
 
 
 def _in_any_order(random: Random, block: Sequence[KeyedChange]) -> list[KeyedChange]:
-    """Return the changes of a block in random order, those of one event in theirs."""
+    """Return the changes of a block in random order, but the changes of one event in their order."""
     lives = list(chains(block))
     turns: list[int] = []
     for place, life in enumerate(lives):

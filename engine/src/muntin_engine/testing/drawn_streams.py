@@ -66,6 +66,7 @@ def scripts(payloads: SearchStrategy[object], kind: str) -> SearchStrategy[Scrip
 
 
 def _script(moves: Sequence[_Move]) -> Script:
+    """Return the legal stream that drawn moves make: what would be late starts at the punctuation before it."""
     script = Script()
     punctuation = EARLIEST
     for id, move in enumerate(moves):

@@ -274,6 +274,7 @@ class QueryUnderTest:
         return True
 
     def _plan_module(self, place: int, module: Module) -> ModulePlan:
+        """Return the plan of a module that reads one column of the payload."""
         input_field = self.inputs[place]
         form = None
         if hasattr(module, "columnar_form") and not variables_in(input_field):

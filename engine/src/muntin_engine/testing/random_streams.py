@@ -256,7 +256,7 @@ def smallest_failing(stream: Script, fails: Callable[[Script], bool]) -> Script:
 
 
 def _smaller(stream: Script) -> Iterator[Script]:
-    """Yield streams without one of the events, without one revision of one, without one of the other steps."""
+    """Yield smaller streams: each without an event, without a revision of an event, or without another step."""
     names = [_step_name(place, step) for place, step in enumerate(stream.steps)]
     for name in dict.fromkeys(names):
         others = [step for step_name, step in zip(names, stream.steps, strict=True) if step_name != name]

@@ -83,7 +83,7 @@ def _sufficient(windows: Sequence[WindowSpecification], needs: Needs) -> list[Wi
 
 
 def _timestamps(module: Any, window: WindowSpecification) -> list[TimestampPolicy]:
-    """Return the policies that a module can run under: one that sets lifetimes itself may leave them unchanged."""
+    """Return the policies that a module can run under: a module that sets lifetimes may leave them unchanged."""
     if isinstance(window, Unwindowed):
         return [TimestampPolicy.ALIGN]
     policies = [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]

@@ -70,6 +70,7 @@ def expected_rows(
 
 
 def _row(number: int, place: int, query: int, wider: bool) -> dict[str, Any]:
+    """Return a row of results of a micro-batch, which differs from every other row."""
     start = 10 * number
     row: dict[str, Any] = {
         "station": _STATIONS[place % 3],

@@ -301,7 +301,7 @@ class ProgressTracker:
         return {str(state.total.source): self._watermark_of(state) for state in states}
 
     def _source_states(self, tracked: Tracked, watermark: int) -> list[SourceState]:
-        """Return the state of each source; one that was not declared before joins at the watermark of the others."""
+        """Return the state of each source; a newly declared source joins at the watermark of the others."""
         tracked_states: dict[str | None, SourceState] = {}
         for data in tracked:
             state = SourceState.from_data(data)

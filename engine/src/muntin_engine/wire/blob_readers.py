@@ -84,6 +84,7 @@ class EventReader(BlobReader):
         return pa.table([*results.columns, change, source], names=self._schema.names)
 
     def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
+        """Return an output watermark as a row of punctuation, or as the row that closes the stream."""
         if tick == EARLIEST:
             return self._schema.empty_table()
         is_end = tick == INFINITY

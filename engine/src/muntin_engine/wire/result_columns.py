@@ -113,7 +113,7 @@ class ResultColumns:
 
         parts: list[object] = []
         try:
-            parts.extend(map(read, rows))  # those before one that fails stay
+            parts.extend(map(read, rows))  # if a row fails, the parts of the rows before it stay
         except MisfitError as error:
             raise self.contract_error(str(error), len(parts)) from error
         except BaseException as error:  # a property of the module's own class may raise anything

@@ -123,7 +123,7 @@ def side_output_table(task: TaskPayload, rows: Sequence[SideOutputRow]) -> pa.Ta
 
 
 def _time(input_task: InputTask, tick: int | None) -> Any:
-    """Return a tick as a time of the query's type; None for no time and for one that never comes."""
+    """Return a tick as a time of the query's type; None for no tick, and for a tick that never comes."""
     if tick is None or tick >= INFINITY:
         return None
     time_type = input_task.query.time_type

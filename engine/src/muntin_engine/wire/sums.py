@@ -62,7 +62,7 @@ class Sums:
 
     @classmethod
     def of(cls, values: FloatArray) -> Sums:
-        """Return values as sums of one each."""
+        """Return each value as a sum that has only this value in it."""
         values = np.asarray(values, np.float64)
         if _largest(values) < _HUGE:
             return cls((values,))
@@ -141,7 +141,7 @@ class Sums:
         return Sums(lanes, _cut(self.high, most), self.odd)
 
     def rounded(self) -> FloatArray:
-        """Return the sums, each rounded once; one that no float is near is infinite. Zero has no sign."""
+        """Return the sums, each rounded once; a sum that no float is near is infinite. Zero has no sign."""
         return self._rounded(np.ones(len(self), np.int64))
 
     def over(self, counts: IntArray) -> FloatArray:

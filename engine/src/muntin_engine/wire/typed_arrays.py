@@ -97,6 +97,11 @@ def to_arrow(
 def _scalars(
     values: Sequence[object], field: Field, kind: ScalarKind, arrow_type: pa.DataType, unheld: list[object] | None
 ) -> pa.Array:
+    """Return scalars as an array; `unheld` gets the values that the type of the column cannot hold.
+
+    Raises:
+        MisfitError: A value is of another kind than the field.
+    """
     classes = set(map(type, values))
     wrong_classes = {cls for cls in classes if not _is_accepted(cls, kind)}
     if wrong_classes:
@@ -203,6 +208,11 @@ def _lists(
 def _maps(
     values: Sequence[object], field: Field, data_type: MapOf, arrow_type: pa.DataType, unheld: list[object] | None
 ) -> pa.Array:
+    """Return maps as an array; `unheld` gets the values that the type of the column cannot hold.
+
+    Raises:
+        MisfitError: A value does not fit, or a key is null or cannot be held.
+    """
     rows = [_pairs(value, field) for value in values]
     keys: list[object] = []
     items: list[object] = []

@@ -119,7 +119,7 @@ class WorkerTrace:
             return False
         except PermissionError:
             return True
-        try:  # one that has died and was not waited for is still there
+        try:  # a process that has died and was not waited for is still there
             return Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
         except OSError:
             return not Path("/proc/self").exists()

@@ -253,6 +253,11 @@ class QueryReader:
         return self._classes.read(data, here)
 
     def _module(self, data: Mapping[str, Any], here: str) -> ModuleCall:
+        """Return the call of a module that data describe.
+
+        Raises:
+            PlacedError: There is no such module, or it does not take these columns and parameters.
+        """
         name = data["module"]
         columns = tuple(self._classes.read(data.get("columns", []), f"{here}.columns"))
         arguments: dict[str, Any] = {}
@@ -267,6 +272,11 @@ class QueryReader:
             raise PlacedError(here, error, "a module of the program is given: modules=[...]") from error
 
     def _condition(self, data: Mapping[str, Any], here: str) -> JoinCondition:
+        """Return the condition of a join that data describe.
+
+        Raises:
+            PlacedError: There is no such function, or it does not take these columns and parameters.
+        """
         name = data["function"]
         function: Any = name
         for program_module in self._modules:

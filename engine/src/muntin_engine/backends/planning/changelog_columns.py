@@ -112,7 +112,7 @@ def lifetime_column(columns: Sequence[str]) -> str:
         columns: The names of the columns of the rows.
 
     Raises:
-        QueryError: There is none.
+        QueryError: The rows have no such column.
     """
     for name in (LIFETIME, WINDOW):
         if name in columns:

@@ -113,14 +113,15 @@ class PlannedStream:
         return places
 
     def input_plan(self, scale: AxisScale, order: Sequence[int] = ()) -> Input:
-        """Return its part of the plan, once all modules have their columns.
+        """Return the stream as an input of the plan, once all modules have their columns.
 
         Args:
-            scale: The meaning of its times.
-            order: The places among these of the columns that order its rows.
+            scale: The meaning of the stream's times.
+            order: The places among the carried columns of those that order the rows.
 
         Raises:
-            QueryError: It has integer times, and sources that follow a clock; or lengths that are not like its times.
+            QueryError: The stream has integer times, and sources that follow a clock; or lengths that do not fit its
+                times.
         """
         request = self.request
         idle = request.progress.idle

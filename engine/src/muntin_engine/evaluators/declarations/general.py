@@ -33,6 +33,7 @@ def _row(plan: Plan) -> str:
 
 
 def _state(plan: Plan) -> str:
+    """Return in words what the state of a query has."""
     state = "all events, as none ever leaves its windows" if plan.window.keeps_all else "the events of open windows"
     if plan.early is not None:
         state += ", and the trigger's state of each open window with members"
@@ -48,6 +49,7 @@ def _state(plan: Plan) -> str:
 
 
 def _module(plan: Plan, module: ModulePlan) -> str:
+    """Return in words how a module is computed."""
     if plan.early is not None and plan.early.refinement is Refinement.DISCARD:
         return "computed from the members that came since the window was last emitted"
     if not module.module.is_incremental:

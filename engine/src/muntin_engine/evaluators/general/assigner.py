@@ -235,7 +235,7 @@ class GeneralAssigner(Assigner):
         return next((window.start + 1 for window in windows if window.start >= horizon), INFINITY)
 
     def start_after(self, watermark: int) -> int:
-        """Return the watermark; where windows do not wait, the start of the first one that ends after it."""
+        """Return the watermark; where windows do not wait, the start of the first window that ends after it."""
         first = self._first_waiting(watermark)
         return watermark if first is None else first.start
 

@@ -71,7 +71,25 @@ class LifeState(KeyState):
         is_whole = is_whole or not self.tracks
         forgotten_span = None if self.forgotten_span is None else list(self.forgotten_span)
         state = self.to_data(serializer, key, is_whole=is_whole)
-        return [is_whole, self.number, list(self.span), forgotten_span, state]
+        return list(_LifeRecord(is_whole, self.number, list(self.span), forgotten_span, state))
+
+
+class _LifeRecord(NamedTuple):
+    """The parts of a life that `to_life_data` wrote.
+
+    Attributes:
+        is_whole: True if `state` is all of the life; False for the difference to the record before.
+        number: The number of the life among those of its key.
+        span: The span of the life.
+        forgotten_span: The span that `LifeState.forgotten_span` has.
+        state: The data of the state.
+    """
+
+    is_whole: bool
+    number: int
+    span: list[int]
+    forgotten_span: list[int] | None
+    state: list[Any]
 
 
 class KeyLives(KeyState):
@@ -163,14 +181,17 @@ class KeyLives(KeyState):
         assert isinstance(state, KeyLives)
         records_by_life: dict[int, list[Any]] = {}
         for _, lives in stored:
-            for is_whole, number, _, _, data in lives:
-                earlier = [] if is_whole else records_by_life[number]
-                records_by_life[number] = [*earlier, data]
-        last_lives = stored[-1][1]
-        for _, number, span, forgotten_span, _ in last_lives:
-            life = LifeState.from_data(query, records_by_life[number], serializer, key)
-            life.number = number
-            life.set_span(Span(*span))
-            life.forgotten_span = None if forgotten_span is None else Span(*forgotten_span)
+            for life_data in lives:
+                record = _LifeRecord(*life_data)
+                earlier = [] if record.is_whole else records_by_life[record.number]
+                records_by_life[record.number] = [*earlier, record.state]
+        _, last_lives = stored[-1]
+        for life_data in last_lives:
+            record = _LifeRecord(*life_data)
+            life = LifeState.from_data(query, records_by_life[record.number], serializer, key)
+            life.number = record.number
+            life.set_span(Span(*record.span))
+            if record.forgotten_span is not None:
+                life.forgotten_span = Span(*record.forgotten_span)
             state.lives.append(life)
         return state

@@ -95,6 +95,14 @@ class TriggerCall:
     def _view(
         self, came: Sequence[StoredEvent], left: int, progress: Progress, results: Mapping[str, Any]
     ) -> TriggerView:
+        """Return what a trigger sees of a window.
+
+        Args:
+            came: The members that came.
+            left: The number of members that left.
+            progress: The progress.
+            results: The results of the window, by name.
+        """
         ordered = sorted(came, key=by_start) if self._reads else came
         values: dict[str, list[Any]] = {}
         for name, read in self._reads.items():
@@ -122,8 +130,15 @@ class TriggerCall:
             raise ModuleFailedError(trigger.name, trigger.version, key, window, name, error) from error
 
     def _checked(self, answer: object, window: Window) -> tuple[object, Decision]:
-        if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Decision):
-            return answer
+        """Return what a trigger answered, if it is a state and a decision.
+
+        Raises:
+            ModuleContractError: The answer is something else.
+        """
+        if isinstance(answer, tuple) and len(answer) == 2:
+            _state, decision = answer
+            if isinstance(decision, Decision):
+                return answer
         raise ModuleContractError(
             f"the trigger {self._trigger.name} {self._trigger.version} answered {answer!r} for the window "
             f"[{window.start}, {window.end})\n  expected: a pair of its state and a Decision"
@@ -166,6 +181,12 @@ class RefinementCall:
     def _call(
         self, key: object, window: Window, state: Any, result: Mapping[str, Any], is_final: bool
     ) -> tuple[Any, Mapping[str, Any] | None]:
+        """Call the refinement with a result; return its new state, and the result that is emitted, if one is.
+
+        Raises:
+            ModuleFailedError: The refinement raised an exception.
+            ModuleContractError: The refinement returned something else than it has to.
+        """
         refinement = self._refinement
         try:
             answer: Any = refinement.refine(state, result, is_final)

@@ -105,7 +105,8 @@ class Finality:
             match: The row.
             rights: The `neighbours` of the left event that it meets.
         """
-        right, _, end = match
+        right = match.right
+        end = match.end
         if not self.lasts(LEFT, left, end):
             return [(LEFT, end)]
         if right is None:

@@ -81,7 +81,7 @@ def _due_watermark(previous: Progress, progress: Progress) -> int:
 
 
 def _with_ended_input(progress: InputsProgress) -> InputsProgress:
-    """Return the progress of one input, and of a second one that has ended."""
+    """Return the progress of one input, beside that of a second input that has ended."""
     ended = Progress(watermark=INFINITY)
     return InputsProgress(
         inputs=(*progress.inputs, ended),

@@ -108,7 +108,7 @@ class JoinState:
             KeyEvents.from_data(left_query, [record[LEFT] for record in stored], serializer, key),
             KeyEvents.from_data(right_query, [record[RIGHT] for record in stored], serializer, key),
         )
-        for _, _, emitted_data in stored:
+        for _left_data, _right_data, emitted_data in stored:
             for left, rows in emitted_data:
                 emitted = {(right, start): (id, end) for right, start, id, end in rows}
                 state.put_emitted(left, emitted)

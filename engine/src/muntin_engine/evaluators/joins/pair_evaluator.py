@@ -74,7 +74,7 @@ class PairEvaluator(KeepsState, LiftsRows):
 
 
 def pair_tables(task: TaskPayload, pairs: ResultWindows) -> Iterator[pa.Table]:
-    """Yield pairs as tables of the query's result schema; the end of one that never ends is null."""
+    """Yield pairs as tables of the query's result schema; the end of a pair that never ends is null."""
     windows = pairs.windows
     sides = [windows.parts[part].table for part in SIDES]
     columns = [pairs.keys.column(name) for name in task.key_names]

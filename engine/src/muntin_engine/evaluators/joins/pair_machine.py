@@ -148,7 +148,7 @@ def _admit(query: PairQuery, blobs: Sequence[bytes], store: PairStore, previous:
 
 
 def _matches(query: PairQuery, store: PairStore, side: int, rows: StretchTable) -> Iterator[ResultWindows]:
-    """Yield the pairs of new rows of a side with the live events of the other one."""
+    """Yield the pairs of new rows of one side with the live events of the other side."""
     other_side = store.sides[1 - side]
     for probes, matches in other_side.overlapping(rows):
         events = rows.take(probes)

@@ -82,7 +82,7 @@ class Admission(RevisedEvents):
         if not plain:
             return changes
 
-        _, starts, ends, payloads, *_ = zip(*plain, strict=True)
+        _input_ids, starts, ends, payloads, *_ = zip(*plain, strict=True)  # the columns of `InputChange`
         memberships = state.memberships(starts, ends)
         ids = ids or state.anonymous_ids(starts)
         self.inserted = list(map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True)))

@@ -21,7 +21,7 @@ class CalledWindows:
         keys: A row of keys for each window.
         key_names: The columns of the keys; none where all rows are one group.
         starts: The start of each window, in ticks.
-        ends: Its end.
+        ends: The end of each window, in ticks.
     """
 
     keys: pa.Table

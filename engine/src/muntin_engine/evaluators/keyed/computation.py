@@ -105,6 +105,7 @@ class ModuleComputation(MethodCalls):
     def _see_in_order(
         self, events: Iterable[StoredEvent], window: Window, place: Callable[[StoredEvent], tuple[Any, ...]]
     ) -> list[object]:
+        """Return members as the module sees them, in the order of the query."""
         select = self._select
         seen = [(event, payload) for event in events if (payload := select(event.payload)) is not SKIPPED]
         if not self._is_time_sensitive:
@@ -166,7 +167,7 @@ class ModuleComputation(MethodCalls):
 
         Args:
             payloads: The payloads, window by window.
-            bounds: Where those of each window start, and at last where all end; each window has a row.
+            bounds: The place of the first payload of each window, and at last the number of all; each window has a row.
             windows: The windows.
         """
         groups = payloads.groups(bounds)

@@ -60,9 +60,9 @@ class KeyIntake:
         Args:
             query: The query.
             previous: The progress of all inputs before the batch.
-            progress: Their progress after it.
-            side: The place of this input among them.
-            rejections: Gets the late and rejected rows.
+            progress: The progress of all inputs after the batch.
+            side: The place of this input among those of the query.
+            rejections: The list that gets the late and rejected rows.
         """
         self._query = query
         self._reported_previous = previous.inputs[side]
@@ -92,7 +92,7 @@ class KeyIntake:
 
         Args:
             key: The key.
-            state: Its state, which keeps the watermark of the key alone.
+            state: The state of the key, which keeps the watermark of the key alone.
             rows: The rows.
             pattern_watermarks: The watermark that patterns gave the key before the batch, and the one after it.
             key_watermarks: The watermarks that the batch brings of the key alone.

@@ -90,7 +90,7 @@ class KeyEvents:
     Subclasses say for how long an event is needed, its membership, and add the state that they keep besides events.
 
     Attributes:
-        query: How events come.
+        query: The query, with the form in which its events come.
         events: The events.
         pending: The rows that wait for others of their event.
         key_watermark: The key's own watermark, if it is beyond that of the input.
@@ -249,7 +249,7 @@ class KeyEvents:
         events = self.events.ordered
         if not is_whole:
             gone, events = self.events.changes()
-        ids = [event.id for event in events]
+        ids: list[Any] = [event.id for event in events]
         payloads = [event.payload for event in events]
         widths = set(map(len, payloads))
         if len(widths) > 1:
@@ -257,7 +257,7 @@ class KeyEvents:
 
         # The id of an event with a name is a pair of the input's id and of the start that it was inserted with.
         gone_columns = [gone]
-        input_ids: list[Any] = ids
+        input_ids = ids
         origins: list[int] = []
         if has_ids:
             gone_columns = [list(column) for column in zip(*gone, strict=True)]

@@ -70,7 +70,7 @@ class BatchStart(NamedTuple):
         codec: Encodes and decodes the state.
         metadata: The metadata of the bucket.
         previous: The progress of the inputs before the batch.
-        progress: Their progress after it.
+        progress: The progress of the inputs after the batch.
         patterns: The patterns of keys that were complete beyond the watermark before the batch, and those after it;
             None if there are none.
         signals: The names of the signals in the batch.
@@ -195,7 +195,7 @@ class KeyedRun(ABC):
         return advanced
 
     def pattern_watermarks(self, key: Key) -> tuple[int, int]:
-        """Return the watermark that patterns gave a key before the batch, and the one that they give it after it."""
+        """Return the watermarks that patterns give a key: the one before the batch, and the one after the batch."""
         if self._patterns is None:
             return NO_PATTERNS
         previous, patterns = self._patterns

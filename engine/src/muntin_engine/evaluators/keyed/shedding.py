@@ -21,8 +21,8 @@ class _NewEvent(NamedTuple):
     """An event that a batch inserts.
 
     Attributes:
-        start: Its start.
-        places: The places of its insertions among the rows: several only if it is duplicated.
+        start: The start of the event.
+        places: The places of its insertions among the rows: several only if the event is duplicated.
     """
 
     start: int
@@ -56,12 +56,12 @@ class Shedding:
 
         Args:
             key: The key.
-            state: Its state before the batch.
+            state: The state of the key before the batch.
             rows: The rows of the batch.
             late_rule: Decides which rows are late: these take no room.
 
         Raises:
-            StateError: The key has no room for all, and that is an error.
+            StateError: The key has no room for all rows, and the query fails then.
         """
         held = state.held_count
         room = max(self._most_held - held, 0)

@@ -125,7 +125,7 @@ class DelayBuffer(KeyEvents, ABC):
         """Return the state as plain data, or its difference to the saved state: of the follower, and of the buffer."""
         follower = self.follower_data(serializer, key, is_whole=is_whole)
         buffer = super().to_data(serializer, key, is_whole=is_whole)
-        return [follower, self.passed, buffer]
+        return list(_BufferRecord(follower, self.passed, buffer))
 
     @abstractmethod
     def follower_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
@@ -149,10 +149,25 @@ class DelayBuffer(KeyEvents, ABC):
     ) -> Self:
         """Return the state that `to_data` wrote, with the differences after it."""
         state = cls(query)
-        _, state.passed, _ = stored[-1]
-        state.restore([buffer for _, _, buffer in stored])
-        state.restore_follower([(follower, passed) for follower, passed, _ in stored], serializer, key)
+        records = [_BufferRecord(*record) for record in stored]
+        state.passed = records[-1].passed
+        state.restore([record.buffer for record in records])
+        state.restore_follower([(record.follower, record.passed) for record in records], serializer, key)
         return state
+
+
+class _BufferRecord(NamedTuple):
+    """The parts of a record that `to_data` of a delay buffer wrote.
+
+    Attributes:
+        follower: The data of what follows released events.
+        passed: The watermark up to which events were released.
+        buffer: The data of the events that wait.
+    """
+
+    follower: list[object]
+    passed: int
+    buffer: list[Any]
 
 
 class OrderedRun(KeyedRun):

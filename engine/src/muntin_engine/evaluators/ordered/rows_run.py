@@ -55,7 +55,7 @@ class RowsRun(OrderedRun):
 
     @abstractmethod
     def is_new(self) -> bool:
-        """Return True if the key can be forgotten: nothing of it differs from a new one."""
+        """Return True if the key can be forgotten: its state is that of a new key."""
 
     def process_released(self, released: Iterable[Edge], previous: Progress, progress: Progress) -> None:
         """Process the rows that are released, and let time pass."""

@@ -49,7 +49,7 @@ class Recorder:
         """Return the recorder of an argument `record`: the recorder itself, or one of a folder.
 
         Raises:
-            QueryError: It is neither.
+            QueryError: The argument is neither a recorder nor a path.
         """
         if isinstance(record, cls):
             return record

@@ -177,7 +177,7 @@ def check_advances(query: PlannedQuery) -> None:
     """Refuse to move the watermark of a query that reads another one's results.
 
     Raises:
-        QueryError: The query does.
+        QueryError: The query reads the results of another one.
     """
     if query.inner:
         raise QueryError(

@@ -118,7 +118,7 @@ class JobOnSpark(StreamingJob):
         file.replace(self._source(name) / f"{self._steps:06}.json")
 
     def _sinks(self, query: Query) -> dict[str, Any]:
-        """Return a sink for each output, which keeps its rows by micro-batch: one that comes again replaces them."""
+        """Return a sink for each output, which keeps rows by micro-batch: a repeated micro-batch replaces its rows."""
 
         def sink_of(output: str) -> Callable[[DataFrame, int], None]:
             def keep_rows(batch: DataFrame, batch_id: int) -> None:

@@ -195,7 +195,7 @@ class Checkpoint:
             return []
 
     def in_order(self, queries: Mapping[str, _Q]) -> Mapping[str, _Q]:
-        """Return the queries of one pass in the order that the checkpoint has them in, by which it numbers buckets."""
+        """Return the queries of one pass in the order of the checkpoint, by which the checkpoint numbers buckets."""
         is_alone = "" in queries
         if is_alone or set(self.names) != set(queries):
             return queries

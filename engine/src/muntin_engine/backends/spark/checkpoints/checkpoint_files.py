@@ -114,6 +114,7 @@ class CheckpointFiles:
         yield from self._lost_state()
 
     def _metadata_damage(self) -> Iterator[str]:
+        """Check the file with the id of the query."""
         file = self._folder / "metadata"
         if not file.exists():
             yield "metadata is gone"
@@ -182,6 +183,7 @@ class CheckpointFiles:
             yield from self._partitions_damage(operator, store, version)
 
     def _schema_damage(self, operator: Path, description: Path, store: Mapping[str, Any]) -> Iterator[str]:
+        """Check the files with the schema of a state store."""
         for path in store.get("stateSchemaFilePaths", ()):
             place = Path(path)
             file = operator / "_stateSchema" / place.parent.name / place.name
@@ -254,6 +256,7 @@ class CheckpointFiles:
                 yield self._changed(part)
 
     def _changelog_damage(self, file: Path) -> Iterator[str]:
+        """Check a file with the changes of a micro-batch: whole files begin and end with the marks of their codec."""
         data = file.read_bytes()
         if not data:
             yield f"{self._name(file)} is empty"

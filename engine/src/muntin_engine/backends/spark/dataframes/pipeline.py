@@ -183,7 +183,7 @@ def _exchange_schema(query: PlannedQuery) -> spark_types.StructType:
 
 
 def _tasks_by_bucket(tasks: Sequence[TaskPayload], packed_tasks: Sequence[bytes]) -> dict[int, bytes]:
-    """Return the packed task of each bucket; buckets of the queries of one pass are numbered apart."""
+    """Return the packed task of each bucket; no two queries of a pass have buckets of the same number."""
     tasks_by_bucket: dict[int, bytes] = {}
     for task, packed_task in zip(tasks, packed_tasks, strict=True):
         tasks_by_bucket |= dict.fromkeys(task.buckets, packed_task)

@@ -57,7 +57,8 @@ def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: s
     parts = [spark_types.StructField(part.name, part.dataType, metadata=part.metadata) for part in schema]
     marked = spark_types.StructType([*parts, spark_types.StructField(_MARK, spark_types.TimestampType())])
     rows = result_blobs.mapInArrow(WatermarkReader(arrow_schema_of(marked)), marked)
-    # Spark moves filters below the watermark, and the user's would take its rows away; none passes one that may change.
+    # Spark moves filters below the watermark, and a filter of the user's would take away the rows that carry it. No
+    # filter is moved below one that is not deterministic, such as this.
     is_result = F.col(_MARK).isNull() & (F.spark_partition_id() >= 0)
     only_results = rows.withWatermark(_MARK, "0 seconds").where(is_result)
     start = F.col(plan.lifetime_column).getField("start").alias(column, metadata={_DELAY: 0})

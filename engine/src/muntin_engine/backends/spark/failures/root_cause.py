@@ -118,12 +118,12 @@ def root_cause(error: BaseException) -> str:
     sink_failures = [message for message in messages if _SINK.search(message) and _TRACEBACK in message]
     if sink_failures:
         innermost = sink_failures[-1]
-        return _after(death, _without_machinery(innermost[innermost.find(_TRACEBACK) :]))
+        return _with_death(death, _without_machinery(innermost[innermost.find(_TRACEBACK) :]))
 
-    explanation = _innermost_explanation(full_messages, messages)
+    explanation = _failure_explanation(full_messages, messages)
     advice = [text for sign, text in _ADVICE.items() if sign.search(explanation)]
     if advice:
-        return _after(death, "\n  ".join([explanation, *advice]))
+        return _with_death(death, "\n  ".join([explanation, *advice]))
 
     # Code of Spark or a library that fails in a worker may fail because of a module that ran before.
     is_of_worker = any(_WORKER in message or _RUNNER.search(message) for message in full_messages)
@@ -131,10 +131,10 @@ def root_cause(error: BaseException) -> str:
         last = last_module()
         if last and last.split("\n")[0] not in explanation:
             explanation += f"\n  the module that ran last in a worker: {last}"
-    return _after(death, explanation)
+    return _with_death(death, explanation)
 
 
-def _innermost_explanation(full_messages: list[str], messages: list[str]) -> str:
+def _failure_explanation(full_messages: list[str], messages: list[str]) -> str:
     """Return the innermost message that explains a failure.
 
     Args:
@@ -149,7 +149,7 @@ def _innermost_explanation(full_messages: list[str], messages: list[str]) -> str
     elif python_failures:
         explanation = _of_worker(python_failures[-1])
     else:
-        explanation = _innermost_explanation(messages)
+        explanation = _innermost_words(messages)
     causes = _CAUSED_BY.findall(full_text)
     if _NO_STATE in explanation and causes:
         explanation += f"\n  because of {causes[-1]}"
@@ -181,7 +181,7 @@ def _death_in(text: str) -> str:
     return "\n".join(lines)
 
 
-def _after(death: str, explanation: str) -> str:
+def _with_death(death: str, explanation: str) -> str:
     """Put the death of a worker before an explanation, if one died."""
     return f"{death}\n{explanation}" if death else explanation
 
@@ -220,7 +220,7 @@ def in_our_words(error: PySparkException, kind: type[E], damage: StateError | No
         set_cause(clear_error, error)
         return clear_error
 
-    words_of_spark = _innermost_explanation([_without_jvm(message) for message in _messages(error)])
+    words_of_spark = _innermost_words([_without_jvm(message) for message in _messages(error)])
     clear_error = kind(f"{damage}\n\nSpark says: {words_of_spark}")
     # The chain of causes is `clear_error`, `damage`, `error`: `root_cause` returns the message of `damage`.
     damage.__cause__ = error
@@ -282,7 +282,7 @@ def _without_machinery(traceback: str) -> str:
     return _FRAME.sub(lambda frame: "" if _MACHINERY.search(frame["file"]) else frame[0], traceback)
 
 
-def _innermost_explanation(messages: list[str]) -> str:
+def _innermost_words(messages: list[str]) -> str:
     """Return the innermost message that is more than the name of a Java class; the innermost name if none is."""
     explanations = [message for message in messages if " " in message]
     innermost = explanations[-1] if explanations else messages[-1]

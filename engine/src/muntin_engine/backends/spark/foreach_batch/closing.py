@@ -34,10 +34,10 @@ ENDS: Final = ("leave", "close")
 
 
 def check_end(query: PlannedQuery, on_end: str) -> None:
-    """Raise unless a stream can be ended in a way.
+    """Raise unless a stream can end as `on_end` says.
 
     Raises:
-        QueryError: There is no such way, or no way to close this stream.
+        QueryError: `on_end` is none of `ENDS`, or this stream cannot be closed.
     """
     if on_end not in ENDS:
         raise QueryError(

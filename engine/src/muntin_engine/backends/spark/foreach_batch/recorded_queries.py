@@ -64,7 +64,7 @@ def _recorders_by_name(queries: Mapping[str, PlannedQuery], record: object) -> d
     """Return the recorder of each query that is recorded.
 
     Raises:
-        QueryError: There is no query of a name, or a place is none.
+        QueryError: A name is that of no query, or a place is none for a recording.
     """
     recorders: dict[str, Recorder] = {}
     if isinstance(record, Mapping):

@@ -184,6 +184,16 @@ def _start(
     name: str | None,
     unnamed: str,
 ) -> StreamingQuery:
+    """Start a query of Spark's; if Spark cannot, say what is wrong with the files of the checkpoint.
+
+    Args:
+        blobs: The output of the buckets.
+        batches: The writer to the sinks.
+        checkpoint: The path of the checkpoint.
+        trigger: The arguments of Spark's trigger; empty to begin each micro-batch when the last one has ended.
+        name: The name of the query of Spark's; None to take a free one.
+        unnamed: The beginning of the free name.
+    """
     writer = blobs.writeStream.option("checkpointLocation", fspath(checkpoint))
     if trigger:
         writer = writer.trigger(**trigger)

@@ -31,7 +31,7 @@ def called_functions(df: DataFrame) -> Iterator[Function[..., Any]]:
     registered = _REGISTERED.get(_session_id(spark)) if _REGISTERED else None
     if not registered:
         return
-    if is_connect(spark):  # what is sent to the server names functions; one that only names a column is none the worse
+    if is_connect(spark):  # what is sent to the server names functions; a name of a column among them does no harm
         sent_plan = connect_plan(df)
         for name, function in registered.items():
             if name.encode() in sent_plan:

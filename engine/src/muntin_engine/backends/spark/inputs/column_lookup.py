@@ -174,7 +174,7 @@ def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") 
         call: The call that takes it, for errors.
 
     Raises:
-        QueryError: It is not a condition, or reads columns that the input does not have.
+        QueryError: The condition is none, or reads columns that the input does not have.
     """
     column = F.expr(condition) if isinstance(condition, str) else condition
     reader = call.partition("(")[0]

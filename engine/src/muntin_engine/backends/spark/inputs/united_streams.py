@@ -83,7 +83,10 @@ def _rows(reader: SparkColumnReader, union_columns: UnionColumns, name: str, str
     if stream.change is None:
         columns["change"] = F.lit("insert")
     if stream.end is None:
-        columns["end"] = F.lit(None).cast(start.spelled_type) if stream.is_edge else _after(columns["start"], start)
+        if stream.is_edge:
+            columns["end"] = F.lit(None).cast(start.spelled_type)  # a sample lasts until the next one
+        else:
+            columns["end"] = _tick_after(columns["start"], start)
     columns |= dict(zip(union_columns.keys, (as_column(stream.df, key) for key in stream.keys), strict=True))
     if union_columns.condition:
         condition = reduce(and_, stream.conditions) if stream.conditions else F.lit(True)
@@ -102,14 +105,19 @@ def _rows(reader: SparkColumnReader, union_columns: UnionColumns, name: str, str
     return rows.withColumn("source", F.explode("source"))
 
 
-def _after(start: Column, part: InputColumn) -> Column:
-    """Return the end of a point: a tick after its start."""
-    if part.axis is Axis.TIME:
+def _tick_after(start: Column, times: InputColumn) -> Column:
+    """Return the end of a point: a tick after its start.
+
+    Args:
+        start: The start.
+        times: The description of the column of starts.
+    """
+    if times.axis is Axis.TIME:
         return start + F.expr("INTERVAL 0.000001 SECOND")
     tick = F.lit(1)
-    if part.places is not None:
-        tick = F.lit(10**-part.places).cast(f"decimal(18, {part.places})")
-    return F.try_add(start, tick).cast(part.spelled_type)
+    if times.places is not None:
+        tick = F.lit(10**-times.places).cast(f"decimal(18, {times.places})")
+    return F.try_add(start, tick).cast(times.spelled_type)
 
 
 def _heartbeats(name: str, stream: InputRequest) -> Iterator[Heartbeat]:

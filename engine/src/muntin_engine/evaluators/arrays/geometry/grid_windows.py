@@ -270,7 +270,7 @@ def merge_cells(component: Component, first: Array, second: Array) -> Array:
 
 
 def _running(component: Component, blocks: Array) -> Array:
-    """Return for each cell of a block the merge of those before it and itself, along the second axis."""
+    """Return for each cell of a block the merge of all cells up to this cell, along the second axis."""
     with np.errstate(all="ignore"):
         if component.merge is not Merge.CUSTOM and blocks[:, 0].size < _NARROW:
             running: Array = merger(component).accumulate(blocks, axis=1)  # type: ignore[attr-defined]  # a ufunc

@@ -29,7 +29,7 @@ def sessions_of(stretches: StretchTable) -> Groups:
 
     # A session begins with a key, and after all stretches of the key before have ended.
     reached = ends
-    if not (is_other_key[1:] | (ends[1:] >= ends[:-1])).all():  # of points the one that starts last ends last
+    if not (is_other_key[1:] | (ends[1:] >= ends[:-1])).all():  # the ends of points are in the order of their starts
         reached = _running_maximum(ends, np.cumsum(is_other_key) - 1)
     is_first = is_other_key
     is_first[1:] |= starts[1:] > reached[:-1]

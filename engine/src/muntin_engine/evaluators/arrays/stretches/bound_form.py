@@ -222,7 +222,7 @@ def forms_of(task: TaskPayload) -> tuple[BoundForm, ...]:
 
 
 def failing_row(form: BoundForm, inputs: Sequence[pa.Array], length: int) -> int | None:
-    """Return the place of a row that a form fails to lift by itself; None if there is none."""
+    """Return the place of the row that a form fails to lift alone; None if it lifts each row alone."""
     return first_failing(
         length, lambda start, stop: form.lift([part.slice(start, stop - start) for part in inputs], stop - start)
     )

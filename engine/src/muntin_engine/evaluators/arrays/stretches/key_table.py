@@ -26,7 +26,7 @@ NO_KEYS: Final = "none"
 """The column that counts the keys of a query without key columns."""
 
 At: TypeAlias = Callable[[int], tuple[Key, Window]]
-"""Returns the key and the window of one of many calls, or results, by its place; for messages."""
+"""Returns the key and the window of a call, or of a result, by its place among all; for messages."""
 
 
 def named_keys(columns: Sequence[pa.Array], length: int) -> pa.Table:

@@ -91,7 +91,7 @@ class StateModule:
 
         Args:
             payloads: The payloads, state by state.
-            bounds: Where those of each state start, and at last where all end; each state has a row.
+            bounds: The place of the first payload of each state, and at last the number of all; each state has a row.
         """
         count = len(bounds) - 1
         groups = payloads.groups(bounds)

@@ -164,7 +164,7 @@ class _StoredForm(ABC):
 
     @abstractmethod
     def parts(self) -> dict[Part, Component]:
-        """Return the parts that a blob has of it."""
+        """Return the parts of the stretches that a blob has."""
 
     @abstractmethod
     def values(self, stretches: StretchTable) -> Mapping[str, ComponentValues]:
