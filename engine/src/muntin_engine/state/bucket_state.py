@@ -193,7 +193,7 @@ class BucketMetadata:
         )
 
 
-class StoredQuery(NamedTuple):
+class QueryInBucket(NamedTuple):
     """The query that wrote a bucket, and how far it got.
 
     Attributes:
@@ -205,14 +205,14 @@ class StoredQuery(NamedTuple):
     tracked: Sequence[Any]
 
 
-def query_and_progress(data: bytes, codec: Codec) -> StoredQuery:
+def query_and_progress(data: bytes, codec: Codec) -> QueryInBucket:
     """Return the query that wrote a bucket, with its progress, from the metadata of the bucket.
 
     Raises:
         StateError: Another version of Muntin wrote it, in a layout this one cannot read.
     """
     parts = _unpack(data, codec)
-    return StoredQuery(parts.identity, parts.tracked)
+    return QueryInBucket(parts.identity, parts.tracked)
 
 
 def _unpack(data: bytes, codec: Codec) -> _MetadataParts:
