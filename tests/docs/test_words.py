@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import DOCS, PAGES, Heading, blocks, headings, name_of
+from tests.docs.pages import DOCS, PAGES, Block, Heading, blocks, headings, name_of
 
 GLOSSARY = DOCS / "glossary.md"
 WORDS_OF_THE_CODE = "Words of the code"
@@ -35,6 +35,9 @@ PACKAGES = (
 )
 NAMES = [f"{package}.{name}" for package in PACKAGES for name in import_module(package).__all__]
 ENTRIES = {heading.text: heading.section for heading in headings(GLOSSARY) if heading.level == 3}
+"""The sections of the glossary by their headings, which are the words that they explain."""
+
+PAGES_OF_USERS = [page for page in PAGES if page.parent.name != "decisions"]
 
 HOUSE = (
     *("module", "function", "aggregate", "operator", "plugin", "event", "lifetime", "payload"),
@@ -51,10 +54,12 @@ def words_of(text: str) -> list[str]:
 
 
 def stems(word: str) -> set[str]:
+    """Return a word and its stems: a plural, a past tense or the name of an implementation is the same concept."""
     return {word, word.removesuffix("s"), word.removesuffix("ed"), word.removesuffix("impl")}
 
 
 def entry_words() -> list[str]:
+    """Return the words that the glossary explains; an entry may explain several."""
     return [phrase.strip() for title in ENTRIES for phrase in title.split(",")]
 
 
@@ -73,8 +78,8 @@ def plain_words() -> list[str]:
     return PLAIN_WORDS.read_text(encoding="utf-8").split()
 
 
-def elsewhere() -> list[str]:
-    """Return the words that other systems use and we do not."""
+def words_of_other_systems() -> list[str]:
+    """Return the words that other systems use and we do not: the glossary lists them after 'Elsewhere:'."""
     lines = re.findall(r"^Elsewhere: (.*)\.$", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
     return [phrase.strip() for line in lines for phrase in line.split(",")]
 
@@ -86,15 +91,18 @@ def test_a_glossary_word_is_used_on_other_pages(phrase: str) -> None:
 
 
 def test_the_words_of_the_house_are_in_the_glossary() -> None:
-    listed = {phrase.lower() for phrase in entry_words()}
-    verbs = next(section for section in ENTRIES.values() if "The verbs of a module" in section)
+    glossary_words = {phrase.lower() for phrase in entry_words()}
+    section_of_verbs = next(section for section in ENTRIES.values() if "The verbs of a module" in section)
 
-    assert [word for word in HOUSE if word not in listed] == []
-    assert [verb for verb in VERBS if f"`{verb}`" not in verbs] == []
+    assert [word for word in HOUSE if word not in glossary_words] == []
+    assert [verb for verb in VERBS if f"`{verb}`" not in section_of_verbs] == []
 
 
 def test_a_user_has_about_fifty_words_to_learn() -> None:
     assert 40 <= len(words_of_users()) <= 60
+
+
+def test_no_glossary_entry_is_there_twice() -> None:
     assert len(ENTRIES) == sum(heading.level == 3 for heading in headings(GLOSSARY))
 
 
@@ -104,48 +112,60 @@ def test_a_glossary_entry_says_what_the_word_means() -> None:
 
 
 def test_public_names_are_made_of_house_words() -> None:
-    house = set(plain_words())
+    house_words = set(plain_words())
     for phrase in entry_words():
-        house.update(words_of(phrase))
-    strange: list[str] = []
-    for name in NAMES:
-        strange += [f"{name}: {word}" for word in words_of(name.rpartition(".")[2]) if not stems(word) & house]
+        house_words.update(words_of(phrase))
 
-    assert len(NAMES) > 80
-    assert strange == [], f"use a word of the glossary, or add one to it; plain words are in {PLAIN_WORDS.name}"
-
-
-def test_no_plain_word_is_listed_in_vain() -> None:
-    used = set[str]()
+    strange_words: list[str] = []
     for name in NAMES:
         for word in words_of(name.rpartition(".")[2]):
-            used |= stems(word)
-    listed = plain_words()
-    assert listed == sorted(listed)
-    assert [word for word in listed if word not in used] == []
+            if not stems(word) & house_words:
+                strange_words.append(f"{name}: {word}")
+
+    assert len(NAMES) > 80
+    assert strange_words == [], f"use a word of the glossary, or add one to it; plain words are in {PLAIN_WORDS.name}"
 
 
-def test_no_public_name_uses_a_word_of_elsewhere() -> None:
-    foreign = {word.lower() for word in elsewhere() if " " not in word}
-    assert {"pane", "cti", "accumulator", "element"} <= foreign
-    assert [name for name in NAMES if foreign & set(words_of(name.rpartition(".")[2]))] == []
+def test_plain_words_are_in_order_and_each_is_in_a_public_name() -> None:
+    words_in_names = set[str]()
+    for name in NAMES:
+        for word in words_of(name.rpartition(".")[2]):
+            words_in_names |= stems(word)
+
+    assert plain_words() == sorted(plain_words())
+    assert [word for word in plain_words() if word not in words_in_names] == []
+
+
+def test_no_public_name_uses_a_word_of_another_system() -> None:
+    foreign_words = {word.lower() for word in words_of_other_systems() if " " not in word}
+
+    assert {"pane", "cti", "accumulator", "element"} <= foreign_words
+    assert [name for name in NAMES if foreign_words & set(words_of(name.rpartition(".")[2]))] == []
 
 
 def test_pages_cite_no_rules_of_our_own_list() -> None:
-    """Readers have the papers, not our list of what is in them."""
-    pages = [page for page in PAGES if page.parent.name != "decisions"]
-    cited = {name_of(page): re.findall(r"\b(?:SI|TH|IB|ON|JT)-\d+", page.read_text(encoding="utf-8")) for page in pages}
-    assert len(cited) > 50
-    assert {page: rules for page, rules in cited.items() if rules} == {}
+    """Readers have the papers, not our list of the rules in them, whose numbers are such as IB-07."""
+    citations: dict[str, list[str]] = {}
+    for page in PAGES_OF_USERS:
+        rules = re.findall(r"\b(?:SI|TH|IB|ON|JT)-\d+", page.read_text(encoding="utf-8"))
+        if rules:
+            citations[name_of(page)] = rules
+
+    assert len(PAGES_OF_USERS) > 50
+    assert citations == {}
 
 
 def test_pages_say_no_machine_paths() -> None:
+    machine_path = re.compile(r"(?<![\w.<])/(?:home|work|tmp|root|Users|opt)/")
+
     for page in PAGES:
-        assert not re.search(r"(?<![\w.<])/(?:home|work|tmp|root|Users|opt)/", page.read_text("utf-8")), name_of(page)
+        assert not machine_path.search(page.read_text("utf-8")), name_of(page)
 
 
 def test_pages_start_a_session_in_one_way() -> None:
-    pages = [page for page in PAGES if page.parent.name != "decisions"]
-    shown = [block for page in pages for block in blocks(page) if block.language == "python"]
-    assert any("spark_session()" in block.text for block in shown)
-    assert [str(block) for block in shown if "local_session()" in block.text] == []
+    examples: list[Block] = []
+    for page in PAGES_OF_USERS:
+        examples += [block for block in blocks(page) if block.language == "python"]
+
+    assert any("spark_session()" in example.text for example in examples)
+    assert [str(example) for example in examples if "local_session()" in example.text] == []

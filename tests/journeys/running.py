@@ -23,7 +23,7 @@ _FIRST_FILE = 1_700_000_000
 
 
 def write_batches(folder: Path, batches: Sequence[pa.Table]) -> Path:
-    """Write each batch as a file; Spark takes them by their time of change."""
+    """Write each batch as a file; Spark reads files in the order of their time of change, which is set here."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, batch in enumerate(batches):
         file = folder / f"{number:04}.parquet"
@@ -45,7 +45,7 @@ def stream_of(spark: SparkSession, folder: Path, batches: Sequence[pa.Table]) ->
 
 @dataclass
 class Outcome:
-    """What a streaming query put out.
+    """The output of a streaming query.
 
     Attributes:
         batches: The rows of each micro-batch, by its number.
@@ -104,7 +104,7 @@ def run(df: DataFrame, checkpoint: Path, metrics_name: str = "muntin") -> Outcom
 
 
 def run_together(
-    queries: Mapping[str, Query], checkpoint: Path, came: int | None = None
+    queries: Mapping[str, Query], checkpoint: Path, input_rows: int | None = None
 ) -> dict[str, list[dict[str, Any]]]:
     """Run several queries over integer ticks as one of Spark's, and return the rows of each in order of their batches.
 
@@ -113,11 +113,12 @@ def run_together(
     Args:
         queries: By their names.
         checkpoint: The folder of the checkpoint.
-        came: The number of rows of events in a stream that ends; the first query has to count each of them once.
+        input_rows: The number of rows of events in a stream that ends; the first query has to count each of them once.
     """
     outcome = run(_together(queries), checkpoint, next(iter(queries)))
-    counted = sum(outcome.total(name) for name in ("accepted", "late", "rejected"))
-    assert came in (None, counted), f"{came} rows came, and {counted} are accepted, late or rejected"
+    accounted_rows = sum(outcome.total(name) for name in ("accepted", "late", "rejected"))
+    if input_rows is not None:
+        assert input_rows == accounted_rows, f"{input_rows} rows came, {accounted_rows} are accepted, late or rejected"
     return _by_name(queries, outcome.rows)
 
 
@@ -143,11 +144,11 @@ def start(
 ) -> StreamingQuery:
     """Start a streaming query that fills an outcome; without a trigger it ends when its input is used up."""
 
-    def take(batch: DataFrame, number: int) -> None:
+    def add_batch(batch: DataFrame, number: int) -> None:
         outcome.batches[number] = batch.toArrow()
 
     writer = df.writeStream.option("checkpointLocation", str(checkpoint)).trigger(**(trigger or {"availableNow": True}))
-    return writer.foreachBatch(take).start()
+    return writer.foreachBatch(add_batch).start()
 
 
 def collect(df: DataFrame) -> list[dict[str, Any]]:
@@ -162,12 +163,15 @@ def plain(table: pa.Table) -> list[dict[str, Any]]:
     return rows
 
 
-def _without_timestamps(of: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(of):
+def _without_timestamps(column_type: pa.DataType) -> pa.DataType:
+    """Return a type with integers in the place of timestamps, at any depth."""
+    if pa.types.is_timestamp(column_type):
         return pa.int64()
-    if pa.types.is_struct(of):
-        return pa.struct([(part.name, _without_timestamps(part.type)) for part in of])
-    return pa.list_(_without_timestamps(of.value_type)) if pa.types.is_list(of) else of
+    if pa.types.is_struct(column_type):
+        return pa.struct([(part.name, _without_timestamps(part.type)) for part in column_type])
+    if pa.types.is_list(column_type):
+        return pa.list_(_without_timestamps(column_type.value_type))
+    return column_type
 
 
 def counts_of(query: Any, metrics_name: str = "muntin") -> Iterator[dict[str, int]]:

@@ -24,88 +24,119 @@ from tests.modules.rows import Listed, Sliding
 SCHEMA = pa.schema(
     [("at", pa.int64()), ("seq", pa.int64()), ("key", pa.string()), ("x", pa.int64()), ("kind", pa.string())]
 )
-ROWS = [(number // 2, number, "ab"[number % 3 == 0], number * 7 % 10, "row") for number in range(1, 25)]
-"""Two rows per tick, of two keys, with a value that goes up and down."""
+ROWS = [(number // 2, number, "b" if number % 3 == 0 else "a", number * 7 % 10, "row") for number in range(1, 25)]
+"""Two rows per tick, from 0 to 12: every third is of the key "b", and x goes up and down."""
+
+WATERMARK = 12 - 4
+"""The watermark after all rows: their newest time less the delay of `stream`."""
 
 
 def table(rows: list[tuple[Any, ...]]) -> pa.Table:
     return pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], SCHEMA)
 
 
-def stream(df: DataFrame, **changed: Any) -> EventStream:
-    options: dict[str, Any] = {"key": "key", "at": "at", "order": "seq", "watermark": 4, "buckets": 2}
-    return events(df, **(options | changed))
+def stream(df: DataFrame, **options: Any) -> EventStream:
+    """Return rows as events by key and in the order of `seq`, unless the options say otherwise."""
+    defaults: dict[str, Any] = {"key": "key", "at": "at", "order": "seq", "watermark": 4, "buckets": 2}
+    return events(df, **(defaults | options))
 
 
-def listed(found: list[dict[str, Any]]) -> dict[str, list[list[int]]]:
-    """The rows of each key's windows, in the order in which they ended."""
-    ordered = sorted(found, key=lambda row: (row["window"]["end"], row["rows"]))
+def rows_by_key(results: list[dict[str, Any]]) -> dict[str, list[list[int]]]:
+    """Return the rows of each key's windows, in the order in which these ended."""
+    ordered = sorted(results, key=lambda row: (row["window"]["end"], row["rows"]))
     return {key: [row["rows"] for row in ordered if row["key"] == key] for key in ("a", "b")}
 
 
-def of(key: str) -> list[int]:
-    return [seq for _, seq, row_key, *_ in ROWS if row_key == key]
-
-
 def test_a_stream_in_any_order_with_restarts_gives_the_last_rows(spark: SparkSession, tmp_path: Path) -> None:
-    arrived = [ROWS[3], ROWS[0], ROWS[1], ROWS[2], *reversed(ROWS[4:10]), *ROWS[10:16], *reversed(ROWS[16:]), ROWS[0]]
-    batches = [table(arrived[place : place + 7]) for place in range(0, len(arrived), 7)]
+    # Rows of a tick, and of neighbouring ticks, arrive out of order; the first one arrives again, late.
+    arrivals = [ROWS[3], ROWS[0], ROWS[1], ROWS[2], *reversed(ROWS[4:10]), *ROWS[10:16], *reversed(ROWS[16:]), ROWS[0]]
+    batches = [table(arrivals[place : place + 7]) for place in range(0, len(arrivals), 7)]
 
-    def queries(count: int) -> dict[str, Query]:
-        source = stream(read_stream(spark, write_batches(tmp_path / "in", batches[:count])))
+    def queries(batch_count: int) -> dict[str, Query]:
+        """Return the queries over the first micro-batches."""
+        source = stream(read_stream(spark, write_batches(tmp_path / "in", batches[:batch_count])))
         return {
             "last": source.window(last(3).trigger(2)).aggregate(rows=module(Listed, "seq"), s=module(Sliding, "seq")),
             "batch": source.window(batch(elapsed(5)).partition("x % 2")).aggregate(rows=module(Listed, "seq")),
             "time": source.window(tumbling(4)).aggregate(rows=module(Listed, "x"), newest=module("stats.last", "x")),
         }
 
-    parts = [run_together(queries(count), tmp_path / "checkpoint") for count in (2, len(batches))]
-    results = {name: [row for part in parts for row in part[name]] for name in ("last", "batch", "time")}
-    assert parts[0]["last"]
-    assert parts[1]["last"]
+    first_run = run_together(queries(2), tmp_path / "checkpoint")
+    second_run = run_together(queries(len(batches)), tmp_path / "checkpoint")
+    results = {name: [*first_run[name], *second_run[name]] for name in first_run}
+
+    # last(3).trigger(2): after every second row of a key, its last three.
+    assert first_run["last"]
+    assert second_run["last"]
     assert all(row["s"] == sum(row["rows"]) for row in results["last"])
-    for key, windows in listed(results["last"]).items():
-        complete = [seq for seq in of(key) if seq // 2 < 12 - 4]
+    for key, windows in rows_by_key(results["last"]).items():
+        complete = [seq for at, seq, row_key, *_ in ROWS if row_key == key and at < WATERMARK]
         assert windows == [complete[max(0, end - 3) : end] for end in range(2, len(complete) + 1, 2)]
+
+    # batch(elapsed(5)) by partition: the rows of five ticks; the second five are not over at the watermark.
+    assert results["batch"]
     for row in results["batch"]:
         start = row["window"]["start"]
         end = row["window"]["end"]
-        assert (start % 5, end) == (0, start + 5)
-        own = (row["key"], row["partition"])
-        assert row["rows"] == [seq for at, seq, key, x, _ in ROWS if start <= at < end and (key, x % 2) == own]
-    assert {row["window"]["start"] for row in results["batch"]} == {0}
+        assert (start, end) == (0, 5)
+        expected = []
+        for at, seq, key, x, _ in ROWS:
+            if start <= at < end and (key, x % 2) == (row["key"], row["partition"]):
+                expected.append(seq)
+        assert row["rows"] == expected
+
+    # tumbling(4), in the same query of Spark: windows of time have the rows in order, too.
     for row in results["time"]:
         start = row["window"]["start"]
         end = row["window"]["end"]
         assert row["rows"] == [x for at, _, key, x, _ in ROWS if start <= at < end and key == row["key"]]
         assert row["newest"] == row["rows"][-1]
-    assert sorted((row["window"]["start"], row["key"]) for row in results["time"]) == [
-        (start, key) for start in (0, 4) for key in "ab"
-    ]
+    windows_of_time = sorted((row["window"]["start"], row["key"]) for row in results["time"])
+    assert windows_of_time == [(0, "a"), (0, "b"), (4, "a"), (4, "b")]
 
 
-def static(spark: SparkSession, rows: list[tuple[Any, ...]] = ROWS, **changed: Any) -> EventStream:
-    return stream(spark.createDataFrame(table(rows)), **changed)
+def static(spark: SparkSession, rows: list[tuple[Any, ...]] = ROWS, **options: Any) -> EventStream:
+    return stream(spark.createDataFrame(table(rows)), **options)
 
 
-def test_markers_differences_and_conditions_read_columns_by_name(spark: SparkSession) -> None:
-    marked = [(*row[:4], "end" if row[1] % 6 == 0 else "row") for row in ROWS]
-    between_markers = (
-        static(spark, marked, key=None).window(batch(marker("kind = 'end'"))).aggregate(rows=module(Listed, "seq"))
-    )
-    seqs = list(range(1, 25))
-    assert sorted(row["rows"] for row in collect(between_markers.results())) == [
-        [seq for seq in seqs[place : place + 6] if seq % 6] for place in range(0, 24, 6)
-    ]
-    by_x = static(spark, key=None).window(batch(delta("seq", 9))).aggregate(rows=module(Listed, "seq"))
-    assert sorted(row["rows"] for row in collect(by_x.results())) == [seqs[:10], seqs[10:20], seqs[20:]]
+def windows_of(query: Query) -> list[list[int]]:
+    """Return the rows of each window, in order."""
+    return sorted(row["rows"] for row in collect(query.results()))
+
+
+SEQS = list(range(1, 25))
+"""The numbers of the rows."""
+
+
+def test_a_marker_ends_a_batch_and_is_in_none(spark: SparkSession) -> None:
+    every_sixth_marked = [(*row[:4], "end" if row[1] % 6 == 0 else "row") for row in ROWS]
+    source = static(spark, every_sixth_marked, key=None)
+
+    query = source.window(batch(marker("kind = 'end'"))).aggregate(rows=module(Listed, "seq"))
+
+    assert windows_of(query) == [SEQS[0:5], SEQS[6:11], SEQS[12:17], SEQS[18:23]]
+
+
+def test_a_batch_ends_where_a_column_has_grown_by_more_than_a_difference(spark: SparkSession) -> None:
+    query = static(spark, key=None).window(batch(delta("seq", 9))).aggregate(rows=module(Listed, "seq"))
+
+    assert windows_of(query) == [SEQS[:10], SEQS[10:20], SEQS[20:]]
+
+
+def test_windows_between_conditions_end_at_a_row_or_after_a_time(spark: SparkSession) -> None:
     kinds = {2: "in", 3: "in", 9: "out", 12: "out", 13: "in"}
-    of_device = [(seq, seq, "a", seq, kinds.get(seq, "row")) for seq in seqs]
+    rows_of_device = [(seq, seq, "a", seq, kinds.get(seq, "row")) for seq in SEQS]
     windows = between("kind = 'in'", "kind = 'out'", within=10)
-    spans = static(spark, of_device).window(windows).aggregate(rows=module(Listed, "seq"))
-    assert sorted(row["rows"] for row in collect(spans.results())) == [[*range(2, 10)], [*range(13, 23)]]
-    filtered = static(spark, key=None).where("x > 4").window(last(2)).aggregate(rows=module(Listed, "x"))
-    assert all(x > 4 for row in collect(filtered.results()) for x in row["rows"])
+
+    query = static(spark, rows_of_device).window(windows).aggregate(rows=module(Listed, "seq"))
+
+    assert windows_of(query) == [[*range(2, 10)], [*range(13, 23)]]
+
+
+def test_rows_that_are_filtered_out_are_in_no_window(spark: SparkSession) -> None:
+    query = static(spark, key=None).where("x > 4").window(last(2)).aggregate(rows=module(Listed, "x"))
+
+    assert all(x > 4 for rows in windows_of(query) for x in rows)
 
 
 def test_a_module_follows_rows_and_what_they_give_when_they_leave_is_a_second_output(
@@ -116,22 +147,30 @@ def test_a_module_follows_rows_and_what_they_give_when_they_leave_is_a_second_ou
     query = source.window(last(3).partition("x % 2")).apply(module(Told, "seq"))
     outputs: dict[str, list[dict[str, Any]]] = {"results": [], "evicted": []}
 
-    def take(output: str) -> Any:
+    def collector(output: str) -> Any:
+        """Return a sink that adds the rows of each micro-batch to an output."""
         return lambda rows, _: outputs[output].extend(row.asDict(recursive=True) for row in rows.collect())
 
     running = query.write(
-        results=take("results"), evicted_rows=take("evicted"), checkpoint=tmp_path / "checkpoint", available_now=True
+        results=collector("results"),
+        evicted_rows=collector("evicted"),
+        checkpoint=tmp_path / "checkpoint",
+        available_now=True,
     )
     running.awaitTermination()
-    complete_rows = [row for row in ROWS if row[0] < 12 - 4]
-    for key, odd in {(key, x % 2) for _, _, key, x, _ in complete_rows}:
-        seqs = [seq for _, seq, of_key, x, _ in complete_rows if (of_key, x % 2) == (key, odd)]
-        left = [row for row in outputs["evicted"] if (row["key"], row["partition"]) == (key, odd)]
-        evicted = [row["text"].partition(" of ")[0] for row in sorted(left, key=lambda row: row["place"])]
-        assert evicted == [f"evict {seq}" for seq in seqs[:-3]]
-        at = {seq: time for time, seq, *_ in ROWS}
-        assert sorted(row["window"]["start"] for row in left) == [at[seq] for seq in seqs[3:]]
-    assert len([row for row in outputs["results"] if row["text"].startswith("insert")]) == len(complete_rows)
+
+    # Each partition keeps its last three rows: all others have left, each when the third one after it came.
+    complete_rows = [row for row in ROWS if row[0] < WATERMARK]
+    times = {seq: at for at, seq, *_ in ROWS}
+    for key, parity in {(key, x % 2) for _, _, key, x, _ in complete_rows}:
+        seqs = [seq for _, seq, row_key, x, _ in complete_rows if (row_key, x % 2) == (key, parity)]
+        evicted_rows = [row for row in outputs["evicted"] if (row["key"], row["partition"]) == (key, parity)]
+        evicted_rows.sort(key=lambda row: row["place"])
+        evictions = [row["text"].partition(" of ")[0] for row in evicted_rows]
+        assert evictions == [f"evict {seq}" for seq in seqs[:-3]]
+        assert sorted(row["window"]["start"] for row in evicted_rows) == [times[seq] for seq in seqs[3:]]
+    insertions = [row for row in outputs["results"] if row["text"].startswith("insert")]
+    assert len(insertions) == len(complete_rows)
     with pytest.raises(QueryError, match="gives nothing when rows leave"):
         source.window(last(3)).aggregate(rows=module(Listed, "seq")).evicted_rows()
     assert "rows.told 1.0.0: told of each row that comes" in query.plan_text()
@@ -143,23 +182,23 @@ def test_what_rows_give_when_they_leave_is_the_input_of_another_query(spark: Spa
     batches = [table([*reversed(ROWS[:10])]), table(ROWS[10:])]
     source = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
     query = source.window(last(3)).apply(module(Told, "seq"))
-    counted = (
+    second_query = (
         query.as_events(key=None, buckets=2, output="evicted_rows")
         .window(tumbling(4))
         .aggregate(lines=module(Listed, "place"))
     )
-    outcome = run(counted.named("second").results(), tmp_path / "checkpoint", "second")
+    outcome = run(second_query.named("second").results(), tmp_path / "checkpoint", "second")
 
-    watermark = 12 - 4
-    leaving: Counter[int] = Counter()
+    # A row leaves when the third one of its key after it comes.
+    evictions_by_start: Counter[int] = Counter()
     for key in {row[2] for row in ROWS}:
-        times = [time for time, _, of_key, *_ in sorted(ROWS) if of_key == key and time < watermark]
-        leaving.update(time // 4 * 4 for time in times[3:])
+        times = [at for at, _, row_key, *_ in sorted(ROWS) if row_key == key and at < WATERMARK]
+        evictions_by_start.update(time // 4 * 4 for time in times[3:])
     counts = {row["window"]["start"]: len(row["lines"]) for row in outcome.rows}
-    assert counts == {start: count for start, count in leaving.items() if start + 4 <= watermark}
+    assert counts == {start: count for start, count in evictions_by_start.items() if start + 4 <= WATERMARK}
     assert counts
     assert outcome.total("late") == 0
-    assert "up to where the results of the query before are settled" in counted.plan_text()
+    assert "up to where the results of the query before are settled" in second_query.plan_text()
     with pytest.raises(QueryError, match=r"output='late' has no rows that can be events\n  there are 'results' and"):
         query.as_events(output="late")
     with pytest.raises(QueryError, match="gives nothing when rows leave"):
@@ -182,11 +221,11 @@ def test_a_row_that_comes_behind_the_watermark_is_late(spark: SparkSession, tmp_
     batches = [table(ROWS[8:]), table(ROWS[:1])]
     source = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
     query = source.window(last(2)).aggregate(rows=module(Listed, "seq"))
-    late = run(query.late_rows(), tmp_path / "checkpoint").rows
-    assert [(row["late_by"], json.loads(row["row"])) for row in late] == [(8, {"at": 0, "key": "a", "seq": 1})]
+    late_rows = run(query.late_rows(), tmp_path / "checkpoint").rows
+    assert [(row["late_by"], json.loads(row["row"])) for row in late_rows] == [(8, {"at": 0, "key": "a", "seq": 1})]
 
 
-REFUSED: dict[str, Any] = {
+REFUSALS: dict[str, Any] = {
     "no order": (lambda s: stream(s, order=None).window(last(2)), QueryError, "no column says it"),
     "ends": (lambda s: stream(s, at=None, start="at", end="x").window(last(2)), QueryError, "an end of their own"),
     "samples": (lambda s: stream(s, edge=True).window(last(2)), QueryError, "these are samples"),
@@ -216,13 +255,13 @@ REFUSED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_makes_no_sense_is_refused_with_what_to_write(spark: SparkSession, name: str) -> None:
-    make, kind, message = REFUSED[name]
-    with pytest.raises(kind, match=message) as refused:
-        make(spark.createDataFrame(table(ROWS))).aggregate(s=module(Sliding, "x"))
-    assert isinstance(refused.value, MuntinError)
-    assert len(str(refused.value).splitlines()) >= 2
+@pytest.mark.parametrize("name", REFUSALS)
+def test_windows_that_do_not_suit_the_stream_are_refused_with_what_to_write(spark: SparkSession, name: str) -> None:
+    windows_over, error_class, message = REFUSALS[name]
+    with pytest.raises(error_class, match=message) as refusal:
+        windows_over(spark.createDataFrame(table(ROWS))).aggregate(s=module(Sliding, "x"))
+    assert isinstance(refusal.value, MuntinError)
+    assert len(str(refusal.value).splitlines()) >= 2, "the second line says what to write"
 
 
 def test_explain_says_how_rows_are_ordered_and_when_windows_are_complete(spark: SparkSession) -> None:

@@ -33,7 +33,7 @@ from muntin_engine.testing.streaming.job_on_spark import setting
 from tests.journeys.running import collect, collect_together
 from tests.modules.members import Count, Members
 
-KEYS = {
+GROUPS_BY_KEY = {
     "cast(x as string)": 4,
     "case when x > 1 then cast('NaN' as double) when x = 1 then -0.0D else 0.0D end": 2,
     "cast(x as decimal(10, 2))": 4,
@@ -44,23 +44,29 @@ KEYS = {
     "if(x < 2, null, date'1969-12-31')": 2,
     "x > 1": 2,
 }
+"""Keys by their expression over x, which is 0, 1, 2 or 3, with the number of groups that Spark makes of them."""
 
 
 def test_keys_of_any_type_group_as_in_spark(spark: SparkSession) -> None:
     queries = {}
-    grouped = []
-    for key in KEYS:
+    spark_groups = []
+    for key in GROUPS_BY_KEY:
         df = spark.range(40).selectExpr("id % 4 as x", "id as at").selectExpr(f"{key} as k", "at")
         queries[key] = events(df, key="k", at="at", buckets=2).window(tumbling(100)).aggregate(n=module(Count))
         by_key = df.groupBy("k").agg(F.count("*").alias("n"))
         assert queries[key].results().schema["k"].dataType == by_key.schema["k"].dataType
-        row = F.to_json(F.struct("k", "n"), {"ignoreNullFields": "false"})
-        grouped.append(by_key.select(F.lit(key).alias("of"), row.alias("row")))
-    wanted = [(row["of"], json.loads(row["row"])) for row in reduce(DataFrame.union, grouped).collect()]
+        group = F.to_json(F.struct("k", "n"), {"ignoreNullFields": "false"})
+        spark_groups.append(by_key.select(F.lit(key).alias("key"), group.alias("group")))
+
+    # One job of Spark counts the groups of all keys: keys and counts are compared as text, in which NaN equals NaN.
+    expected: dict[str, list[str]] = {key: [] for key in GROUPS_BY_KEY}
+    for row in reduce(DataFrame.union, spark_groups).collect():
+        group = json.loads(row["group"])
+        expected[row["key"]].append(str((group["k"], group["n"])))
     for key, rows in collect_together(queries).items():
-        found = [str((row["k"], row["n"])) for row in rows]
-        assert sorted(found) == sorted(str((row["k"], row["n"])) for of, row in wanted if of == key), key
-        assert len(found) == KEYS[key]
+        groups = [str((row["k"], row["n"])) for row in rows]
+        assert sorted(groups) == sorted(expected[key]), key
+        assert len(groups) == GROUPS_BY_KEY[key]
 
 
 def test_text_with_a_collation_is_refused_where_it_is_compared_and_what_is_advised_groups_as_spark_does(
@@ -69,22 +75,24 @@ def test_text_with_a_collation_is_refused_where_it_is_compared_and_what_is_advis
     df = spark.sql("SELECT * FROM VALUES ('a', 1), ('A', 2), ('b', 3) AS t (k, at)")
     for collation in ("UTF8_LCASE", "UNICODE_CI", "UNICODE", "UTF8_BINARY_RTRIM"):
         collated = df.withColumn("k", F.collate("k", collation)).withColumn("s", F.array(F.struct("k")))
-        said = rf"k has the collation {collation}: Spark .*\n.*F.lower\(F.collate\('k', 'UTF8_BINARY'\)\)"
-        with pytest.raises(QueryError, match=f"the key {said}"):
+        message = rf"k has the collation {collation}: Spark .*\n.*F.lower\(F.collate\('k', 'UTF8_BINARY'\)\)"
+        with pytest.raises(QueryError, match=f"the key {message}"):
             events(collated, key="k", at="at").window(tumbling(9)).aggregate(n=module(Count))
         with pytest.raises(QueryError, match=f"the key s has the collation {collation}"):
             events(collated, key="s", at="at").window(tumbling(9)).aggregate(n=module(Count))
-        with pytest.raises(QueryError, match=f"the id {said}"):
+        with pytest.raises(QueryError, match=f"the id {message}"):
             events(collated, at="at", id="k").window(tumbling(9)).aggregate(n=module(Count))
-        with pytest.raises(QueryError, match=f"the partition {said}"):
+        with pytest.raises(QueryError, match=f"the partition {message}"):
             events(collated, at="at").window(last(2).partition("k")).aggregate(n=module(Count))
-        with pytest.raises(QueryError, match=f"the order {said}"):
+        with pytest.raises(QueryError, match=f"the order {message}"):
             events(collated, at="at", order="k").window(last(2)).aggregate(n=module(Count))
+
     collated = df.withColumn("k", F.collate("k", "UTF8_LCASE"))
-    key = F.lower(F.collate("k", "UTF8_BINARY")).alias("k")
-    found = events(collated, key=key, at="at").window(tumbling(9)).aggregate(n=module(Count)).results()
-    expected = collated.groupBy("k").count()
-    assert sorted(row.n for row in found.collect()) == sorted(row[1] for row in expected.collect()) == [1, 2]
+    advised_key = F.lower(F.collate("k", "UTF8_BINARY")).alias("k")
+    results = events(collated, key=advised_key, at="at").window(tumbling(9)).aggregate(n=module(Count)).results()
+    spark_groups = collated.groupBy("k").count()
+    assert sorted(row.n for row in results.collect()) == [1, 2]
+    assert sorted(row[1] for row in spark_groups.collect()) == [1, 2]
 
 
 def test_a_key_that_is_a_map_is_refused_and_what_is_advised_groups_as_spark_does(spark: SparkSession) -> None:
@@ -92,23 +100,26 @@ def test_a_key_that_is_a_map_is_refused_and_what_is_advised_groups_as_spark_does
         SELECT * FROM VALUES (map('a', 1, 'b', 2), 1), (map('b', 2, 'a', 1), 2), (map('a', 1), 2), (map(), 3), (NULL, 4)
         AS t (m, at)
     """)
-    with pytest.raises(QueryError, match="gives no hash of maps") as refused:
+    with pytest.raises(QueryError, match="gives no hash of maps") as refusal:
         events(df, key="m", at="at").window(tumbling(10)).aggregate(n=module(Count)).results()
-    assert "key='array_sort(map_entries(m))'" in str(refused.value)
+    assert "key='array_sort(map_entries(m))'" in str(refusal.value)
+
     windows = events(df, key="array_sort(map_entries(m))", at="at").window(tumbling(10))
-    counted = windows.aggregate(n=module(Count)).results()
-    found = counted.select(F.map_from_entries(F.col(f"`{counted.columns[0]}`")).alias("m"), "n").collect()
-    meant = df.groupBy("m").count().collect()
-    assert sorted(map(str, map(tuple, found))) == sorted(map(str, map(tuple, meant)))
+    results = windows.aggregate(n=module(Count)).results()
+    key_as_map = F.map_from_entries(F.col(f"`{results.columns[0]}`")).alias("m")
+    groups = results.select(key_as_map, "n").collect()
+    spark_groups = df.groupBy("m").count().collect()
+    assert sorted(map(str, map(tuple, groups))) == sorted(map(str, map(tuple, spark_groups)))
 
 
 def test_two_keys_and_a_null_among_them(spark: SparkSession) -> None:
     df = spark.createDataFrame(
         [("a", None, 1), ("a", 2, 3), (None, None, 4), (None, None, 5)], "p string, q int, at int"
     )
-    found = events(df, key=["p", "q"], at="at").window(tumbling(10)).aggregate(n=module(Count)).results()
+    query = events(df, key=["p", "q"], at="at").window(tumbling(10)).aggregate(n=module(Count))
 
-    assert {(row["p"], row["q"], row["n"]) for row in collect(found)} == {("a", None, 1), ("a", 2, 1), (None, None, 2)}
+    counts = {(row["p"], row["q"]): row["n"] for row in collect(query.results())}
+    assert counts == {("a", None): 1, ("a", 2): 1, (None, None): 2}
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
@@ -130,16 +141,16 @@ def test_times_keep_their_type_and_mean_the_same_in_every_session_zone(
 
 def test_huge_and_negative_ticks_are_windowed_without_counting_up_to_them(spark: SparkSession) -> None:
     df = spark.createDataFrame([(-(2**61),), (0,), (2**61,)], "at bigint")
-    found = events(df, at="at").window(hopping(10, 5)).aggregate(n=module(Count)).results()
+    results = events(df, at="at").window(hopping(10, 5)).aggregate(n=module(Count)).results()
 
-    assert len(collect(found)) == 6
+    assert len(collect(results)) == 6, "two windows for each tick"
 
 
 def test_an_event_that_never_ends_has_a_null_end(spark: SparkSession) -> None:
     df = spark.createDataFrame([(1, 5), (3, None)], "start bigint, end bigint")
-    found = events(df, start="start", end="end").window(snapshot()).aggregate(all=module(Members, "start")).results()
+    results = events(df, start="start", end="end").window(snapshot()).aggregate(all=module(Members, "start")).results()
 
-    assert sorted((row["window"]["start"], row["window"]["end"], row["all"]) for row in collect(found)) == [
+    assert sorted((row["window"]["start"], row["window"]["end"], row["all"]) for row in collect(results)) == [
         (1, 3, [1]),
         (3, 5, [1, 3]),
         (5, None, [3]),
@@ -178,8 +189,8 @@ class Notes(Operator[Reading, Note]):
 def test_records_lists_and_maps_go_in_and_come_out(spark: SparkSession) -> None:
     df = spark.sql("SELECT timestamp'2024-05-01 08:00' AS at, 'north' AS place, array(1.2D, 3.9D) AS temperatures")
     query = events(df, at="at").window(tumbling("1 day"), timestamps="unchanged")
-    found = query.apply(module(Notes, "place", "temperatures")).results()
-    row = found.select("text", "seen", "parts", "when", "lifetime").collect()[0]
+    results = query.apply(module(Notes, "place", "temperatures")).results()
+    row = results.select("text", "seen", "parts", "when", "lifetime").collect()[0]
 
     assert row["text"] == "2 C"
     assert row["seen"] == row["when"] == row["lifetime"]["start"] == datetime(2024, 5, 1, 8)  # noqa: DTZ001  # Spark's
@@ -203,17 +214,18 @@ class Sizes(Operator[dict[str, float], Size]):
 
 def test_maps_are_dicts_and_rows_may_be_typed_dicts(spark: SparkSession) -> None:
     df = spark.sql("SELECT 1 AS at, map('a', 1.5D, 'b', 2.5D) AS m UNION ALL SELECT 2, map()")
-    found = events(df, at="at").window(tumbling(10)).apply(module(Sizes, "m")).results()
+    results = events(df, at="at").window(tumbling(10)).apply(module(Sizes, "m")).results()
 
-    assert sorted((row["size"], row["widest"]) for row in collect(found)) == [(0, None), (2, 2.5)]
+    assert sorted((row["size"], row["widest"]) for row in collect(results)) == [(0, None), (2, 2.5)]
 
 
 def test_an_empty_input_has_an_empty_result_of_the_right_schema(spark: SparkSession) -> None:
     df = spark.createDataFrame([], "k string, at timestamp, x double")
-    found = events(df, key="k", at="at").window(tumbling("1 hour")).aggregate(m=module("stats.median", "x")).results()
+    query = events(df, key="k", at="at").window(tumbling("1 hour")).aggregate(m=module("stats.median", "x"))
+    results = query.results()
 
-    assert found.collect() == []
-    assert found.dtypes == [("k", "string"), ("window", "struct<start:timestamp,end:timestamp>"), ("m", "double")]
+    assert results.collect() == []
+    assert results.dtypes == [("k", "string"), ("window", "struct<start:timestamp,end:timestamp>"), ("m", "double")]
 
 
 def test_installed_functions_are_there_in_sql(spark: SparkSession) -> None:
@@ -302,22 +314,19 @@ def df(spark: SparkSession) -> DataFrame:
 
 
 def test_a_result_that_a_column_types_has_the_columns_type(df: DataFrame) -> None:
-    names = ("t", "n", "d", "x", "deep")
-    query = (
-        events(df, at="t").window(tumbling("1 day")).aggregate(**{f"m_{name}": module(Only, name) for name in names})
-    )
-    results = query.results()
-    types = {
-        "t": "timestamp",
-        "n": "timestamp_ntz",
-        "d": "decimal(38,2)",
-        "x": "bigint",
-        "deep": "array<map<string,timestamp_ntz>>",
+    columns = ("t", "n", "d", "x", "deep")
+    aggregates = {f"m_{column}": module(Only, column) for column in columns}
+    results = events(df, at="t").window(tumbling("1 day")).aggregate(**aggregates).results()
+
+    types = {field.name: field.dataType.simpleString() for field in results.schema.fields if field.name != "window"}
+    assert types == {
+        "m_t": "timestamp",
+        "m_n": "timestamp_ntz",
+        "m_d": "decimal(38,2)",
+        "m_x": "bigint",
+        "m_deep": "array<map<string,timestamp_ntz>>",
     }
-    assert {field.name: field.dataType.simpleString() for field in results.schema.fields[1:]} == {
-        f"m_{name}": of for name, of in types.items()
-    }
-    assert results.select(*(f"m_{name}" for name in names)).collect() == df.select(*names).collect()
+    assert results.select(*aggregates).collect() == df.select(*columns).collect()
 
 
 def test_times_and_decimals_inside_values(df: DataFrame) -> None:
@@ -350,11 +359,12 @@ def test_a_module_sees_utc_whatever_the_zone_of_the_session(spark: SparkSession)
         ]
 
 
-def rejected(query: Query) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+def times_by_reason(query: Query) -> dict[str, list[int]]:
+    """Return the times of rejected rows, by the reason of the rejection."""
+    times: dict[str, list[int]] = {}
     for row in query.rejected_rows().collect():
-        found.setdefault(row["reason"], []).append(json.loads(row["row"])["at"])
-    return {reason: sorted(ats) for reason, ats in found.items()}
+        times.setdefault(row["reason"], []).append(json.loads(row["row"])["at"])
+    return {reason: sorted(times_of_reason) for reason, times_of_reason in times.items()}
 
 
 def test_rows_with_values_that_nobody_can_read_are_rejected_and_the_others_counted(spark: SparkSession) -> None:
@@ -370,7 +380,7 @@ def test_rows_with_values_that_nobody_can_read_are_rejected_and_the_others_count
         .aggregate(sum=module(Sums, "xs"), n=module(Count, "t"), m=module(Count, "d"))
     )
     assert [(row["sum"], row["n"], row["m"]) for row in collect(query.results())] == [(13, 4, 4)]
-    assert rejected(query) == {
+    assert times_by_reason(query) == {
         "unreadable value": [3, 4, 5],
         "time out of range": [4611686018427387904],
     }

@@ -151,9 +151,9 @@ def on_calendars(random: Random) -> Scenario:
         ("points", "intervals") if isinstance(window, dict) else ("points", "intervals", "named")
     )
     lifetimes: Lifetimes = random.choice(kinds) if may_last else "points"
-    drawn = scenario_of(random, _merging(random, window, modules, lifetimes), nulls=0.2, is_moved=False)
-    steps = spread(drawn.scripts[0], origin, scale).steps
-    return replace(drawn, streams=Script(tuple(lasting(steps, 1)) if lifetimes == "points" else steps))
+    scenario = scenario_of(random, _merging(random, window, modules, lifetimes), nulls=0.2, is_moved=False)
+    steps = spread(scenario.scripts[0], origin, scale).steps
+    return replace(scenario, streams=Script(tuple(lasting(steps, 1)) if lifetimes == "points" else steps))
 
 
 def of_sessions(random: Random) -> Scenario:
@@ -270,7 +270,7 @@ _DRAWN: Final = (
     *(early, early_where_events_cut, paced, by_key, corrected, adjusted, united, of_inputs, shedding, forgetting),
     *(joined, joined_eagerly, joined_narrowly, paired, passed, hostile),
 )
-FAMILIES: Final[dict[str, Callable[[Random], Scenario | Hostile]]] = {drawn.__name__: drawn for drawn in _DRAWN}
+FAMILIES: Final[dict[str, Callable[[Random], Scenario | Hostile]]] = {draw.__name__: draw for draw in _DRAWN}
 """The ways to draw a scenario, by name."""
 
 
@@ -279,7 +279,7 @@ SEEDS: Final = 16
 
 
 def drawn(family: str, seed: int) -> Scenario | Hostile:
-    """Return a scenario of a family, the same for the same seed."""
+    """Draw a scenario of a family; a seed has the same scenario each time."""
     return FAMILIES[family](Random(f"{family} {seed}"))
 
 
@@ -294,7 +294,7 @@ def _merging(
     random: Random, window: Any, modules: dict[str, Modules], lifetimes: Lifetimes, emit: EmitPolicy = EmitPolicy.FINAL
 ) -> Query:
     timestamps = random.choice((TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END))
-    chosen = random.choice(list(modules.values()))
+    query_modules = random.choice(list(modules.values()))
     return Query(
-        window, chosen, timestamps=timestamps, emit=emit, lifetimes=lifetimes, is_filtered=random.random() < 0.2
+        window, query_modules, timestamps=timestamps, emit=emit, lifetimes=lifetimes, is_filtered=random.random() < 0.2
     )

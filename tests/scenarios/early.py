@@ -185,8 +185,8 @@ class EarlyMeaning:
             results = {RESULT: row.value[0]}
         values: dict[str, list[Any]] = {}
         for column in trigger.reads:
-            read, _ = PAYLOAD[column]
-            values[column] = [read(event.payload) for event in added]
+            read_column, _ = PAYLOAD[column]
+            values[column] = [read_column(event.payload) for event in added]
         return TriggerView(
             progress.max_event_time,
             progress.watermark,
@@ -229,12 +229,12 @@ class EarlyMeaning:
     ) -> Sequence[OutputEvent]:
         """Return the results of a window after refinement."""
         refinement = self.emit.refinement
-        read = list(members.values())
+        refined_members = list(members.values())
         if refinement is Refinement.DISCARD:  # each result is of the members that no earlier one has
-            read = [event for name, event in members.items() if name not in history.emitted]
-        if not read:
+            refined_members = [event for name, event in members.items() if name not in history.emitted]
+        if not refined_members:
             return []
-        output = reference.evaluate_window(self.meaning, window, read)
+        output = reference.evaluate_window(self.meaning, window, refined_members)
         if not output or not isinstance(refinement, ResultRefinement):
             return output
         history.results.append(output[0].value)

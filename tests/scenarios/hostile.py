@@ -97,8 +97,8 @@ class Hostile:
             refused[self._read(text, None if is_blind else INFINITY)] += count
         unknown = self._as_refused(refused, is_blind) - self._as_refused(all_rows, is_blind)
         assert not unknown, f"refused what never came: {unknown}"
-        counted = run.counts["accepted"] + run.counts["filtered"] + refused.total()
-        assert counted == all_rows.total(), f"{run.counts} of {all_rows}"
+        accounted_rows = run.counts["accepted"] + run.counts["filtered"] + refused.total()
+        assert accounted_rows == all_rows.total(), f"{run.counts} of {all_rows}"
         assert all(each_run.is_empty for each_run in runs)
         if not is_blind and isinstance(self.query, Query) and self.query == _plain(self.query):
             self._compare(run, self.query, all_rows - refused)
@@ -245,10 +245,10 @@ def hostile(random: Random) -> Hostile:
     elif kind < 0.85:
         query = replace(query, **random.choice(OTHERWISE))
     query = replace(query, is_filtered=random.random() < 0.2, ids=random.choice((pa.int64(), *ID_TYPES.values())))
-    asked: Query | Join = query
+    hostile_query: Query | Join = query
     if kind >= 0.85:
         is_eager = random.random() < 0.5
-        asked = Join(random.choice(list(JoinKind)), ("named", "named"), is_eager=is_eager, ids=query.ids)
+        hostile_query = Join(random.choice(list(JoinKind)), ("named", "named"), is_eager=is_eager, ids=query.ids)
     mishaps = Mishaps(
         random.randrange(10**9), False, None, random.choice((0.0, 0.3, 1.0)), crashes=random.choice((0.0, 0.2))
     )
@@ -259,17 +259,18 @@ def hostile(random: Random) -> Hostile:
     for _ in range(random.randint(1, 7)):
         count = random.choice((0, 1, 2, 3, 6, ids))
         watermark = max(watermark, random.randint(-1, 14))
-        batches.append(([_drawn(random, ids, is_blind) for _ in range(count)], watermark))
-    return Hostile(asked, [*batches, ([], INFINITY)], mishaps)
+        batches.append(([_random_row(random, ids, is_blind) for _ in range(count)], watermark))
+    return Hostile(hostile_query, [*batches, ([], INFINITY)], mishaps)
 
 
-def _drawn(random: Random, ids: int, is_blind: bool) -> HostileRow:
+def _random_row(random: Random, ids: int, is_blind: bool) -> HostileRow:
+    """Draw a row, mostly a change of an event that may not exist; a blind stream has changes without the end."""
     key = random.choice(("a", "a", "b", None))
     id = random.randrange(ids)
     start = random.choice((0, 1, 4, 9))
     ends = (start + 1, start + 3, 12, 13, INFINITY)
     if random.random() < 0.4:
         return HostileRow(key, id, start, random.choice((*ends, start)), start)
-    expected = None if is_blind and random.random() < 0.4 else random.choice(ends)
+    expected_end = None if is_blind and random.random() < 0.4 else random.choice(ends)
     payload = random.choice((None, start, start, 3))
-    return HostileRow(key, id, start, expected, payload, random.choice((*ends, start, start, start - 1)))
+    return HostileRow(key, id, start, expected_end, payload, random.choice((*ends, start, start, start - 1)))

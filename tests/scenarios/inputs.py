@@ -91,17 +91,17 @@ LENGTHS: Final = tuple(filter(_keeps_events, CHANGES))
 """Changes of lifetimes under which each event stays one."""
 
 
-def query_of(random: Random, windows: Mapping[str, WindowKind] = WINDOWS, **given: Any) -> Query:
-    """Draw a query over windows, with any module and policies."""
+def query_of(random: Random, windows: Mapping[str, WindowKind] = WINDOWS, **fixed: Any) -> Query:
+    """Draw a query over windows, with any module and policies; `fixed` are the fields that are not drawn."""
     shape = random.choice(list(ANY))
     is_time_sensitive = any(module.is_time_sensitive for module in ANY[shape])
     timestamps = [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]
     timestamps += [TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP] if shape in OWN_TIMES else []
     lifetimes: Lifetimes = random.choice(("named", "named", "intervals", "samples", "points"))
     clip = random.choice(list(ClipPolicy)) if is_time_sensitive else ClipPolicy.NONE
-    drawn: dict[str, Any] = {"emit": random.choice(list(EmitPolicy)), "lifetimes": lifetimes, "clip": clip}
-    drawn |= {"timestamps": random.choice(timestamps)}
-    return Query(random.choice(list(windows.values())), ANY[shape], **(drawn | given))
+    policies: dict[str, Any] = {"emit": random.choice(list(EmitPolicy)), "lifetimes": lifetimes, "clip": clip}
+    policies["timestamps"] = random.choice(timestamps)
+    return Query(random.choice(list(windows.values())), ANY[shape], **(policies | fixed))
 
 
 def early(

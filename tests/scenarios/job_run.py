@@ -8,8 +8,8 @@ from typing import Any
 
 import muntin_engine
 from muntin import EARLIEST, INFINITY
-from muntin_engine.backends.local.batch_output import BatchOutput
-from muntin_engine.backends.local.local_results import selected
+from muntin_engine.backends.local.results.local_results import selected
+from muntin_engine.backends.local.runs.batch_output import BatchOutput
 from muntin_engine.backends.planned_query import PlannedQuery
 from muntin_engine.state.cells import METADATA
 from muntin_engine.testing.streaming.job_in_process import JobInProcess

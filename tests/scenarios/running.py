@@ -179,8 +179,9 @@ class Run:
             changed_windows |= self._run(bucket, bucket_rows)
         output_after = self.output
         for key, window in changed_windows:  # a window whose result did not change emits nothing
-            before = _of(output_before, key, window)
-            assert before != _of(output_after, key, window), f"nothing changed in {window} of {key!r}"
+            rows_before = _rows_in_window(output_before, key, window)
+            rows_after = _rows_in_window(output_after, key, window)
+            assert rows_before != rows_after, f"nothing changed in {window} of {key!r}"
 
     def row(self, key: Hashable, id: object, start: int, end: int | None, payload: object) -> dict[str, Any]:
         """Return an insertion as a row of the projection."""
@@ -373,7 +374,7 @@ class Run:
         return Row(key, window, lifetime, values, more)
 
 
-def _of(output: Counter[Row], key: Hashable, window: tuple[int, int]) -> Counter[Row]:
+def _rows_in_window(output: Counter[Row], key: Hashable, window: tuple[int, int]) -> Counter[Row]:
     return Counter({row: count for row, count in output.items() if (row.key, row.window) == (key, window)})
 
 

@@ -186,12 +186,12 @@ def random_stream(random: Random, batches: int = 5) -> list[list[Row]]:
     """Draw micro-batches of insertions, revisions, retractions, bad and late rows, punctuation; closed at last."""
     stream: list[list[Row]] = []
     living: list[Row] = []
-    now = 0
+    watermark = 0
     number = 0
     for _ in range(batches):
         rows: list[Row] = []
         for _ in range(random.randint(0, 8)):
-            start = max(0, now + random.randint(-3, 12))
+            start = max(0, watermark + random.randint(-3, 12))
             number += 1
             inserted = Row(
                 random.choice(["insert"] * 9 + ["delete"]),
@@ -207,11 +207,12 @@ def random_stream(random: Random, batches: int = 5) -> list[list[Row]]:
                 living.append(inserted)
         for event in random.sample(living, min(2, len(living))):
             living.remove(event)
-            changed = event._replace(change=random.choice(["revise", "retract"]), x=None)
+            kind = random.choice(["revise", "retract"])
             start = event.start or 0
-            rows.append(changed._replace(new_end=random.randint(start, max(30, start + 9)) + 1))
-        now += random.randint(0, 8)
-        rows.append(Row("punctuate", start=now))
+            new_end = random.randint(start, max(30, start + 9)) + 1
+            rows.append(event._replace(change=kind, x=None, new_end=new_end))
+        watermark += random.randint(0, 8)
+        rows.append(Row("punctuate", start=watermark))
         random.shuffle(rows)
         stream.append(rows)
     return [*stream, [Row("close")]]

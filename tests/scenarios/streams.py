@@ -55,12 +55,15 @@ def stream_of(
     is_hot = random.random() < 0.06
     numbers = count(1)
 
-    def payload(drawn: Random) -> object:
-        if has_ties:  # their order tells them apart
+    def payload(payload_random: Random) -> object:
+        if has_ties:  # events of one time are told apart by payloads that give them an order
             return next(numbers) * 7 % 1_009
-        return None if drawn.random() < nulls else drawn.randint(0, 1) if is_narrow else drawn.randint(-9, most)
+        if payload_random.random() < nulls:
+            return None
+        return payload_random.randint(0, 1) if is_narrow else payload_random.randint(-9, most)
 
-    again = 0.3 if query.has_ids and not nulls and not is_in_order else 0.0  # a null payload is that of any event
+    # A null payload is that of any event: an id that is used again could not be told from the first.
+    can_use_ids_again = query.has_ids and not nulls and not is_in_order
     stream = random_stream(
         random.randrange(10**9),
         keys=("hot",) if is_hot else random.choice((("a", "b", None), ("a",), tuple("abcdefgh"))),
@@ -68,7 +71,7 @@ def stream_of(
         starts=range(-20, -14 if is_narrow else -12 if has_ties else random.choice((-10, 20, 45))),
         payload=payload,
         disorder=random.randrange(25),
-        again=again,
+        again=0.3 if can_use_ids_again else 0.0,
         closed=random.random() < 0.8,
     )
     steps = list(until_closed(stream).steps)

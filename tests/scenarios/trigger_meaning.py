@@ -112,19 +112,21 @@ def is_at(trigger: Trigger, window: Window, views: Views, begin: int, at: int) -
 
 def due(period: int, is_aligned: bool, views: Views) -> float:
     """Return when a timer fires: from the first clock that is known when or after a member has come."""
-    came = next((at for at, view in enumerate(views) if view.came), len(views))
-    clock = next((view.clock for view in views[came:] if view.clock > EARLIEST), None)
+    first_touched = next((place for place, view in enumerate(views) if view.came), len(views))
+    clock = next((view.clock for view in views[first_touched:] if view.clock > EARLIEST), None)
     if clock is None:
         return inf
     return clock - clock % period + period if is_aligned else clock + period
 
 
 def once(places: Iterable[int]) -> Life:
+    """Return the life of a trigger that fires at the first of some places, and is finished then."""
     first = next(iter(places), None)
     return Life([] if first is None else [first], first)
 
 
 def repeated_life(trigger: Trigger, window: Window, views: Views, begin: int) -> Life:
+    """Return the life of a trigger that begins anew whenever it is finished."""
     firings: list[int] = []
     while begin < len(views):
         part_firings, end = life(trigger, window, views, begin)
@@ -136,6 +138,7 @@ def repeated_life(trigger: Trigger, window: Window, views: Views, begin: int) ->
 
 
 def in_turn(triggers: Sequence[Trigger], window: Window, views: Views, begin: int) -> Life:
+    """Return the life of triggers each of which begins when the one before it is finished."""
     firings: list[int] = []
     for trigger in triggers:
         part_firings, end = life(trigger, window, views, begin)
@@ -147,25 +150,31 @@ def in_turn(triggers: Sequence[Trigger], window: Window, views: Views, begin: in
 
 
 def last_of(lives: Sequence[Life]) -> Life:
-    """All of them fire, the last at the whole's firing; one that is finished without having fired ends it."""
-    silent = [part.end for part in lives if not part.firings and part.end is not None]
-    if silent or any(not part.firings for part in lives):
-        return Life([], min(silent, default=None))
+    """Return the life of a trigger that fires once all its parts have fired.
+
+    A part that is finished without having fired ends it.
+    """
+    silent_ends = [part.end for part in lives if not part.firings and part.end is not None]
+    if any(not part.firings for part in lives):
+        return Life([], min(silent_ends, default=None))
     return once([max(part.firings[0] for part in lives)])
 
 
 def first_of(lives: Sequence[Life]) -> Life:
-    """The first to fire; if all end without, the whole does."""
+    """Return the life of a trigger that fires with the first of its parts; it is finished when all are."""
     firings = [part.firings[0] for part in lives if part.firings]
     if firings:
         return once([min(firings)])
-    ends = [part.end for part in lives]
-    return Life([], max((end for end in ends if end is not None), default=None) if None not in ends else None)
+    ends = [part.end for part in lives if part.end is not None]
+    if len(ends) < len(lives):
+        return Life([], None)
+    return Life([], max(ends, default=None))
 
 
-def ended(own: Life, end: Life) -> Life:
-    """As one, until the other fires, which fires too."""
-    if not end.firings or (own.end is not None and own.end < end.firings[0]):
-        return own
-    last = end.firings[0]
-    return Life([*(at for at in own.firings if at < last), last], last)
+def ended(life_alone: Life, end: Life) -> Life:
+    """Return the life of a trigger that another one ends: the other's first firing is its last."""
+    if not end.firings or (life_alone.end is not None and life_alone.end < end.firings[0]):
+        return life_alone
+    last_firing = end.firings[0]
+    earlier_firings = [place for place in life_alone.firings if place < last_firing]
+    return Life([*earlier_firings, last_firing], last_firing)

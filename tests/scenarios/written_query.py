@@ -94,7 +94,10 @@ def _written_join(join: Join, frames: Sequence[Any]) -> muntin_engine.Query:
     frames_by_side: tuple[list[Any], list[Any]] = ([], [])
     for (side, _), frame in zip(join.places, frames, strict=True):
         frames_by_side[side].append(frame)
-    left, right = (_stream(side, of) for side, of in zip(join.sides, frames_by_side, strict=True))
+    left_query, right_query = join.sides
+    left_frames, right_frames = frames_by_side
+    left = _stream(left_query, left_frames)
+    right = _stream(right_query, right_frames)
     return left.join(
         right,
         join.kind,

@@ -165,8 +165,8 @@ def _beside(file: Path) -> Path:
     return file.with_name(f".{file.name}.crc")
 
 
-def _differs(file: Path, before: Path) -> bool:
-    return before.is_file() and before.read_bytes() != file.read_bytes()
+def _differs(file: Path, earlier_file: Path) -> bool:
+    return earlier_file.is_file() and earlier_file.read_bytes() != file.read_bytes()
 
 
 def _put(source: Path, target: Path) -> None:
@@ -177,11 +177,11 @@ def _put(source: Path, target: Path) -> None:
             shutil.copy(from_file, to_file)
 
 
-def _swap(one: Path, other: Path) -> None:
-    """Swap two files or folders, with what Hadoop keeps beside them."""
-    away = one.with_name("away")
-    for first, second in ((one, other), (_beside(one), _beside(other))):
-        if first.exists() and second.exists():
-            first.rename(away)
-            second.rename(first)
-            away.rename(second)
+def _swap(first: Path, second: Path) -> None:
+    """Swap two files or folders, and the checksums of Hadoop's beside them."""
+    away = first.with_name("away")
+    for path, other_path in ((first, second), (_beside(first), _beside(second))):
+        if path.exists() and other_path.exists():
+            path.rename(away)
+            other_path.rename(path)
+            away.rename(other_path)

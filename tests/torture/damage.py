@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 from muntin.errors import MuntinError
+from muntin_engine.state.cells import MemoryCells
 from tests.scenarios.drawing import cutting
 from tests.scenarios.known import Arrival
 from tests.scenarios.meaning import Windowed
@@ -28,10 +29,12 @@ def flipped(seed: int, folder: Path) -> Figures:
     for arrival in batches[:place]:
         run.process(arrival)
         meaning.check(arrival, run)
-    stored = [(cells, name) for cells in run.cells.values() for name in sorted(cells.cells)]
-    if not stored:
+    stored_cells: list[tuple[MemoryCells, str]] = []
+    for bucket_cells in run.cells.values():
+        stored_cells += [(bucket_cells, name) for name in sorted(bucket_cells.cells)]
+    if not stored_cells:
         return {"streams without state": 1}
-    cells, name = random.choice(stored)
+    cells, name = random.choice(stored_cells)
     cells.cells[name], how = damaged_bytes(cells.cells[name], random)
     try:
         for arrival in batches[place:]:

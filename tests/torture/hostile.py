@@ -103,16 +103,16 @@ def hostile(seed: int, folder: Path) -> Figures:
     feed = Feed(query(WINDOWS[window], module, emit=emit), "general")
     rows = [row(number, number, number + 20, number, "key") for number in range(5)]
     for batch_rows, watermark in ((rows[:3], 2), (rows[3:], 30), ([], INFINITY)):
-        before = dict(feed.cells.cells)
+        cells_before = dict(feed.cells.cells)
         error = _raised(lambda: feed.batch(*batch_rows, watermark=watermark))  # noqa: B023  # it is called at once
         if error is None:
             continue
         assert isinstance(error, MuntinError), f"{fault} in {method}: {type(error).__name__}"
         message = str(error)
-        missing = [part for part in ("torture.hostile", "6.6.6", "key") if part not in message]
-        assert not missing, f"{fault} in {method}: {missing} are not in {message[:2000]}"
+        missing_names = [part for part in ("torture.hostile", "6.6.6", "key") if part not in message]
+        assert not missing_names, f"{fault} in {method}: {missing_names} are not in {message[:2000]}"
         assert len(message) < 10_000, f"{fault} in {method}: a message of {len(message):,} characters"
-        assert feed.cells.cells == before, f"{fault} in {method}: the state was changed"
+        assert feed.cells.cells == cells_before, f"{fault} in {method}: the state was changed"
         return {"modules": 1, "named": 1}
     assert fault in STATES, f"{fault} in {method}: nothing was raised over {window}, {emit}"
     return {"modules": 1, "kept no state": 1}

@@ -112,14 +112,16 @@ def _lasting(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in ("event_id", "metrics", "batch")}
 
 
-def differences(found: Mapping[str, Counter[str]], wanted: Mapping[str, Counter[str]]) -> str:
+def differences(rows_by_sink: Mapping[str, Counter[str]], expected: Mapping[str, Counter[str]]) -> str:
     """Return a line for each sink that differs: its missing rows, and those that should not be there."""
     lines: list[str] = []
-    for name, rows in wanted.items():
-        missing = rows - found[name]
-        surplus = found[name] - rows
-        if missing or surplus:
-            lines.append(f"{name}: missing {list(missing.elements())[:5]}, surplus {list(surplus.elements())[:5]}")
+    for name, expected_rows in expected.items():
+        missing_rows = expected_rows - rows_by_sink[name]
+        surplus_rows = rows_by_sink[name] - expected_rows
+        if missing_rows or surplus_rows:
+            lines.append(
+                f"{name}: missing {list(missing_rows.elements())[:5]}, surplus {list(surplus_rows.elements())[:5]}"
+            )
     return "\n".join(lines)
 
 

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 from tests.torture.kind import Kind, load_kinds
 
 
-def run_lane(kinds: Sequence[Kind], seed: int, seconds: float, said: TextIO) -> None:
+def run_lane(kinds: Sequence[Kind], seed: int, seconds: float, reports: TextIO) -> None:
     """Run trials until the time is up, each of the kind that is furthest behind its share.
 
     Every kind has one trial at least.
@@ -25,19 +25,19 @@ def run_lane(kinds: Sequence[Kind], seed: int, seconds: float, said: TextIO) -> 
         kinds: Kinds of trials that take turns.
         seed: Seed of the first trial; each next one has the next.
         seconds: Duration. A trial that has begun is finished.
-        said: Stream of reports: a line of JSON when a trial begins, and when it ends or fails.
+        reports: Stream of reports: a line of JSON when a trial begins, and when it ends or fails.
     """
     spent = {kind.name: 0.0 for kind in kinds}
     until = time.monotonic() + seconds
     while time.monotonic() < until or not all(spent.values()):
         kind = min(kinds, key=lambda kind: spent[kind.name] / kind.share)
         began = time.monotonic()
-        _say(said, kind=kind.name, seed=seed, event="begins")
+        _report(reports, kind=kind.name, seed=seed, event="begins")
         try:
             ended: dict[str, Any] = {"event": "ended", "figures": dict(run_trial(kind, seed))}
         except Exception as error:
             ended = {"event": "failed", "error": "".join(traceback.format_exception(error))}
-        _say(said, kind=kind.name, seed=seed, seconds=time.monotonic() - began, **ended)
+        _report(reports, kind=kind.name, seed=seed, seconds=time.monotonic() - began, **ended)
         spent[kind.name] += time.monotonic() - began
         seed += 1
 
@@ -48,18 +48,19 @@ def run_trial(kind: Kind, seed: int) -> Mapping[str, int]:
         return kind.load()(seed, Path(folder))
 
 
-def _say(said: TextIO, **what: Any) -> None:
-    said.write(json.dumps(what) + "\n")
-    said.flush()
+def _report(reports: TextIO, **report: Any) -> None:
+    reports.write(json.dumps(report) + "\n")
+    reports.flush()
 
 
 def main(arguments: Sequence[str]) -> None:
     """Run a lane as a process: the place of the list of kinds, the names of those to run, a seed, seconds."""
     place, names, seed, seconds = arguments
-    chosen = names.split(",")
+    kind_names = names.split(",")
+    kinds = [kind for kind in load_kinds(place) if kind.name in kind_names]
     reports = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what processes of a trial print goes to standard error too
-    run_lane([kind for kind in load_kinds(place) if kind.name in chosen], int(seed), float(seconds), reports)
+    run_lane(kinds, int(seed), float(seconds), reports)
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ def misplaced(seed: int, folder: Path) -> Figures:
                 expected = LiveOutput(emitted[number + 1]).results()
                 live = damaged_run.live.results()
                 where = f"{damage} before step {damaged_before} of {evaluator}"
-                assert _same(live, expected), f"{where}: {live} instead of {expected}"
+                assert _have_equal_rows(live, expected), f"{where}: {live} instead of {expected}"
         except StateError:
             figures["refused"] += 1
         else:
@@ -107,7 +107,8 @@ def _another_attempt(random: Random, tested: QueryUnderTest, evaluator: str, num
     return {name: data for name, data in run.cells.cells.items() if name != METADATA}
 
 
-def _same(live: Sequence[LiveResult], expected: Sequence[LiveResult]) -> bool:
+def _have_equal_rows(live: Sequence[LiveResult], expected: Sequence[LiveResult]) -> bool:
+    """Return True if two outputs have as many rows, and each of the first has an equal one in the second."""
     if len(live) != len(expected):
         return False
     return all(any(equal(row, other) for other in expected) for row in live)

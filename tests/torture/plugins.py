@@ -56,10 +56,10 @@ def _run(folder: Path, *command: str) -> str:
         "PYTHONPATH": os.pathsep.join([str(folder), *sys.path]),
         "MUNTIN_PLUGIN_SECONDS": "20",
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=110, check=False
     )
-    return done.stdout + done.stderr
+    return process.stdout + process.stderr
 
 
 def _install(folder: Path, name: str, source: str, entry_points: bytes) -> None:

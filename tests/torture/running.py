@@ -69,7 +69,7 @@ class Torture:
     def run(self, seconds: float) -> None:
         """Run all lanes side by side until the time is up and the last trials have ended."""
         self._until = time.monotonic() + seconds
-        told = time.monotonic()
+        last_report = time.monotonic()
         by_lane: dict[str, list[Kind]] = {}
         for kind in self._kinds.values():
             by_lane.setdefault(kind.lane, []).append(kind)
@@ -80,10 +80,11 @@ class Torture:
                 self._listen()
                 for lane in [lane for lane in self._lanes if lane.is_hung()]:
                     self._end(lane, f"it hung for {lane.doing[0].seconds} seconds" if lane.doing else "it hung")
-                if time.monotonic() - told > 60:
-                    told = time.monotonic()
+                if time.monotonic() - last_report > 60:
+                    last_report = time.monotonic()
+                    minutes_left = max(0, self._until - last_report) / 60
                     trials = sum(self.tally.trials.values())
-                    self._tell(f"{max(0, self._until - told) / 60:.0f} minutes left, {trials:,} trials")
+                    self._tell(f"{minutes_left:.0f} minutes left, {trials:,} trials")
         finally:
             for lane in self._lanes:
                 _kill(lane.process)

@@ -34,7 +34,7 @@ def through_spark(seed: int, folder: Path) -> Figures:
     in_batches = run_together(
         {name: case.query(streamed, buckets) for name, case in cases.items()},
         folder / "checkpoint",
-        came=len(script.changes()),
+        input_rows=len(script.changes()),
     )
     at_once = collect_together({name: case.query(whole, buckets) for name, case in cases.items()})
     for name, case in cases.items():

@@ -50,8 +50,10 @@ class Tally:
             seconds = self.seconds.get(kind.name, 0.0)
             rows.append((kind.name, f"{self.trials[kind.name]:,}", f"{seconds:,.0f}", str(faults), went_through))
         widths = [max(len(row[place]) for row in rows) for place in range(4)]
-        told = []
-        for *cells, rest in rows:
-            first, *others = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-            told.append("  ".join([first, *(cell.strip().rjust(len(cell)) for cell in others), rest]).rstrip())
-        return "\n".join(told)
+        lines = []
+        for kind_name, *numbers, went_through in rows:
+            # The names stand at the left of their column, the numbers at the right.
+            cells = [kind_name.ljust(widths[0])]
+            cells += [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
+            lines.append("  ".join([*cells, went_through]).rstrip())
+        return "\n".join(lines)

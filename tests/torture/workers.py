@@ -52,8 +52,9 @@ def break_worker(fault: str, folder: Path, evaluator: str, *, is_static: bool = 
         _end_workers()  # the harm that a fault did to later tasks is not of this trial
     except (PySparkException, Py4JError) as error:
         message = root_cause(error)
-        missing = [part for part in (NAMED if evaluator == "general" else NAMED[:1]) if part not in message]
-        assert not missing, f"{fault}: {missing} are not in {message}"
+        names = NAMED if evaluator == "general" else NAMED[:1]
+        missing_names = [name for name in names if name not in message]
+        assert not missing_names, f"{fault}: {missing_names} are not in {message}"
         return {"modules": 1, "named": 1}
     expected = [("a", 1), ("b", 1), ("b", 1)] + [("a", 1)] * is_static
     assert sorted((row["key"], row["out"]) for row in rows) == sorted(expected), f"{fault}: {rows}"

@@ -96,6 +96,7 @@ def _describe_function(function: Function[..., Any], plugin: Plugin) -> Descript
 def _describe_trigger_or_windows(
     cls: type[Trigger] | type[WindowSpecification], plugin: Plugin, parameters: Mapping[str, object]
 ) -> Description:
+    """Describe a trigger or a kind of windows; the laws and the drawing are known where an example can be made."""
     description = Description(
         offer_of(cls, plugin),
         tuple(parameters_of(cls)),
@@ -117,6 +118,7 @@ def _describe_trigger_or_windows(
 def _describe_module(
     cls: type[Module], plugin: Plugin, parameters: Mapping[str, object], catalog: Catalog
 ) -> Description:
+    """Describe a module class; what depends on parameters is known where an example can be made."""
     description = Description(
         offer_of(cls, plugin),
         tuple(parameters_of(cls)),

@@ -177,6 +177,7 @@ def _check_plugins(catalog: Catalog) -> Iterator[Sign]:
 
 
 def _check_worker(catalog: Catalog) -> Iterator[Sign]:
+    """Start the Python that Spark's workers would run, and yield where its packages differ from those seen here."""
     python = worker_python()
     try:
         answer = ask_python(_PROBE, list(_SEEN_BY_WORKERS), python)

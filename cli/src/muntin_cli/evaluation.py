@@ -72,6 +72,11 @@ def columns_of(input_field: Field) -> tuple[Field, ...]:
 
 
 def _plan(module: Module, parameters: Mapping[str, object], window: WindowSpecification, *, has_ends: bool) -> Plan:
+    """Plan a query for final results of a module over windows, on columns that fit its inputs.
+
+    Raises:
+        QueryError: No query of the module has these windows, or such events.
+    """
     from muntin_engine.evaluators.declarations import DECLARATIONS
     from muntin_engine.plan import Columns, Input, NamedColumn, Plan, plan_module
     from muntin_engine.plan.module_plan import plan_several
@@ -81,10 +86,10 @@ def _plan(module: Module, parameters: Mapping[str, object], window: WindowSpecif
     output = "" if module.is_operator else "result"
     source_columns = {source.name: columns_of(source) for source in cls.input_fields()}
     if source_columns:
-        numbers = count()  # of the columns that the module reads, over all sources
+        column_numbers = count()  # one sequence over the columns of all sources
         names = {name: (name,) for name in source_columns}
         module_plan = plan_several(
-            output, cls, parameters, names, source_columns, next(numbers), lambda *_: next(numbers)
+            output, cls, parameters, names, source_columns, next(column_numbers), lambda *_: next(column_numbers)
         )
     else:
         columns = columns_of(cls.input_field())

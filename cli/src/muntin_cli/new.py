@@ -79,6 +79,7 @@ def distribution_of(name: str) -> str:
 
 
 def _check_name(name: str) -> None:
+    """Refuse a name that no plugin can have, and suggest a similar one."""
     if len(name) > _LONGEST:
         raise UsageError(f"{name[:20]!r}... has {len(name)} characters\n  expected: at most {_LONGEST}")
     if _can_name_plugin(name):

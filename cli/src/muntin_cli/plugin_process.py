@@ -27,14 +27,16 @@ def offers_of(plugin: str) -> Listing:
         reason = safe_message(error)
 
     # Both are put back before anything else runs: this program needs them, too.
-    changed_modules = _restore(sys.modules, modules_before)
-    changed_builtins = _restore(vars(builtins), builtins_before)
-    for place, changed in (("sys.modules", changed_modules), ("builtins", changed_builtins)):
-        if changed:
-            names = ", ".join(changed[:3])
-            if len(changed) > 3:
-                names += f" and {len(changed) - 3} more"
-            reason = f"it removes or replaces what others use of {place}: {names}"
+    changed_names = {
+        "sys.modules": _restore(sys.modules, modules_before),
+        "builtins": _restore(vars(builtins), builtins_before),
+    }
+    for namespace, names in changed_names.items():
+        if names:
+            named = ", ".join(names[:3])
+            if len(names) > 3:
+                named += f" and {len(names) - 3} more"
+            reason = f"it removes or replaces what others use of {namespace}: {named}"
     if not reason:
         return listing
     entry = next(entry for entry in catalog.entries if entry.name == plugin)
@@ -42,11 +44,14 @@ def offers_of(plugin: str) -> Listing:
     return Listing({}, (), (failure_of(load_error),))
 
 
-def _restore(namespace: dict[str, Any], before: dict[str, Any]) -> list[str]:
-    """Put back all names that a namespace had before, and return those that were removed or replaced."""
-    changed = [name for name, value in before.items() if name not in namespace or namespace[name] is not value]
-    namespace.update(before)
-    return changed
+def _restore(namespace: dict[str, Any], original: dict[str, Any]) -> list[str]:
+    """Put back all names that a namespace had originally, and return those that were removed or replaced."""
+    changed_names: list[str] = []
+    for name, value in original.items():
+        if name not in namespace or namespace[name] is not value:
+            changed_names.append(name)
+    namespace.update(original)
+    return changed_names
 
 
 if __name__ == "__main__":

@@ -101,6 +101,11 @@ def _existing(path: Path) -> Path | None:
 
 
 def _table_of_pattern(text: str, name: str, pattern: str) -> InputTable:
+    """Return all files that a pattern names as one table.
+
+    Raises:
+        UsageError: The input has no name, or the pattern names no file that can be read.
+    """
     if not name:
         raise UsageError(f"--input {text} is a pattern, and has no name\n  name it: --input 'rides={text}'")
     files: list[Path] = []

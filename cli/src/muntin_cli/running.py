@@ -93,14 +93,14 @@ def parse_window(text: str) -> WindowSpecification:
     if not words:
         raise _no_window(text, "")
     values: list[int | str] = []
-    named: list[str] = []
+    named_values: list[str] = []
     for word in words[1:]:
         if "=" in word:
-            named.append(word)
+            named_values.append(word)
         else:
             values.append(int(word) if word.isdigit() else word)
     try:
-        return make_windows(words[0], *values, **parse_parameters(named))
+        return make_windows(words[0], *values, **parse_parameters(named_values))
     except (TypeError, MuntinError) as error:
         first_line = str(error).partition("\n")[0]
         raise _no_window(text, f": {first_line}") from error

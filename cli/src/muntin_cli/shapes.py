@@ -38,6 +38,7 @@ def shape_of(offered: Offered) -> str:
 
 
 def _shape_of_one_input(offered: Offered) -> str:
+    """Return the shape of an offer, whatever the number of its inputs."""
     if isinstance(offered, Function):
         return "vectorised function" if offered.is_vectorized else "function"
     if issubclass(offered, Trigger):

@@ -42,7 +42,7 @@ def own_windows() -> dict[str, Callable[..., WindowKind]]:
     return functions
 
 
-def make_windows(name: str, *values: object, **named: object) -> WindowSpecification:
+def make_windows(name: str, *values: object, **named_values: object) -> WindowSpecification:
     """Return windows by name, with parameters by place or by name.
 
     Raises:
@@ -56,8 +56,9 @@ def make_windows(name: str, *values: object, **named: object) -> WindowSpecifica
     """
     functions = own_windows()
     if name in functions:
-        return functions[name](*values, **named)
-    return window(name, **signature_of(kind_named(name)).bind(*values, **named).arguments)
+        return functions[name](*values, **named_values)
+    arguments = signature_of(kind_named(name)).bind(*values, **named_values).arguments
+    return window(name, **arguments)
 
 
 def usages() -> Iterator[str]:

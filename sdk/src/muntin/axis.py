@@ -141,10 +141,11 @@ def lengths_read_by(read: Callable[[int], int]) -> Iterator[None]:
 
 
 def _length(duration: Duration) -> int:
+    """Return a length in ticks, of a class that says whether it was written as a time, a decimal or a bare number."""
     if isinstance(duration, bool):
         raise DurationError(duration, "it is a bool")
     if isinstance(duration, int):
-        # A length that was read before still knows how it was given.
+        # A length that `ticks` returned earlier is of such a class already.
         is_length = isinstance(duration, TimeLength | DecimalLength | ReadLength)
         return duration if is_length else BareLength(duration)
     if isinstance(duration, Decimal):
@@ -219,8 +220,8 @@ def _unknown_unit(text: str, number: str, unit: str) -> DurationError:
     advice = "units: microseconds (us), milliseconds (ms), seconds (s), minutes (min), hours (h), days (d), weeks (w)"
     plural = _closest_unit(unit)
     if plural is not None:
-        meant = plural.removesuffix("s") if number == "1" else plural
-        corrected = re.sub(rf"(?<=\d)\s*{re.escape(unit)}\b", f" {meant}", text)
+        known_unit = plural.removesuffix("s") if number == "1" else plural
+        corrected = re.sub(rf"(?<=\d)\s*{re.escape(unit)}\b", f" {known_unit}", text)
         advice = f"did you mean {corrected!r}?\n  {advice}"
     return DurationError(text, f"the unit {unit!r} is unknown", advice)
 

@@ -247,10 +247,12 @@ def parse_policy(kind: type[PolicyT], value: PolicyT | str) -> PolicyT:
     except ValueError:
         members = ", ".join(repr(str(member)) for member in kind)
         article = "an" if kind.__name__.startswith("E") else "a"
-        meant = get_close_matches(str(value).lower(), [str(member) for member in kind], n=1, cutoff=0.7)
+        similar_members = get_close_matches(str(value).lower(), [str(member) for member in kind], n=1, cutoff=0.7)
         name = getattr(value, "__name__", None)
         instead = kind._instead_of((name or str(value)).lower())
-        suggestion = ErrorMessage(f"\n  did you mean {meant[0]!r}?" if meant else "")
+        suggestion = ErrorMessage()
+        if similar_members:
+            suggestion = ErrorMessage(f"\n  did you mean {similar_members[0]!r}?")
         if instead is not None:
             suggestion = ErrorMessage("\n  {instead}", instead=instead)
         raise PolicyError(

@@ -19,8 +19,15 @@ NOON = 1_714_564_800 * 1_000_000
 
 
 @dataclass
-class Held:
-    """An event as it is now: the numbers of the rows that made it, and its lifetime."""
+class LiveEvent:
+    """An event as rows have changed it so far.
+
+    Attributes:
+        start: The start of its lifetime.
+        end: The end of its lifetime.
+        values: The values of the row that inserted it.
+        rows: The numbers of the rows that inserted and changed it.
+    """
 
     start: int
     end: int
@@ -38,18 +45,24 @@ class Extent:
     bounds: tuple[int, ...] = ()
 
 
-Windows = Callable[[Sequence[Held]], Iterator[Extent]]
+Windows = Callable[[Sequence[LiveEvent]], Iterator[Extent]]
+
+Place = tuple[Any, str, int, int]
+"""The place of a result: the key, the name of the windows, and the start and end of the window."""
 
 
-def _rows(events: Sequence[Held]) -> tuple[int, ...]:
+def _rows(events: Sequence[LiveEvent]) -> tuple[int, ...]:
     return tuple(sorted(number for event in events for number in event.rows))
 
 
 def hopping(size: int, hop: int) -> Windows:
-    def windows(events: Sequence[Held]) -> Iterator[Extent]:
-        starts = {
-            start for event in events for start in range((event.start - size) // hop * hop + hop, event.start + 1, hop)
-        }
+    """Return the function that cuts hopping windows."""
+
+    def windows(events: Sequence[LiveEvent]) -> Iterator[Extent]:
+        starts: set[int] = set()
+        for event in events:
+            first_start = (event.start - size) // hop * hop + hop
+            starts.update(range(first_start, event.start + 1, hop))
         for start in sorted(starts):
             inside = [event for event in events if start <= event.start < start + size]
             if inside:
@@ -59,8 +72,8 @@ def hopping(size: int, hop: int) -> Windows:
 
 
 def sessions(gap: int) -> Windows:
-    def windows(events: Sequence[Held]) -> Iterator[Extent]:
-        run: list[Held] = []
+    def windows(events: Sequence[LiveEvent]) -> Iterator[Extent]:
+        run: list[LiveEvent] = []
         for event in sorted(events, key=lambda event: event.start):
             if run and event.start > run[-1].start + gap:
                 yield Extent(run[0].start, run[-1].start + gap, _rows(run), _rows([run[0], run[-1]]))
@@ -72,7 +85,7 @@ def sessions(gap: int) -> Windows:
     return windows
 
 
-def snapshots(events: Sequence[Held]) -> Iterator[Extent]:
+def snapshots(events: Sequence[LiveEvent]) -> Iterator[Extent]:
     edges = sorted({edge for event in events for edge in (event.start, event.end) if edge < INFINITY})
     for start, end in itertools.pairwise(edges):
         inside = [event for event in events if event.start < end and event.end > start]
@@ -82,7 +95,7 @@ def snapshots(events: Sequence[Held]) -> Iterator[Extent]:
 
 
 def counts(size: int) -> Windows:
-    def windows(events: Sequence[Held]) -> Iterator[Extent]:
+    def windows(events: Sequence[LiveEvent]) -> Iterator[Extent]:
         starts = sorted({event.start for event in events})
         for first, last in zip(starts, starts[size - 1 :], strict=False):
             inside = [event for event in events if first <= event.start <= last]
@@ -103,23 +116,32 @@ class Teller:
     rows: list[StoryRow] = field(default_factory=list)
     changes: list[StoryChange] = field(default_factory=list)
     batches: list[StoryBatch] = field(default_factory=list)
-    held: dict[Any, dict[int, Held]] = field(default_factory=dict)
-    live: dict[tuple[Any, str, int, int], StoryChange] = field(default_factory=dict)
+    events: dict[Any, dict[int, LiveEvent]] = field(default_factory=dict)  # by key, and by the number of the insertion
+    live_results: dict[Place, StoryChange] = field(default_factory=dict)
     watermark: int = EARLIEST
     newest: int = EARLIEST
 
-    def batch(self, *rows: Mapping[str, Any], run: int = 0, said: int | None = None) -> None:
-        """Take the rows of a micro-batch, and emit what they change."""
+    def batch(self, *rows: Mapping[str, Any], run: int = 0, punctuation: int = EARLIEST) -> None:
+        """Process the rows of a micro-batch, and emit the results that they change.
+
+        Args:
+            rows: The rows, as columns by name; see `_process`.
+            run: The number of the run of the query.
+            punctuation: The time up to which the input says that it is complete.
+        """
         number = len(self.batches)
-        first = len(self.rows)
+        first_row = len(self.rows)
         for row in rows:
-            self._take(number, dict(row))
-        before = self.watermark
-        trigger = list(range(first, len(self.rows)))
+            self._process(number, dict(row))
+        batch_rows = self.rows[first_row:]
+
+        # Results change because of the rows that move the watermark; without any, because of the last row.
         if self.newest > EARLIEST:
-            self.watermark = max(before, self.newest - self.delay, said if said is not None else EARLIEST)
-        newest = [row.number for row in self.rows[first:] if row.start == self.newest]
-        self._emit(number, newest or trigger[-1:])
+            self.watermark = max(self.watermark, self.newest - self.delay, punctuation)
+        newest_rows = [row.number for row in batch_rows if row.start == self.newest]
+        last_row = [row.number for row in batch_rows[-1:]]
+        self._emit(number, newest_rows or last_row)
+
         held_by = "gates" if number % 4 == 3 else None
         self.batches.append(
             StoryBatch(
@@ -128,20 +150,21 @@ class Teller:
         )
 
     def story(self, title: str, key_names: Sequence[str], plan: str = "") -> Story:
-        waiting = {
-            number: extent.end
-            for key, events in self.held.items()
-            for windows in self.specifications.values()
-            for extent in windows(list(events.values()))
-            for number in extent.members
-            if extent.end > self.watermark
-        }
-        rows = [
-            row
-            if row.number not in waiting
-            else StoryRow(**{name: getattr(row, name) for name in row.__slots__} | {"waits_for": waiting[row.number]})
-            for row in self.rows
-        ]
+        """Return the story so far; rows that open windows still wait for say the end of the last of these."""
+        open_until: dict[int, int] = {}
+        for events in self.events.values():
+            for windows in self.specifications.values():
+                for extent in windows(list(events.values())):
+                    if extent.end > self.watermark:
+                        open_until.update(dict.fromkeys(extent.members, extent.end))
+
+        rows: list[StoryRow] = []
+        for row in self.rows:
+            if row.number not in open_until:
+                rows.append(row)
+                continue
+            columns = {name: getattr(row, name) for name in row.__slots__}
+            rows.append(StoryRow(**(columns | {"waits_for": open_until[row.number]})))
         return Story(
             title=title,
             plan=plan,
@@ -152,7 +175,14 @@ class Teller:
             changes=self.changes,
         )
 
-    def _take(self, batch: int, row: dict[str, Any]) -> None:
+    def _process(self, batch: int, row: dict[str, Any]) -> None:
+        """Add a row, and insert or change its event.
+
+        Args:
+            batch: The number of the micro-batch.
+            row: The key, the lifetime, the change, for a change the number of the row that inserted the event (`of`),
+                for a row that does not count its fate and the reason; all else is a value.
+        """
         number = len(self.rows)
         key = row.pop("key")
         change = row.pop("change", "insert")
@@ -167,17 +197,17 @@ class Teller:
             fate = Fate.LATE
             reason = f"it starts {self.axis.spell_length(self.watermark - start)} before the watermark"
         event = None
-        events = self.held.setdefault(key, {})
+        events = self.events.setdefault(key, {})
         if fate is Fate.COUNTED and of is not None:
             event = of
-            held = events[of]
-            held.end = new_end if new_end is not None else held.start
-            held.rows.append(number)
-            if held.end <= held.start:
+            live_event = events[of]
+            live_event.end = new_end if new_end is not None else live_event.start
+            live_event.rows.append(number)
+            if live_event.end <= live_event.start:
                 del events[of]
         elif fate is Fate.COUNTED and change == "insert" and start is not None:
             event = number
-            events[number] = Held(start, start + 1 if end is None else end, row, [number])
+            events[number] = LiveEvent(start, start + 1 if end is None else end, row, [number])
             self.newest = max(self.newest, start)
         self.rows.append(
             StoryRow(
@@ -197,22 +227,26 @@ class Teller:
         )
 
     def _emit(self, batch: int, trigger: Sequence[int]) -> None:
-        wanted: dict[tuple[Any, str, int, int], tuple[Extent, bool]] = {}
-        for key, events in self.held.items():
+        """Emit the changes of a micro-batch: retract and insert results until they are those of the windows."""
+        windows_to_emit: dict[Place, Extent] = {}
+        for key, events in self.events.items():
             for name, windows in self.specifications.items():
                 for extent in windows(list(events.values())):
-                    is_early = extent.end > self.watermark
-                    if self.emits_early or not is_early:
-                        wanted[key, name, extent.start, extent.end] = extent, is_early
-        for place in [place for place in self.live if place not in wanted]:
-            self._change(batch, place, "retract", self.live.pop(place), trigger)
-        for place, (extent, is_early) in wanted.items():
+                    if self.emits_early or extent.end <= self.watermark:
+                        windows_to_emit[key, name, extent.start, extent.end] = extent
+
+        for place in list(self.live_results):
+            if place not in windows_to_emit:
+                self._retract(batch, place, trigger)
+
+        for place, extent in windows_to_emit.items():
+            is_early = extent.end > self.watermark
             values = self.compute([self.rows[number] for number in extent.members])
-            before = self.live.get(place)
-            if before is not None and before.values == values and before.is_early == is_early:
-                continue
-            if before is not None:
-                self._change(batch, place, "retract", self.live.pop(place), trigger)
+            previous = self.live_results.get(place)
+            if previous is not None:
+                if previous.values == values and previous.is_early == is_early:
+                    continue
+                self._retract(batch, place, trigger)
             number = len(self.changes)
             key, name, start, end = place
             inserted = StoryChange(
@@ -227,34 +261,34 @@ class Teller:
                 end=end,
                 values=values,
                 is_early=is_early,
-                firing=0 if before is None else before.firing + 1,
+                firing=0 if previous is None else previous.firing + 1,
                 members=extent.members,
                 bounds=extent.bounds,
                 trigger=trigger,
             )
-            self.live[place] = inserted
+            self.live_results[place] = inserted
             self.changes.append(inserted)
 
-    def _change(
-        self, batch: int, place: tuple[Any, str, int, int], change: str, before: StoryChange, trigger: Sequence[int]
-    ) -> None:
+    def _retract(self, batch: int, place: Place, trigger: Sequence[int]) -> None:
+        """Retract the live result of a window."""
+        result = self.live_results.pop(place)
         key, name, start, end = place
         self.changes.append(
             StoryChange(
                 number=len(self.changes),
                 batch=batch,
                 key=key,
-                change=change,
-                result=before.number,
+                change="retract",
+                result=result.number,
                 window=(start, end),
                 window_name=name,
                 start=start,
                 end=end,
-                values=before.values,
-                is_early=before.is_early,
-                firing=before.firing,
-                members=before.members,
-                bounds=before.bounds,
+                values=result.values,
+                is_early=result.is_early,
+                firing=result.firing,
+                members=result.members,
+                bounds=result.bounds,
                 trigger=trigger,
             )
         )
@@ -262,8 +296,8 @@ class Teller:
 
 def delays(rows: Sequence[StoryRow]) -> Mapping[str, Any]:
     """The number of flights and their mean delay."""
-    delays = [row.values["delay"] for row in rows if "delay" in row.values]
-    return {"flights": len(delays), "mean_delay": round(sum(delays) / len(delays), 2)}
+    minutes = [row.values["delay"] for row in rows if "delay" in row.values]
+    return {"flights": len(minutes), "mean_delay": round(sum(minutes) / len(minutes), 2)}
 
 
 WRONG = 4711.0
@@ -346,7 +380,8 @@ def flights(emits_early: bool = False) -> Story:
                 {"key": ("JFK",), "start": None, "flight": "MU123", "fate": "rejected", "reason": "it has no time"}
             )
             rows.append({"key": None, "change": "punctuate", "start": now - 5 * MINUTE})
-        teller.batch(*rows, run=int(batch >= 10), said=now - 5 * MINUTE if batch == 8 else None)
+        punctuation = now - 5 * MINUTE if batch == 8 else EARLIEST
+        teller.batch(*rows, run=int(batch >= 10), punctuation=punctuation)
     plan = "hopping(1 hour, 30 minutes), session(25 minutes) per airport\n  watermark: 20 minutes behind"
     return teller.story(
         "Flights and their mean delay per airport, hopping(1 hour, 30 minutes) and session(25 minutes)",
@@ -370,5 +405,5 @@ def short_rides() -> Story:
         {"key": ("south",), "start": 3, "km": 10},
     )
     teller.batch({"key": ("north",), "start": 11, "km": 110}, {"key": ("south",), "start": 12, "km": 5})
-    teller.batch({"key": ("north",), "start": 25, "km": 1}, said=30)
+    teller.batch({"key": ("north",), "start": 25, "km": 1}, punctuation=30)
     return teller.story("tumbling(10) by station", ("station",))

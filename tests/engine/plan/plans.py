@@ -24,9 +24,9 @@ def planned(cls: type[Module], output: str = "m", inputs: int = 1, **parameters:
     return plan_module(output, cls, parameters, fields, lambda place, _: place)
 
 
-def input_of(progress: ProgressPolicy | None = None, sources: tuple[str, ...] = (), **changed: Any) -> Input:
-    """Return an input with a time; what is not given is the plainest."""
-    return Input(Columns(AT), progress=progress or Punctuated(), sources=sources, **changed)
+def input_of(progress: ProgressPolicy | None = None, sources: tuple[str, ...] = (), **fields: Any) -> Input:
+    """Return an input with a time and no other column; fields that are not named are the plainest."""
+    return Input(Columns(AT), progress=progress or Punctuated(), sources=sources, **fields)
 
 
 def plan_of(
@@ -34,15 +34,15 @@ def plan_of(
     columns: Mapping[str, Any] | None = None,
     input: Input | None = None,
     is_edge: bool = False,
-    **changed: Any,
+    **fields: Any,
 ) -> Plan:
-    """Return a plan of one input; what is not given is the plainest."""
-    named: dict[str, Any] = {
+    """Return a plan of one input; columns and fields that are not named are the plainest."""
+    plainest_columns: dict[str, Any] = {
         "start": AT,
         "keys": (NamedColumn("key", "string"),),
         "payload": (NamedColumn("c0", "bigint"),),
     }
-    settings: dict[str, Any] = {
+    plainest_fields: dict[str, Any] = {
         "axis": Axis.TIME,
         "window": tumbling("10 minutes"),
         "clip": ClipPolicy.NONE,
@@ -50,8 +50,9 @@ def plan_of(
         "emit": EmitPolicy.FINAL,
         "modules": modules or (planned(Count),),
     }
-    given = replace(input or input_of(), columns=Columns(**(named | dict(columns or {}))), is_edge=is_edge)
-    return checked_plan(Plan(inputs=(given,), **(settings | changed)), DECLARATIONS)
+    input_columns = Columns(**(plainest_columns | dict(columns or {})))
+    query_input = replace(input or input_of(), columns=input_columns, is_edge=is_edge)
+    return checked_plan(Plan(inputs=(query_input,), **(plainest_fields | fields)), DECLARATIONS)
 
 
 def plans_by_evaluator(plan: Callable[[str], Plan]) -> Mapping[str, Plan]:

@@ -10,8 +10,8 @@ from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 
 def held(cells: Cells) -> list[StateRow]:
     """Read the rows in the cells of a bucket, without its query."""
-    stored = BucketReader(cells)
-    return list(KEEPS_STATE[stored.identity["evaluator"]].state_rows(stored))
+    reader = BucketReader(cells)
+    return list(KEEPS_STATE[reader.identity["evaluator"]].state_rows(reader))
 
 
 def as_text(cells: Cells) -> list[str]:

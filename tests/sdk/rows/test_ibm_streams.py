@@ -37,12 +37,18 @@ from tests.tables import entries
 
 
 def at(*times: int) -> list[Row]:
+    """Return rows at these times, without attributes."""
     return [Row(place, time) for place, time in enumerate(times, 1)]
 
 
 def valued(*values: Any) -> list[Row]:
     """Return rows at the times 1, 2, 3, ... with one attribute."""
     return [Row(place, place, (value,)) for place, value in enumerate(values, 1)]
+
+
+def valued_twice(*values: tuple[Any, Any]) -> list[Row]:
+    """Return rows at the times 1, 2, 3, ... with two attributes."""
+    return [Row(place, place, pair) for place, pair in enumerate(values, 1)]
 
 
 def timed(*rows: tuple[int, Any]) -> list[Row]:
@@ -57,16 +63,17 @@ class AllEmptyAndOne(LastRows):
     name = "test.all_empty_and_one"
 
     def select_partitions(self, partitions: Any) -> list[Any]:
-        chosen = []
+        selection = []
         for view in partitions:
             assert isinstance(view, PartitionView)
-            chosen.append(view.partition)
+            selection.append(view.partition)
             if view.rows:
                 break
-        return chosen
+        return selection
 
 
 def emptying(length: int, **limits: Any) -> RowWindows:
+    """Return windows of a time whose partitions, beyond the limits, are selected by `AllEmptyAndOne`."""
     return AllEmptyAndOne(elapsed(length), CountPolicy(100), partitions=Partitions("letter", **limits))
 
 
@@ -74,10 +81,13 @@ E = elapsed
 D = delta
 AGE = delta("age", 2)
 LEFT = last(9).trigger(100)
+"""Windows that never evict or trigger here: rows leave with their partitions alone."""
 TWO: Final = timed((1, 1.0), (2, 4.0))
 """Two rows: the second comes a tick later, and is larger by 3."""
-MARKED: Final = [Row(n, n, pair) for n, pair in enumerate([("a", False), ("b", False), ("a", True), ("b", False)], 1)]
+MARKED: Final = valued_twice(("a", False), ("b", False), ("a", True), ("b", False))
+"""Rows of two partitions, the third of which is a marker."""
 OLD: Final = timed((1, "a"), (9, "b"), (9, "c"), (11, "d"))
+"""Rows of four partitions; the first is ten ticks old when the last one comes."""
 TRACES = """
 IB-01, IB-06: tumbling rows leave all at once
     batch(2); at(1, 2, 3)
@@ -196,34 +206,38 @@ STATEMENTS: Final = dict(entries(TRACES))
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_windows_do_what_the_document_says(statement: str) -> None:
-    asked, *lines = STATEMENTS[statement].splitlines()
-    windows, expected_text = (eval(part) for part in asked.split("; "))
+    call, *expected_lines = STATEMENTS[statement].splitlines()
+    windows_text, steps_text = call.split("; ")
+    windows: RowWindows = eval(windows_text)
+    steps: list[Row | int] = eval(steps_text)  # rows, and ticks to which time comes without a row
+
     traced = trace(windows)
     text = ""
-    for step in expected_text:
-        done = len(traced.lines)
+    for step in steps:
+        previous_lines = len(traced.lines)
         if isinstance(step, int):
             traced.advance(step)
-            text += f" | {', '.join(traced.lines[done:])}"
+            text += f" | {', '.join(traced.lines[previous_lines:])}"
         else:
             row = step if windows.reads else step._replace(values=())
-            text += "".join(f", {line}" for line in traced.rows(row).lines[done:])
-    assert text.replace("| ,", "|").removeprefix(", ").split() == " ".join(lines).split()
+            text += "".join(f", {line}" for line in traced.rows(row).lines[previous_lines:])
+
+    assert text.replace("| ,", "|").removeprefix(", ").split() == " ".join(expected_lines).split()
 
 
 def contents(windows: RowWindows, rows: list[Row], partition: object = 0) -> str:
     """The rows of a partition after each row that came to it, newest first, as the document writes them."""
     traced = trace(windows)
-    windows_seen = list[tuple[int, ...]]()
+    members_after_rows = list[tuple[int, ...]]()
     for row in rows:
-        before = len(traced.lines)
+        previous_lines = len(traced.lines)
         traced.rows(row)
         if windows.partition_by is not None and row.values[0] != partition:
             continue
-        if any("flush" in line for line in traced.lines[before:]):
-            windows_seen.append(tuple(reversed(traced.computed[-1].rows)))
-        windows_seen.append(tuple(reversed(traced.members[partition])))
-    return " / ".join(" ".join(map(str, numbers)) for numbers in windows_seen)
+        if any("flush" in line for line in traced.lines[previous_lines:]):
+            members_after_rows.append(tuple(reversed(traced.computed[-1].rows)))
+        members_after_rows.append(tuple(reversed(traced.members[partition])))
+    return " / ".join(" ".join(map(str, numbers)) for numbers in members_after_rows)
 
 
 def test_the_sequences_of_the_document() -> None:
@@ -243,13 +257,15 @@ def test_the_sequences_of_the_document() -> None:
 def test_a_flushed_partition_is_gone_and_a_sliding_one_by_count_or_delta_never_empty_again() -> None:
     """IB-05; and IB-33: the rows of all partitions are there to look at."""
     assert list(trace(batch(2).partition("letter")).rows(*LETTERED[:3]).state.partitions) == ["b"]
+
     for windows in (last(2), last(delta("value", 1))):
-        held = trace(windows)
-        for number, value in enumerate([0, 5, 1, 90, -50], 1):
-            held.rows(Row(number, number, (value,) if isinstance(windows.evicts, DeltaPolicy) else ()))
-            assert held.state.count > 0
+        traced = trace(windows)
+        for row in valued(0, 5, 1, 90, -50):
+            traced.rows(row if isinstance(windows.evicts, DeltaPolicy) else row._replace(values=()))
+            assert traced.state.count > 0
+
     partitions = trace(last(2).partition("letter")).rows(*LETTERED).state.partitions
-    assert {name: list(held.rows) for name, held in partitions.items()} == {"a": [11, 13], "b": [9, 10]}
+    assert {name: list(window.rows) for name, window in partitions.items()} == {"a": [11, 13], "b": [9, 10]}
     assert list(trace(last(2)).counted(1, 2).state.partitions) == [0], "IB-20: the default one"
 
 
@@ -291,34 +307,36 @@ def test_windows_that_time_computes_have_its_extents() -> None:
 
 def test_policies_of_time_have_no_thread_of_their_own() -> None:
     """IB-34: where IBM's windows need up to two threads and a lock, time is data here, and windows are called."""
-    before = threading.active_count()
+    thread_count = threading.active_count()
     trace(last(elapsed(10)).trigger(elapsed(5))).rows(*at(3, 9)).advance(30)
-    assert threading.active_count() == before
+    assert threading.active_count() == thread_count
 
 
-class Nothing(LastRows):
+class SelectsNothing(LastRows):
+    """Windows that select no partition to remove, though there are too many."""
+
     __slots__ = ()
 
     def select_partitions(self, partitions: Any) -> list[Any]:
         return []
 
 
-REFUSED: Final[dict[str, tuple[Callable[[], object], str]]] = {
+REFUSALS: Final[dict[str, tuple[Callable[[], object], str]]] = {
     "IB-16: eviction by marker": (lambda: last(marker("x")), "a marker ends a whole window, and a sliding one has no"),
     "IB-16: trigger by marker": (lambda: last(3).trigger(marker("x")), "a marker ends a whole window, and a sliding"),
     "flushed by time twice": (lambda: batch(elapsed(10), within=5), "is flushed by time twice"),
     "IB-26: a selection of nothing, which would be asked for ever": (
-        lambda: trace(Nothing(CountPolicy(2), partitions=Partitions("letter", most=1))).rows(*valued("a", "b")),
-        r"Nothing\.select_partitions returned",
+        lambda: trace(SelectsNothing(CountPolicy(2), partitions=Partitions("letter", most=1))).rows(*valued("a", "b")),
+        r"SelectsNothing\.select_partitions returned",
     ),
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_has_no_meaning_is_refused_with_the_reason(name: str) -> None:
-    make, message = REFUSED[name]
+@pytest.mark.parametrize("statement", REFUSALS)
+def test_windows_without_a_meaning_are_refused_with_the_reason(statement: str) -> None:
+    make_windows, message = REFUSALS[statement]
     with pytest.raises(WindowError, match=message):
-        make()
+        make_windows()
 
 
 def test_the_types_of_rows_and_partitions_are_free() -> None:
@@ -334,15 +352,17 @@ def test_the_types_of_rows_and_partitions_are_free() -> None:
 
 def test_windows_may_be_empty_or_wait_until_they_are_full_for_the_first_time_which_they_are_once() -> None:
     """IB-29, IB-30: by count, and by what leaves for the first time."""
-    shown = trace(batch(marker("m")).with_empty()).valued(True)
-    assert (shown.lines, shown.computed[0].rows) == (["empty", "flush"], ())
+    empty_batch = trace(batch(marker("m")).with_empty()).valued(True)
+    assert empty_batch.lines == ["empty", "flush"]
+    assert empty_batch.computed[0].rows == ()
+
+    by_count = trace(last(3).when_full()).counted(1, 2, 3, 4)
+    assert [computed.rows for computed in by_count.computed] == [(1, 2, 3), (2, 3, 4)]
     by_time = trace(last(elapsed(2)).when_full()).rows(*at(1, 2, 4, 5))
-    for traced, expected in (
-        (trace(last(3).when_full()).counted(1, 2, 3, 4), [(1, 2, 3), (2, 3, 4)]),
-        (by_time, [(2, 3), (3, 4)]),
-        (trace(last(delta("v", 1)).when_full()).valued(1, 2, 3, 4), [(2, 3), (3, 4)]),
-    ):
-        assert [computed.rows for computed in traced.computed] == expected
+    assert [computed.rows for computed in by_time.computed] == [(2, 3), (3, 4)]
+    by_difference = trace(last(delta("v", 1)).when_full()).valued(1, 2, 3, 4)
+    assert [computed.rows for computed in by_difference.computed] == [(2, 3), (3, 4)]
+
     for windows in (last(2), last(delta("v", 1)), last(elapsed(2))):
         rows = [Row(number, number, (number,) * len(windows.reads)) for number in range(1, 8)]
         assert trace(windows).rows(*rows).lines.count("full") == 1, windows
@@ -378,21 +398,25 @@ def test_the_twelve_configurations_of_the_document_are_made_by_calls_and_from_da
     kind = "batch" if name.startswith("tumbling") else "last"
     assert from_dict({"kind": kind, **dict(zip(("evicts", "triggers"), policies, strict=False))}) == windows
     assert from_dict(windows.to_dict()) == windows
-    reads = len(windows.reads)
-    rows = [Row(number, number, (False if "punct" in name else number,) * reads) for number in range(1, 30)]
+    rows = []
+    for number in range(1, 30):
+        value = False if "punct" in name else number
+        rows.append(Row(number, number, (value,) * len(windows.reads)))
     assert Trace(windows).rows(*rows).close().computed
     assert len({str(windows) for windows, _ in CONFIGURATIONS.values()}) == 12
 
 
 def test_a_state_goes_on_after_a_checkpoint_and_a_key_that_holds_nothing_is_forgotten() -> None:
     """IB-37: drain, checkpoint, reset."""
-    held = trace(last(3).trigger(2)).counted(1, 2, 3).restart().counted(4, 5)
-    assert held.lines == trace(last(3).trigger(2)).counted(1, 2, 3, 4, 5).lines
+    restarted = trace(last(3).trigger(2)).counted(1, 2, 3).restart().counted(4, 5)
+    assert restarted.lines == trace(last(3).trigger(2)).counted(1, 2, 3, 4, 5).lines
+
     windows = batch(2)
-    states = [trace(windows).counted(1).state, trace(windows).counted(1, 2).state, windows.create_state()]
-    assert list(map(windows.is_empty, states)) == [False, True, True]
+    assert not windows.is_empty(trace(windows).counted(1).state)
+    assert windows.is_empty(trace(windows).counted(1, 2).state)
+    assert windows.is_empty(windows.create_state())
 
 
-def test_policies_keep_what_they_were_given() -> None:
+def test_policies_are_of_counts_or_of_lengths_of_time() -> None:
     assert last("5 minutes").trigger("1 minute").policies == (ElapsedPolicy(300_000_000), ElapsedPolicy(60_000_000))
     assert last().policies == (CountPolicy(1), CountPolicy(1))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from muntin.axis import EARLIEST, INFINITY
@@ -31,30 +31,38 @@ _SECOND: Final = timedelta(seconds=1)
 _FARTHEST: Final = timedelta(hours=16)
 """No clock is farther from UTC."""
 
-_MANY: Final = 30
-"""Windows that are passed over at a time on the way to a date."""
+_LEAP: Final = 30
+"""The number of windows that are passed over at a time on the way to a date."""
 
 
 def calendar_windows(kind: CalendarWindows, events: Sequence[Event[Any]], horizon: int) -> list[Window]:
     """Return the windows that share a tick with an event."""
-    counted = [(start, horizon if end == INFINITY else end) for start, end in (prolonged(kind, e) for e in events)]
-    if not counted:
+    stretches: list[tuple[int, int]] = []
+    for event in events:
+        start, end = prolonged(kind, event)
+        stretches.append((start, horizon if end == INFINITY else end))
+    if not stretches:
         return []
-    first, last = (
-        datetime.fromtimestamp(tick / kind.second, UTC) for tick in (min(counted)[0], max(end for _, end in counted))
-    )
+
+    # All windows by the clock that may lie near the events, as instants.
+    first = datetime.fromtimestamp(min(start for start, _ in stretches) / kind.second, UTC)
+    last = datetime.fromtimestamp(max(end for _, end in stretches) / kind.second, UTC)
     margin = timedelta(days=31 * (kind.size + kind.hop)) + 2 * _FARTHEST
-    named = _named(kind, first.replace(tzinfo=None) - margin, last.replace(tzinfo=None) + margin)
-    shown_bounds = {(_begin(kind.zone, since), _begin(kind.zone, until)) for since, until in named}
-    latest = dict(sorted(shown_bounds))
-    earliest = {until: since for since, until in sorted(shown_bounds, reverse=True)}
-    windows = [
-        Window(int(since.timestamp()) * kind.second, int(until.timestamp()) * kind.second)
-        for since, until in sorted(shown_bounds)
-        # Of windows that begin at once the last to end is one, of those that end at once the first to begin.
-        if since < until and latest[since] == until and earliest[until] == since
-    ]
-    return [window for window in windows if any(s < window.end and e > window.start for s, e in counted)]
+    readings = _clock_readings(kind, first.replace(tzinfo=None) - margin, last.replace(tzinfo=None) + margin)
+    instants = {(_first_instant(kind.zone, opens), _first_instant(kind.zone, closes)) for opens, closes in readings}
+
+    # Of windows that begin at one instant the last to end is there, of windows that end at one the first to begin.
+    latest_end = dict(sorted(instants))
+    earliest_start = {end: start for start, end in sorted(instants, reverse=True)}
+    windows: list[Window] = []
+    for start, end in sorted(instants):
+        if start < end and latest_end[start] == end and earliest_start[end] == start:
+            windows.append(Window(int(start.timestamp()) * kind.second, int(end.timestamp()) * kind.second))
+    return [window for window in windows if _has_any(window, stretches)]
+
+
+def _has_any(window: Window, stretches: Sequence[tuple[int, int]]) -> bool:
+    return any(start < window.end and end > window.start for start, end in stretches)
 
 
 def prolonged(kind: CalendarWindows | HoppingWindows, event: Event[Any]) -> tuple[int, int]:
@@ -62,21 +70,22 @@ def prolonged(kind: CalendarWindows | HoppingWindows, event: Event[Any]) -> tupl
     return event.start, INFINITY if event.end == INFINITY else event.end + kind.reach
 
 
-def _named(kind: CalendarWindows, first: datetime, last: datetime) -> Iterator[tuple[datetime, datetime]]:
+def _clock_readings(kind: CalendarWindows, first: datetime, last: datetime) -> Iterator[tuple[datetime, datetime]]:
     """Yield the readings of the clock where windows begin and end, from before a date to after one."""
     start = datetime.fromisoformat(kind.start)
-    place = 0
-    while _later(kind, start, place) > first:
-        place -= kind.hop
-    for hop in (_MANY * kind.hop, kind.hop):
-        while _later(kind, start, place + hop) <= first:
-            place += hop
-    while _later(kind, start, place) <= last:
-        yield _later(kind, start, place), _later(kind, start, place + kind.size)
-        place += kind.hop
+    units = 0  # from the start on
+    while _units_later(kind, start, units) > first:
+        units -= kind.hop
+    for step in (_LEAP * kind.hop, kind.hop):
+        while _units_later(kind, start, units + step) <= first:
+            units += step
+    while _units_later(kind, start, units) <= last:
+        yield _units_later(kind, start, units), _units_later(kind, start, units + kind.size)
+        units += kind.hop
 
 
-def _later(kind: CalendarWindows, start: datetime, units: int) -> datetime:
+def _units_later(kind: CalendarWindows, start: datetime, units: int) -> datetime:
+    """Return the reading of the clock some days, or months, after a reading."""
     if kind.unit == "day":
         return start + timedelta(days=units)
     months = start.year * 12 + start.month - 1 + units
@@ -84,14 +93,14 @@ def _later(kind: CalendarWindows, start: datetime, units: int) -> datetime:
 
 
 @lru_cache(maxsize=4096)
-def _begin(zone: str, shown: datetime) -> datetime:
-    """Return the first second at which a clock shows a time, or a later one."""
+def _first_instant(zone: str, reading: datetime) -> datetime:
+    """Return the first second at which a clock shows a reading, or a later one."""
     clock = UTC if zone == "UTC" else ZoneInfo(zone)
 
     def is_before(instant: datetime) -> bool:
-        return instant.astimezone(clock).replace(tzinfo=None) < shown
+        return instant.astimezone(clock).replace(tzinfo=None) < reading
 
-    instant = shown.replace(tzinfo=UTC) - _FARTHEST
+    instant = reading.replace(tzinfo=UTC) - _FARTHEST
     while is_before(instant):
         instant += _MINUTE
     while not is_before(instant - _SECOND):
@@ -104,41 +113,44 @@ Pairs = set[tuple[tuple[int, int], Window]]
 
 
 def pairs_defined(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) -> Pairs:
-    """Return which events are in which windows, by the definition of one of Muntin's kinds."""
-    windows, stretch = DEFINED[type(kind)]
-    counted = [(event, *stretch(kind, event)) for event in events]
-    return {
-        ((event.start, event.end), window)
-        for window in windows(kind, events, horizon)
-        for event, since, until in counted
-        if since < until and since < window.end and until > window.start
-    }
+    """Return the windows of each event by the definition of one of Muntin's kinds."""
+    definition = DEFINED[type(kind)]
+    windows = definition.windows(kind, events, horizon)
+    pairs: Pairs = set()
+    for event in events:
+        start, end = definition.stretch(kind, event)
+        for window in windows:
+            if start < end and start < window.end and end > window.start:
+                pairs.add((event.lifetime, window))
+    return pairs
 
 
 def pairs_of(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) -> Pairs:
-    """Return which events are in which windows, by what a kind says and the reference evaluator makes of it."""
-    counted = [(event, *kind.membership(event.start, event.end)) for event in events]
-    return {
-        ((event.start, event.end), kind.extent(window))
-        for window in reference.windows(kind, events, horizon)
-        for event, since, until in counted
-        if since < until and since < window.end and until > window.start
-    }
+    """Return the windows of each event by the methods of a kind, as the reference evaluator calls them."""
+    windows = reference.windows(kind, events, horizon)
+    pairs: Pairs = set()
+    for event in events:
+        for window in windows:
+            if reference.belongs(kind, event, window):
+                pairs.add((event.lifetime, kind.extent(window)))
+    return pairs
 
 
 def _hopping(kind: HoppingWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     starts: set[int] = set()
     for event in events:
         end = horizon if event.end == INFINITY else event.end + kind.reach
+        # Windows are numbered from the offset on: the first of the event ends after its start, the last one starts
+        # before its end.
         first = (event.start - kind.size - kind.offset) // kind.hop + 1
         last = -((kind.offset - end) // kind.hop) - 1
-        starts.update(place * kind.hop + kind.offset for place in range(first, last + 1))
+        starts.update(number * kind.hop + kind.offset for number in range(first, last + 1))
     return [Window(start, start + kind.size) for start in sorted(starts)]
 
 
 def _snapshots(kind: SnapshotWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
-    marks = sorted({event.start for event in events} | {event.end for event in events})
-    return [Window(start, end) for start, end in pairwise(marks)]
+    edges = sorted({event.start for event in events} | {event.end for event in events})
+    return [Window(start, end) for start, end in pairwise(edges)]
 
 
 def _counts(kind: CountWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
@@ -170,16 +182,17 @@ def _lifetime_and_gap(kind: SessionWindows, event: Event[object]) -> tuple[int, 
 
 def _cumulating(kind: CumulateWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     """Return the windows with an event; of one without an end, those whose last step begins before the horizon."""
-    windows_found: set[Window] = set()
+    windows: set[Window] = set()
     for event in events:
-        end = horizon if event.end == INFINITY else event.end
+        has_end = event.end < INFINITY
+        last = event.end if has_end else horizon
         period = (event.start - kind.offset) // kind.size * kind.size + kind.offset
-        while period < end:
-            windows = [Window(period, period + length) for length in range(kind.step, kind.size + 1, kind.step)]
-            last = horizon if event.end == INFINITY else INFINITY
-            windows_found.update(w for w in windows if w.end > event.start and w.end - kind.step < last)
+        while period < last:
+            for end in range(period + kind.step, period + kind.size + 1, kind.step):
+                if end > event.start and (has_end or end - kind.step < horizon):
+                    windows.add(Window(period, end))
             period += kind.size
-    return sorted(windows_found)
+    return sorted(windows)
 
 
 def _since_landmark(kind: LandmarkWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
@@ -202,15 +215,27 @@ def _as_it_lasts(kind: WindowKind, event: Event[object]) -> tuple[int, int]:
     return event.start, event.end
 
 
-DEFINED: Final[Mapping[type[WindowKind], tuple[Callable[..., list[Window]], Callable[..., tuple[int, int]]]]] = {
-    HoppingWindows: (_hopping, prolonged),
-    SnapshotWindows: (_snapshots, _as_it_lasts),
-    CountWindows: (_counts, _counted_tick),
-    SessionWindows: (_sessions, _lifetime_and_gap),
-    CalendarWindows: (calendar_windows, prolonged),
-    CumulateWindows: (_cumulating, _as_it_lasts),
-    LandmarkWindows: (_since_landmark, _as_it_lasts),
-    GlobalWindows: (_global, _as_it_lasts),
-    TrailingWindows: (_trailing, _as_it_lasts),
+class Definition(NamedTuple):
+    """The definition of a kind of windows.
+
+    Attributes:
+        windows: The function from the kind, the events and a horizon to all windows up to that.
+        stretch: The function from the kind and an event to the stretch on which the event counts.
+    """
+
+    windows: Callable[[Any, Sequence[Event[Any]], int], list[Window]]
+    stretch: Callable[[Any, Event[Any]], tuple[int, int]]
+
+
+DEFINED: Final[Mapping[type[WindowKind], Definition]] = {
+    HoppingWindows: Definition(_hopping, prolonged),
+    SnapshotWindows: Definition(_snapshots, _as_it_lasts),
+    CountWindows: Definition(_counts, _counted_tick),
+    SessionWindows: Definition(_sessions, _lifetime_and_gap),
+    CalendarWindows: Definition(calendar_windows, prolonged),
+    CumulateWindows: Definition(_cumulating, _as_it_lasts),
+    LandmarkWindows: Definition(_since_landmark, _as_it_lasts),
+    GlobalWindows: Definition(_global, _as_it_lasts),
+    TrailingWindows: Definition(_trailing, _as_it_lasts),
 }
-"""The windows of some events up to a horizon, and the stretch on which an event counts, of each kind."""
+"""The definition of each of Muntin's kinds."""

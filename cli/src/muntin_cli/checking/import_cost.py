@@ -23,10 +23,11 @@ _HEAVY: Final = {
 
 def check_import(package: Package) -> Section:
     """Import each plugin in a new process, and look at the modules that this loads."""
-    return Section("import", tuple(_check(entry.module) for entry in package.entries))
+    return Section("import", tuple(_import_of(entry.module) for entry in package.entries))
 
 
-def _check(name: str) -> Item:
+def _import_of(name: str) -> Item:
+    """Import a Python module in a new process; return its cost, or a finding if it fails or loads heavy packages."""
     try:
         answer = ask_python(_PROBE, name)
     except EnvironmentLacksError as error:

@@ -36,7 +36,7 @@ def check_laws(subjects: Subjects, tests: Path | None = None) -> Section:
 
     items: list[Item] = []
     for subject in subjects.made:
-        items += _check(subject, tested_laws)
+        items += _try_laws_of(subject, tested_laws)
     for name, reason in subjects.unmade.items():
         items.append(note(f"{name} was not tried: {reason}"))
     return Section("laws", tuple(items))
@@ -54,7 +54,14 @@ def _run_laws_in(tests: Path) -> TestedLaws:
     return tested_laws
 
 
-def _check(subject: CheckedSubject, tested_laws: Callable[[], TestedLaws]) -> Iterator[Item]:
+def _try_laws_of(subject: CheckedSubject, tested_laws: Callable[[], TestedLaws]) -> Iterator[Item]:
+    """Try the laws of a subject: yield each that is broken and those not tried, or that all are kept.
+
+    Args:
+        subject: The offer of a plugin.
+        tested_laws: Function that returns the laws which the package's own tests try. It runs these tests, so it is
+            called only for a law that cannot be tried here.
+    """
     try:
         verdicts = list(try_laws(subject.offered))
     except Exception as error:  # a module may raise anything where no law expects it

@@ -25,11 +25,12 @@ def check_types(package: Package) -> Section:
     """Run mypy over a package's sources, strictly."""
     items: list[Item] = []
     for name in package.imports:
-        items += _check(name)
+        items += _types_of(name)
     return Section("types", tuple(items))
 
 
-def _check(name: str) -> Iterator[Item]:
+def _types_of(name: str) -> Iterator[Item]:
+    """Yield what a type checker says of a package or module, and a finding if users' type checkers would ignore it."""
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         yield finding(f"{name} has no sources\n  expected: a package with an __init__.py, or a module")
@@ -47,6 +48,7 @@ def _check(name: str) -> Iterator[Item]:
 
 
 def _run_mypy(name: str, root: Path, *, is_package: bool) -> Item:
+    """Run mypy over a package or module, whose sources lie below a root; return a finding with the errors, if any."""
     with tempfile.TemporaryDirectory() as folder:
         options = [*_OPTIONS, "--cache-dir", str(_cache()), "-p" if is_package else "-m", name]
         command = [sys.executable, "-m", "mypy", *options]

@@ -64,6 +64,7 @@ def _show_queries(checkpoint: str, *, as_json: bool) -> None:
 
 
 def _show(description: Description) -> None:
+    """Show a description: the facts, a drawing, the laws, and how queries evaluate the module."""
     offer = description.offer
     show(f"{offer.name} {offer.version}\n")
     if description.documentation:
@@ -91,6 +92,7 @@ def _show(description: Description) -> None:
 
 
 def _facts(description: Description) -> Iterator[tuple[str, str]]:
+    """Yield the lines of the table of facts: a word and its text. Facts that the offer does not have are left out."""
     offer = description.offer
     yield "from", f"{offer.distribution}, {offer.source}"
     yield "shape", offer.shape

@@ -45,20 +45,20 @@ def look(
 
     keys = key or []
 
-    def read() -> Story:
+    def read_story() -> Story:
         return story_of(opened(recording, module or [], keys), keys)
 
     if serve:
         if out is not None:
             raise UsageError(f"--serve writes no file, and --out names {out}\n  leave one of them out")
-        read()  # an error is raised before the page is served
-        with served_page(read, lambda: _version_of(recording)) as address:
+        read_story()  # an error of the recording is shown here, and not only on the page
+        with served_page(read_story, lambda: _version_of(recording)) as address:
             show(f"{recording.name} is shown at {address} until Ctrl-C")
             _open(address, opens)
             _wait()
         return ExitCode.OK
     file = out or Path(f"{recording.resolve().name}.html")
-    page = page_of(read())
+    page = page_of(read_story())
     try:
         file.write_text(page, encoding="utf-8")
     except OSError as error:

@@ -54,6 +54,7 @@ def _note(canvas: Canvas, scale: Scale, bar: Bar, middle: float, look: str = "")
 
 
 def _event(canvas: Canvas, scale: Scale, bar: Bar, middle: float) -> None:
+    """Draw the lifetime of an event: a dot for a point, an arrow if it has no end, or a line between two dots."""
     left = scale.at(bar.start)
     right = scale.end_of(bar)
     if bar.whole is not None:
@@ -99,6 +100,7 @@ def _result(canvas: Canvas, scale: Scale, bar: Bar, middle: float) -> None:
 
 
 def _window(canvas: Canvas, scale: Scale, number: int, bar: Bar, middle: float, height: float) -> None:
+    """Draw a window as a box, with its extent in it where there is room, and its note above a bar at the bottom."""
     look = "other" if number % 2 else "pane"  # neighbours differ in colour
     left = scale.at(bar.start)
     right = scale.end_of(bar)

@@ -53,6 +53,7 @@ class Track:
         return _parsed(start), _parsed(row[self.end or self.start])
 
     def _bar(self, row: Mapping[str, Any]) -> Bar:
+        """Return the bar of a row: from its start to its end, or one tick long if the track has starts alone."""
         first, last = self._ends(row)
         start = _tick(first)
         is_point = self.end is None and not isinstance(row[self.start], Mapping)

@@ -82,6 +82,7 @@ def served_page(read: Callable[[], Story], read_version: Callable[[], Hashable])
                 self._answer(current.data, "application/json")
 
         def _answer(self, body: bytes, kind: str, status: HTTPStatus = HTTPStatus.OK) -> None:
+            """Send a body, or only that the browser's copy of it is still right."""
             version = f'"{sha256(body).hexdigest()[:32]}"'
             is_unchanged = self.headers.get("If-None-Match") == version
             self.send_response(HTTPStatus.NOT_MODIFIED if is_unchanged else status)

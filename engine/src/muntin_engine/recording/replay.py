@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin_engine.backends.local.batch_output import BatchOutput
-from muntin_engine.backends.local.exchange import is_report
-from muntin_engine.backends.local.local_query import LocalQuery
+from muntin_engine.backends.local.runs.batch_output import BatchOutput
+from muntin_engine.backends.local.runs.exchange import is_report
+from muntin_engine.backends.local.runs.local_query import LocalQuery
 from muntin_engine.recording.live_table import Row
 from muntin_engine.recording.recording_folder import CellsOfBuckets
 from muntin_engine.recording.replayed import ReplayedBatch

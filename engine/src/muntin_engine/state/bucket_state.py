@@ -193,7 +193,7 @@ class BucketMetadata:
         )
 
 
-class QueryInBucket(NamedTuple):
+class BucketQuery(NamedTuple):
     """The query that wrote a bucket, and how far it got.
 
     Attributes:
@@ -205,14 +205,14 @@ class QueryInBucket(NamedTuple):
     tracked: Sequence[Any]
 
 
-def query_and_progress(data: bytes, codec: Codec) -> QueryInBucket:
+def query_and_progress(data: bytes, codec: Codec) -> BucketQuery:
     """Return the query that wrote a bucket, with its progress, from the metadata of the bucket.
 
     Raises:
         StateError: Another version of Muntin wrote it, in a layout this one cannot read.
     """
     parts = _unpack(data, codec)
-    return QueryInBucket(parts.identity, parts.tracked)
+    return BucketQuery(parts.identity, parts.tracked)
 
 
 def _unpack(data: bytes, codec: Codec) -> _MetadataParts:

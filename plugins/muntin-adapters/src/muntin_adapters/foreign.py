@@ -58,10 +58,10 @@ class Foreign:
         Raises:
             ModuleDefinitionError: A method is not implemented.
         """
-        missing = [method for method in methods if not self.has(method)]
-        if missing:
+        missing_methods = [method for method in methods if not self.has(method)]
+        if missing_methods:
             raise ModuleDefinitionError(
-                f"{self.module}: {self.cls.__qualname__} has no {' and no '.join(missing)}\n"
+                f"{self.module}: {self.cls.__qualname__} has no {' and no '.join(missing_methods)}\n"
                 f"  expected: {self.shape}, with {', '.join(methods)}"
             )
 

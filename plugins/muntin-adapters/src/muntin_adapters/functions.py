@@ -141,6 +141,16 @@ def from_series_function(function: Callable[..., object], **options: Unpack[Func
 
 
 def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) -> type[Any]:
+    """Make the class of an aggregate by a function of all payloads; further parameters are those of its constructor.
+
+    Args:
+        base: The class that calls the function, generic in the payload and the result.
+        function: The function, which takes the payloads first.
+        options: The options of the adapter.
+
+    Raises:
+        ModuleDefinitionError: The function takes no payloads, or a type is neither declared nor annotated.
+    """
     check_options(options)
     name = options["name"]
     if not callable(function):

@@ -72,9 +72,9 @@ def check_options(options: Mapping[str, Any]) -> None:
         TypeError: An option is missing, or unknown.
         ModuleDefinitionError: The options do not fit together.
     """
-    missing = [name for name in ("name", "version") if name not in options]
-    if missing:
-        raise TypeError(f"an adapter needs {' and '.join(missing)}")
+    missing_options = [name for name in ("name", "version") if name not in options]
+    if missing_options:
+        raise TypeError(f"an adapter needs {' and '.join(missing_options)}")
     unknown = sorted(set(options) - _KNOWN)
     if unknown:
         raise TypeError(f"no adapter takes {unknown[0]}=")

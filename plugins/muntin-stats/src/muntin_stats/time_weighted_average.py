@@ -99,6 +99,10 @@ class TimeWeightedAverage(IncrementalAggregate[N | None, Weighted, float | None]
 
 
 def _weighted(events: Sequence[Event[N | None]], window: Window) -> Weighted:
+    """Add up the numbers of events inside the window, each times the length of its lifetime, exactly.
+
+    Events wholly outside, and nulls, do not count; NaN and infinities are only counted.
+    """
     numbers: list[Number] = []
     lengths: list[int] = []
     for event in events:
@@ -110,6 +114,7 @@ def _weighted(events: Sequence[Event[N | None]], window: Window) -> Weighted:
     nans, highs, lows = oddities(numbers)
     if nans or highs or lows:
         are_finite = list(map(is_finite, numbers))
+        # Only finite numbers have an exact sum.
         numbers = list(compress(numbers, are_finite))
         lengths = list(compress(lengths, are_finite))
     integers, denominator = over_one_denominator(numbers)

@@ -231,6 +231,12 @@ def _twice(name: str, first: EntryPoint, second: EntryPoint, *, is_kept: bool) -
 
 
 def _load(entry: EntryPoint) -> Plugin:
+    """Import a plugin, and check all that it offers.
+
+    Raises:
+        PluginLoadError: The plugin cannot be imported, or an offer breaks the rules of its kind; chained is the error.
+        DuplicateNameError: Two offers share a name or an alias.
+    """
     distribution = _distribution(entry)
     try:
         manager = _register(entry)
@@ -273,6 +279,11 @@ class _MisofferedError(Exception):
 
 
 def _register(entry: EntryPoint) -> pluggy.PluginManager:
+    """Import a plugin's Python module and register its hooks; return the manager to call them by.
+
+    Raises:
+        _MisofferedError: The entry point names no Python module, or the hooks are not those of the specification.
+    """
     manager = pluggy.PluginManager(hooks.PROJECT)
     manager.add_hookspecs(hooks)
     if entry.pattern.match(entry.value) is None:

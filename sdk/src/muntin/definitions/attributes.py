@@ -38,11 +38,11 @@ def check_attributes(cls: type, label: str) -> None:
         for attribute, value in vars(parent).items():
             if attribute.startswith("_") or attribute in defaults or attribute in _REQUIRED or _is_code(value):
                 continue
-            meant = _meant(attribute, value, defaults)
-            if meant is not None:
+            intended = _intended_attribute(attribute, value, defaults)
+            if intended is not None:
                 raise ModuleDefinitionError(
-                    f"{label} sets {attribute} = {value!r}, which nothing reads; did you mean {meant}?\n"
-                    f"  write {meant} = ..., or rename it if it is an attribute of your own, for example "
+                    f"{label} sets {attribute} = {value!r}, which nothing reads; did you mean {intended}?\n"
+                    f"  write {intended} = ..., or rename it if it is an attribute of your own, for example "
                     f"my_{attribute}"
                 )
 
@@ -60,18 +60,27 @@ def _read_attributes(cls: type) -> dict[str, object]:
     return attributes
 
 
-def _meant(attribute: str, value: object, defaults: Mapping[str, object]) -> str | None:
-    """Return the attribute that was meant; None if the writer of the class made up one."""
-    for read, default in defaults.items():
+def _intended_attribute(attribute: str, value: object, defaults: Mapping[str, object]) -> str | None:
+    """Return the attribute that the writer of a class meant to set; None if the attribute is the writer's own.
+
+    Args:
+        attribute: The name that the class sets, which nothing reads.
+        value: Its value.
+        defaults: The attributes that are read, with their defaults.
+    """
+    # A policy of Muntin's has its place in one attribute alone, whatever the writer called that.
+    for candidate, default in defaults.items():
         is_policy = type(default).__module__.partition(".")[0] == "muntin" and not _is_code(default)
         if is_policy and type(value) is type(default):
-            return read
-    close = difflib.get_close_matches(attribute, defaults, n=1, cutoff=_CLOSE)
-    if not close:
+            return candidate
+
+    similar_names = difflib.get_close_matches(attribute, defaults, n=1, cutoff=_CLOSE)
+    if not similar_names:
         return None
-    default = defaults[close[0]]
+    similar_name = similar_names[0]
+    default = defaults[similar_name]
     has_its_type = default is None or _is_code(default) or isinstance(value, type(default))
-    return close[0] if has_its_type else None
+    return similar_name if has_its_type else None
 
 
 def _is_of_muntin(cls: type) -> bool:

@@ -29,7 +29,7 @@ def safe_repr(value: object, most: int = MOST) -> str:
     """Return `repr` of a value, cut to size; where that raises, a note that it does."""
     if type(value) is int and value.bit_length() > 10_000:
         return f"an int of {value.bit_length():,} bits"
-    return cut(_asked(repr, value), most)
+    return cut(_text_by(repr, value), most)
 
 
 def safe_message(error: BaseException, most: int = MOST) -> str:
@@ -39,7 +39,7 @@ def safe_message(error: BaseException, most: int = MOST) -> str:
         >>> safe_message(ZeroDivisionError("division by zero")), safe_message(SystemExit(3))
         ('ZeroDivisionError: division by zero', 'SystemExit: 3')
     """
-    return f"{type(error).__name__}: {cut(_asked(str, error), most)}"
+    return f"{type(error).__name__}: {cut(_text_by(str, error), most)}"
 
 
 def safe_cause(error: BaseException) -> BaseException:
@@ -55,7 +55,7 @@ def safe_cause(error: BaseException) -> BaseException:
     cause: BaseException | None = None
     for link in reversed(chain[:_MOST_LINKS]):
         cls = type(type(link).__name__, (Exception,), {"__module__": type(link).__module__})
-        stand_in: BaseException = cls(cut(_asked(str, link)))
+        stand_in: BaseException = cls(cut(_text_by(str, link)))
         stand_in.__cause__ = cause
         cause = stand_in.with_traceback(link.__traceback__)
     return cause or error
@@ -74,13 +74,13 @@ def _chain(error: BaseException) -> list[BaseException]:
 def _is_plain(error: BaseException) -> bool:
     if isinstance(error, BaseExceptionGroup):
         return False
-    texts = [_asked(str, error), *map(str, getattr(error, "__notes__", ()))]
+    texts = [_text_by(str, error), *map(str, getattr(error, "__notes__", ()))]
     return sum(map(len, texts)) <= MOST and all(cut(text) == text for text in texts)
 
 
-def _asked(ask: Callable[[object], str], value: object) -> str:
-    """Return the text of a value, or a note on the error; the value's own code runs, which may do anything."""
+def _text_by(spell: Callable[[object], str], value: object) -> str:
+    """Return the text of a value by `str` or `repr`, or a note on the exception that its own code raises."""
     try:
-        return ask(value)
+        return spell(value)
     except BaseException as error:  # an exit, too, is of the value's own making
-        return f"<{type(value).__name__}, whose {ask.__name__}() raises {type(error).__name__}>"
+        return f"<{type(value).__name__}, whose {spell.__name__}() raises {type(error).__name__}>"

@@ -62,9 +62,9 @@ class RowAutomaton(PartitionedRows):
         window.base = attribute
         return self._compute(state, partition, time)
 
-    def _break_off(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
+    def _break_off(self, state: Subwindows, partition: Hashable, time: int) -> Iterator[Action]:
         """Yield the end of a window that no row ends."""
-        yield from self._compute(state, partition, now)
+        yield from self._compute(state, partition, time)
 
     def step(self, state: Subwindows, row: Row) -> Iterator[Action]:
         """Yield the actions of a row.
@@ -120,8 +120,8 @@ class RowAutomaton(PartitionedRows):
 
         is_due = isinstance(computing, ConditionPolicy) and bool(values[-1])
         if isinstance(computing, CountPolicy):
-            window.counted = (window.counted + 1) % computing.size
-            is_due = not window.counted
+            window.rows_since_computed = (window.rows_since_computed + 1) % computing.size
+            is_due = not window.rows_since_computed
         if is_due:
             yield from self._compute(state, partition, time)
         yield from self._limit(state, time)
@@ -212,15 +212,15 @@ class RowAutomaton(PartitionedRows):
             return None
         return self.partitions.age
 
-    def _compute(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
+    def _compute(self, state: Subwindows, partition: Hashable, time: int) -> Iterator[Action]:
         """Yield the computation of a partition's window; it ends at a time, or after its newest row."""
         window = state.partitions.get(partition)
         if window is None:
-            window = Subwindow(now)
+            window = Subwindow(time)
         window.is_fresh = False
         if not (window.size or self.shows_empty) or (self._waits and not window.is_full):
             return
-        extent = self._extent(window, now)
+        extent = self._extent(window, time)
         if not self.leaves_at_once:
             yield Action(ActionKind.TRIGGER, partition, window=extent)
             return
@@ -228,22 +228,22 @@ class RowAutomaton(PartitionedRows):
             state.remove(partition)
         yield Action(ActionKind.FLUSH, partition, window=extent)
 
-    def _extent(self, window: Subwindow, now: int) -> Window:
+    def _extent(self, window: Subwindow, time: int) -> Window:
         """Return the extent of a window that is computed at a time: the whole length, if time bounds it."""
         bound = self._computing if self.leaves_at_once else self._leaving
-        end = max(now, window.newest + 1) if window.size else now
+        end = max(time, window.newest + 1) if window.size else time
         if isinstance(bound, ElapsedPolicy):
-            return Window(now - bound.length, end)
+            return Window(time - bound.length, end)
         if window.size:
             return Window(window.first, end)
-        return Window(now, now + 1)
+        return Window(time, time + 1)
 
-    def _compute_all(self, state: Subwindows, now: int) -> Iterator[Action]:
+    def _compute_all(self, state: Subwindows, time: int) -> Iterator[Action]:
         partitions = [*state.partitions]
         if not partitions and self.shows_empty:
             partitions = [0]
         for partition in partitions:
-            yield from self._compute(state, partition, now)
+            yield from self._compute(state, partition, time)
 
     def _evict(self, state: Subwindows, partition: Hashable, numbers: Sequence[int]) -> Iterator[Action]:
         window = state.partitions[partition]
@@ -277,7 +277,7 @@ class RowAutomaton(PartitionedRows):
 def _pushed_out(policy: RowPolicy, window: Subwindow, values: Sequence[Any]) -> list[int]:
     """Return the numbers of the rows that leave a window before the next one is inserted."""
     if isinstance(policy, CountPolicy):
-        return [window.opened] if window.size == policy.size else []
+        return [window.oldest_number] if window.size == policy.size else []
     if isinstance(policy, DeltaPolicy):
         return window.exceeded(values[0], policy.size)
     return []

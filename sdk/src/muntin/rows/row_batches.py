@@ -215,17 +215,20 @@ class RowsBetween(_Tumbling):
         if not state.partitions[partition].size:
             return None  # the row is the first of its window
         opens = self._begins(values)
-        closes = opens if self.closes is None else bool(values[-1])  # without `closes`, the next row that opens
+        if self.closes is None:
+            # The next row that opens ends the window, and is no member of it.
+            return self._compute(state, partition, time) if opens else None
+        closes = bool(values[-1])
         if closes:
-            closing_row_is_a_member = self.closes is not None and self.closing_row
-            return None if closing_row_is_a_member else self._compute(state, partition, time)
+            # A closing row that is a member ends the window only after it was inserted; see `_computing`.
+            return None if self.closing_row else self._compute(state, partition, time)
         if opens and self.reopens:
             return self._break_off(state, partition, time)
         return None
 
-    def _break_off(self, state: Subwindows, partition: Hashable, now: int) -> Iterator[Action]:
+    def _break_off(self, state: Subwindows, partition: Hashable, time: int) -> Iterator[Action]:
         if not self.closed_only:
-            yield from self._compute(state, partition, now)
+            yield from self._compute(state, partition, time)
             return
         state.remove(partition)
         yield Action(ActionKind.REMOVE, partition)

@@ -29,9 +29,9 @@ class Subwindow:
         last: The time of the last row that was inserted.
         size: The number of members.
         first: The time of the oldest member.
-        opened: The number of the oldest member.
+        oldest_number: The number of the oldest member.
         newest: The time of the newest member.
-        counted: The number of rows since it was last computed.
+        rows_since_computed: The number of rows since it was last computed.
         base: The attribute from which the next difference counts.
         is_full: True if it was full once.
         is_fresh: True if a row came since it was last computed.
@@ -42,9 +42,9 @@ class Subwindow:
     last: int
     size: int = 0
     first: int = 0
-    opened: int = 0
+    oldest_number: int = 0
     newest: int = 0
-    counted: int = 0
+    rows_since_computed: int = 0
     base: Any = None
     is_full: bool = False
     is_fresh: bool = False
@@ -54,13 +54,13 @@ class Subwindow:
     @property
     def is_new(self) -> bool:
         """True if it has no rows, and later rows are treated as in a new window."""
-        return not self.size and not self.counted and self.base is None
+        return not self.size and not self.rows_since_computed and self.base is None
 
     def insert(self, number: int, time: int, value: Any, *, is_kept: bool) -> None:
         """Add the newest member."""
         if not self.size:
             self.first = time
-            self.opened = number
+            self.oldest_number = number
         self.size += 1
         self.newest = time
         self.last = time
@@ -77,8 +77,8 @@ class Subwindow:
         self.size = len(self.rows)
         if self.rows:
             newest = next(reversed(self.rows))
-            self.opened = next(iter(self.rows))
-            self.first = self.rows[self.opened].time
+            self.oldest_number = next(iter(self.rows))
+            self.first = self.rows[self.oldest_number].time
             self.newest = self.rows[newest].time
 
     def shared(self, value: Any) -> Any:
@@ -106,8 +106,8 @@ class Subwindow:
     def to_data(self) -> list[Any]:
         """Return the window as plain data: the fields in their order, with the members in the place of the rest."""
         rows = [[number, *member] for number, member in self.rows.items()]
-        members = [self.last, self.size, self.first, self.opened, self.newest]
-        return [*members, self.counted, self.base, self.is_full, self.is_fresh, rows]
+        members = [self.last, self.size, self.first, self.oldest_number, self.newest]
+        return [*members, self.rows_since_computed, self.base, self.is_full, self.is_fresh, rows]
 
     @classmethod
     def from_data(cls, data: Sequence[Any]) -> Subwindow:
@@ -167,7 +167,7 @@ class Subwindows:
         while self.expiring:
             row = self.expiring[0]
             window = self.partitions.get(row.partition)
-            if window is not None and window.size and (row.number == window.opened or row.number in window.rows):
+            if window is not None and window.size and (row.number == window.oldest_number or row.number in window.rows):
                 return row
             self.expiring.popleft()  # it has left meanwhile
         return None
@@ -193,7 +193,7 @@ class Subwindows:
             state.partitions[partition] = window
             state.count += window.size
             # Of windows that keep no rows, time watches the first one.
-            members = window.rows or {window.opened: Member(window.first)}
+            members = window.rows or {window.oldest_number: Member(window.first)}
             expiring += [Expiring(member.time, number, partition) for number, member in members.items()]
         if is_timed:
             state.expiring.extend(sorted(expiring, key=lambda row: row.number))

@@ -96,6 +96,16 @@ def _defines(bound: object, method: str) -> bool:
 
 
 def _describe_compound(annotation: object, name: str, within: tuple[type, ...]) -> Field:
+    """Return the field of an annotation that is made of others: a union, a literal, a record, a list or a map.
+
+    Args:
+        annotation: The annotation.
+        name: The name of the field.
+        within: The classes that the annotation is a part of, the outermost first.
+
+    Raises:
+        ModuleDefinitionError: No column has such a type.
+    """
     origin = get_origin(annotation)
     arguments = get_args(annotation)
     if not arguments and (origin or annotation) in _BARE:

@@ -253,6 +253,7 @@ def _kind_of(dtype: str) -> str | None:
 
 
 def _check_type(merge: Merge, dtype: str) -> None:
+    """Refuse the name of a type that a component cannot have, or whose values the component's merge cannot merge."""
     kind = _kind_of(dtype)
     if kind is None:
         raise ModuleDefinitionError(
@@ -260,11 +261,12 @@ def _check_type(merge: Merge, dtype: str) -> None:
             "  expected: int8 to int64, uint8 to uint64, float16 to float64, bool, object,\n"
             "    or datetime64 or timedelta64 with a unit, such as datetime64[us]"
         )
-    fitting = _MERGEABLE.get(merge, (kind,))
-    if kind not in fitting:
+    mergeable_kinds = _MERGEABLE.get(merge, (kind,))
+    if kind not in mergeable_kinds:
         raise ModuleDefinitionError(
             f"{merge.name} does not merge values of type {dtype}\n"
-            f"  expected: a type of {', '.join(fitting)}, to which lift may cast; or Component.merged with a function"
+            f"  expected: a type of {', '.join(mergeable_kinds)}, to which lift may cast; "
+            "or Component.merged with a function"
         )
 
 
@@ -284,4 +286,4 @@ def _extreme(dtype: str, *, largest: bool) -> object:
         return largest
     if dtype.startswith(("datetime64", "timedelta64")):
         return 2**63 - 1 if largest else -(2**63) + 1  # the smallest integer is NumPy's NaT
-    return None  # and the component that it was for is refused
+    return None  # there is no such type, and `_check_type` refuses the component

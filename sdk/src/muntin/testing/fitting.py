@@ -82,16 +82,24 @@ def plain_number(value: Any) -> object:
 
 
 def _misfits(field: Field, value: object, path: str, is_result: bool) -> Iterator[str]:
+    """Yield the reasons why a value, and then each of its parts, does not fit a field.
+
+    Args:
+        field: The declared field.
+        value: The value.
+        path: The place of the value in the whole, such as `[2].speed`; empty for the whole.
+        is_result: True for a value that a module returned to a query; see `misfit`.
+    """
     is_column = is_result and not path.startswith("a key of ")
     if value is None and (field.is_nullable or is_column):
         return
     data_type = field.type
     if isinstance(data_type, OneOf):
-        part = data_type.input_of(value)
-        if part is None:
+        input_field = data_type.input_of(value)
+        if input_field is None:
             yield f"{path or 'it'} is {value!r}, expected {_spell(field)}"
         else:
-            yield from _misfits(part, value, path, is_result)
+            yield from _misfits(input_field, value, path, is_result)
         return
     if not _has_type(data_type, value, is_column=is_column, is_result=is_result):
         yield f"{path or 'it'} is {value!r}, expected {_spell(field)}"
@@ -176,7 +184,7 @@ def check_declared(module: Module, values: Iterable[object], window: Window) -> 
     declared = _result_field(module)
     for value in values:
         bare = value.payload if module.is_operator and isinstance(value, Event) else value
-        _check(module, declared, bare, window)
+        _check_result(module, declared, bare, window)
 
 
 def check_evicted(module: RowOperator[Any, Any, Any, Any], value: object, window: Window) -> None:
@@ -184,10 +192,11 @@ def check_evicted(module: RowOperator[Any, Any, Any, Any], value: object, window
     declared = module.evicted_field()
     if declared is None:
         raise _error(module, f"on_evict returned {safe_repr(value)}, declared None", window)
-    _check(module, declared, value, window)
+    _check_result(module, declared, value, window)
 
 
-def _check(module: Module, declared: Field | None, value: object, window: Window) -> None:
+def _check_result(module: Module, declared: Field | None, value: object, window: Window) -> None:
+    """Refuse a result, or a row, that does not fit a declared field; None declares nothing."""
     if declared is None:
         return
     fault = misfit(declared, value, is_result=True)

@@ -126,6 +126,7 @@ def _record(value: Any, parts: dict[str, object]) -> object:
 
 
 def _complaint(value: object) -> str:
+    """Return the reason why a value cannot be stored, and what can."""
     if _is_record(type(value)):
         return (
             f"{value!r} is a {type(value).__qualname__}, which the module does not declare\n"

@@ -283,6 +283,11 @@ class Script:
         return replace(self, steps=(*self.steps, step))
 
     def _find(self, id: Hashable, key: Hashable, start: int | None) -> tuple[Hashable, Event[Any]]:
+        """Return the one event that is alive under an id, with its key; `_ANY` key and no start leave the choice open.
+
+        Raises:
+            StreamError: There is no such event, or several.
+        """
         keys = self._stream_history.keys_of(id) if key is _ANY else [key]
         if len(keys) > 1:
             raise StreamError(f"the keys {keys} all have an event {id!r}\n  to do: say which, with key=...", id=id)

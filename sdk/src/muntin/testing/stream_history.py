@@ -70,6 +70,7 @@ class StreamHistory:
             self._add_change(step)
 
     def _add_change(self, step: KeyedChange) -> None:
+        """Add a change to the trail of its event, or let it wait for a change that must come before it."""
         start = step.change.event.start
         place = (step.key, step.change.id, start)
         trail = self._trails.setdefault(place, [])
@@ -109,6 +110,7 @@ class StreamHistory:
         return list(keys)
 
     def _punctuate(self, step: Punctuation | KeyPunctuation) -> None:
+        """Advance the watermark of all keys, or of a pattern, and reject changes that wait for what is now too late."""
         if isinstance(step, Punctuation):
             name = "the watermark"
             previous = self.watermark

@@ -42,6 +42,11 @@ def _is_frozen(cls: Any) -> bool:
 
 
 def _plain(described: Trigger | ResultRefinement, name: str) -> Any:
+    """Return a field of a trigger or a refinement as plain data.
+
+    Raises:
+        PolicyError: A checkpoint cannot hold the value.
+    """
     value = getattr(described, name)
     if isinstance(value, Trigger):
         return to_dict(value)

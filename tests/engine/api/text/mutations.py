@@ -65,19 +65,33 @@ def _at(data: Any, path: Path) -> Any:
     return data
 
 
-def left_out(given: Any, back: Any, known: frozenset[str], place: str = "") -> list[str]:
-    """Return the places of what was given and did not come back; what is nothing, of a known name, need not."""
-    given, back = _normal(given), _normal(back)
-    if isinstance(given, dict) and isinstance(back, dict):
-        gone = [name for name in given if name not in back and (given[name] or name not in known)]
-        told = [f"{place}.{name}" for name in gone]
-        pairs = [(given[name], back[name], f"{place}.{name}") for name in given if name in back]
-    elif isinstance(given, list) and isinstance(back, list) and len(given) == len(back):
-        told, pairs = [], [(*both, f"{place}[{number}]") for number, both in enumerate(zip(given, back, strict=True))]
-    else:
-        is_nothing = back is None and given in ([], {})
-        return [] if is_nothing or (type(given) is type(back) and given == back) else [f"{place}: {given} {back}"]
-    return [*told, *(one for pair in pairs for one in left_out(pair[0], pair[1], known, pair[2]))]
+def left_out(original: Any, restored: Any, known: frozenset[str], place: str = "") -> list[str]:
+    """List the places at which restored data lack a part of the original, or have another one.
+
+    Args:
+        original: The data that were written.
+        restored: The data that were read back.
+        known: The names whose parts may be left out where they are empty.
+        place: The place of these data in the whole.
+    """
+    original = _normal(original)
+    restored = _normal(restored)
+    places: list[str] = []
+    if isinstance(original, dict) and isinstance(restored, dict):
+        for name, part in original.items():
+            part_place = f"{place}.{name}"
+            if name in restored:
+                places += left_out(part, restored[name], known, part_place)
+            elif part or name not in known:
+                places.append(part_place)
+        return places
+    if isinstance(original, list) and isinstance(restored, list) and len(original) == len(restored):
+        for number, (part, restored_part) in enumerate(zip(original, restored, strict=True)):
+            places += left_out(part, restored_part, known, f"{place}[{number}]")
+        return places
+    is_empty = restored is None and original in ([], {})
+    is_equal = type(original) is type(restored) and original == restored
+    return [] if is_empty or is_equal else [f"{place}: {original} {restored}"]
 
 
 def _normal(data: Any) -> Any:

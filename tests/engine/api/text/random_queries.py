@@ -114,17 +114,18 @@ LATE: Final[tuple[Any, ...]] = ("side", "drop", "adjust", correct("1 hour"))
 
 def random_stream(random: Random, df: DataFrame, depth: int = 0) -> EventStream:
     """Return a stream of events: intervals or points, with and without ids, after some steps."""
-    given: dict[str, Any] = {"key": random.choice([None, "station", ["station", "line"]])}
-    given |= random.choice([{"at": "leaves"}, {"start": "leaves", "end": "arrives"}, {"at": "leaves", "edge": True}])
-    given |= {"order": "line"} if random.random() < 0.5 else {}
-    given |= {"watermark": random.choice(PROGRESS), "late_policy": random.choice(["side", "drop"])}
+    options: dict[str, Any] = {"key": random.choice([None, "station", ["station", "line"]])}
+    options |= random.choice([{"at": "leaves"}, {"start": "leaves", "end": "arrives"}, {"at": "leaves", "edge": True}])
+    if random.random() < 0.5:
+        options["order"] = "line"
+    options |= {"watermark": random.choice(PROGRESS), "late_policy": random.choice(["side", "drop"])}
     if random.random() < 0.3:
-        given["buckets"] = random.randint(1, 8)
+        options["buckets"] = random.randint(1, 8)
     if random.random() < 0.3:
-        given |= {"source": "line", "sources": ["north", "south"]}
+        options |= {"source": "line", "sources": ["north", "south"]}
     if random.random() < 0.3:
-        given["rows"] = "km is not null"
-    stream = events(df, **given)
+        options["rows"] = "km is not null"
+    stream = events(df, **options)
     steps: list[Callable[[EventStream], EventStream]] = [
         lambda s: s.where("km > 2"),
         lambda s: s.with_columns(double="km * 2"),
@@ -138,8 +139,8 @@ def random_stream(random: Random, df: DataFrame, depth: int = 0) -> EventStream:
         lambda s: s.align_to(tumbling("1 hour")) if s.lifetimes != "edge" else s,
         lambda s: s.shedding(most_held=1000, when_full=random.choice(["shed", "fail"])),
     ]
-    for made in random.sample(steps, random.randint(0, 3)):
-        stream = made(stream)
+    for step in random.sample(steps, random.randint(0, 3)):
+        stream = step(stream)
     return stream
 
 
@@ -153,12 +154,13 @@ def random_query(random: Random, df: DataFrame) -> Query:
     if kind == "join":
         right = random_stream(random, df)
         how = random.choice(["inner", "left", "anti", "semi", "clip"])
-        named: dict[str, Any] = {"left_columns": random.choice(["km", ["km"], {"far": "km * 2"}])}
-        named |= {"right_columns": ["km2"]} if how in ("inner", "left") else {}
+        columns: dict[str, Any] = {"left_columns": random.choice(["km", ["km"], {"far": "km * 2"}])}
+        if how in ("inner", "left"):
+            columns["right_columns"] = ["km2"]
         extra: dict[str, Any] = {"same_window": tumbling("1 hour")} if random.random() < 0.3 and how != "clip" else {}
         if random.random() < 0.3:
             extra["on"] = condition("stats.is_between", left="km", right=["km", "km2"])
-        return stream.join(right, how, **named, **extra, emit=random.choice(["final", "eager"]))
+        return stream.join(right, how, **columns, **extra, emit=random.choice(["final", "eager"]))
     if kind == "union":
         stream = union(bikes=stream, scooters=random_stream(random, df))
     if kind == "rows":
@@ -170,7 +172,8 @@ def random_query(random: Random, df: DataFrame) -> Query:
     windowed = stream.window(random.choice(WINDOWS), emit=emit, **extra)
     calls = [module("stats.count"), stats.average("km"), module("stats.quantile", "km", q=0.9)]
     calls.append(stats.sum(F.expr("km * 2")))
-    modules = {f"m{place}": made for place, made in enumerate(random.sample(calls, random.randint(1, 3)))}
+    sample = random.sample(calls, random.randint(1, 3))
+    modules = {f"m{place}": call for place, call in enumerate(sample)}
     query = windowed.aggregate(**modules)
     if random.random() < 0.3:
         query = query.select("m0", twice="m0 * 2").where("m0 > 1")

@@ -10,9 +10,9 @@ import pytest
 
 from muntin import tumbling
 from muntin_engine import EventStream, events, final_rows, fold, module, net_changes, union
-from muntin_engine.backends.local.local_frame import opened
+from muntin_engine.backends.local.frames.local_frame import opened
 from tests.engine.backends.local.column_types import COLUMNS
-from tests.engine.backends.local.test_local_changelogs import changelog
+from tests.engine.backends.local.results.test_local_changelogs import changelog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,14 +15,14 @@ from muntin_engine.backends.backend import Backend, EventRows
 from muntin_engine.backends.local.cores import check_workers
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.translation import translated
-from muntin_engine.backends.local.local_changelogs import LocalChangelogs, with_keys
-from muntin_engine.backends.local.local_frame import opened, relation_of
-from muntin_engine.backends.local.local_inputs import LocalInputs
-from muntin_engine.backends.local.local_results import output_table, selected
-from muntin_engine.backends.local.memory_in_words import memory_in_words
-from muntin_engine.backends.local.recorded_run import record_run
+from muntin_engine.backends.local.frames.local_frame import opened, relation_of
+from muntin_engine.backends.local.inputs.local_inputs import LocalInputs
 from muntin_engine.backends.local.refusals import FailedRowError, not_yet, of_stream_under_test
-from muntin_engine.backends.local.results_as_events import ResultEvents, result_event_columns
+from muntin_engine.backends.local.results.local_changelogs import LocalChangelogs, with_keys
+from muntin_engine.backends.local.results.local_results import output_table, selected
+from muntin_engine.backends.local.results.results_as_events import ResultEvents, result_event_columns
+from muntin_engine.backends.local.runs.memory_in_words import memory_in_words
+from muntin_engine.backends.local.runs.recorded_run import record_run
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
 from muntin_engine.backends.planning.query_plan import plan_query
 from muntin_engine.backends.planning.read_columns import orders_by_name
@@ -157,7 +157,7 @@ class LocalBackend(Backend):
     def table(self, session: Any, table: str | Mapping[str, str], tables: Mapping[str, Any]) -> Any:
         """Return a table by its name, or the rows of a query in SQL over tables."""
         # It imports sqlglot, which a query over a table itself does without.
-        from muntin_engine.backends.local.queried_rows import QueriedRows, table_named
+        from muntin_engine.backends.local.plain_sql.queried_rows import QueriedRows, table_named
 
         del session  # only Spark has one
         if isinstance(table, str):

@@ -6,7 +6,7 @@ from typing import Any
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE
-from muntin_engine.backends.local.frame_kind import reason_of
+from muntin_engine.backends.local.frames.frame_kind import reason_of
 
 
 class NeedsSparkError(QueryError):

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from muntin_engine.api.query import Query
-from muntin_engine.backends.local.batch_output import BatchOutput
-from muntin_engine.backends.local.local_results import selected
-from muntin_engine.backends.local.micro_batch import MicroBatch
+from muntin_engine.backends.local.frames.local_stream import LocalStream
+from muntin_engine.backends.local.frames.micro_batch import MicroBatch
+from muntin_engine.backends.local.results.local_results import selected
+from muntin_engine.backends.local.runs.batch_output import BatchOutput
 from muntin_engine.backends.local.streams.fed_rows import table_of
-from muntin_engine.backends.local.streams.local_stream import LocalStream
 from muntin_engine.backends.local.streams.punctuation import punctuated
 from muntin_engine.backends.local.streams.stored_stream import StoredStream
 from muntin_engine.backends.planned_query import PlannedQuery

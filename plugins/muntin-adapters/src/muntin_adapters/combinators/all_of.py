@@ -180,6 +180,7 @@ class _AllModules(PickledAsRecipe):
         return outdated
 
     def _compute_result(self, states_or_members: Any, *window: Window) -> Any:
+        """Return the result of each aggregate by its name: from the states if all are incremental, or the members."""
         results: dict[str, object] = {}
         for number, (name, module) in enumerate(zip(self._parts, self._modules, strict=True)):
             module_window = self._window_for(module, window)
@@ -220,7 +221,8 @@ class _AllModules(PickledAsRecipe):
 
 @records_recipe
 def _all_of(**parts: type[Module]) -> type[Any]:
-    _check(parts)
+    """Make the class of all aggregates in one; its policies are those that suit each of them."""
+    _refuse_unfit_parts(parts)
     payload = _common_payload(parts)
     results = {name: _result(cls, payload) for name, cls in parts.items()}
     record: Any = TypedDict("AllOf", results)  # type: ignore[misc]  # known at run time alone
@@ -244,7 +246,12 @@ def _all_of(**parts: type[Module]) -> type[Any]:
     )
 
 
-def _check(parts: Mapping[str, type[Module]]) -> None:
+def _refuse_unfit_parts(parts: Mapping[str, type[Module]]) -> None:
+    """Refuse operators, aggregates that need parameters, and aggregates that share no clip.
+
+    Raises:
+        ModuleDefinitionError: There are such parts, or none at all.
+    """
     if not parts:
         raise ModuleDefinitionError("all_of() has no aggregates\n  expected: for example all_of(mean='stats.average')")
     for name, cls in parts.items():

@@ -75,6 +75,7 @@ class AllOfForm(ColumnarAggregate[Any, Any]):
         return np.fromiter(records, object, len(records))
 
     def _upgrade_state(self, state: ColumnarState, version: str) -> ColumnarState:
+        """Upgrade the components of each form whose aggregate has another version now."""
         outdated = self._outdated(version)
         payloads = state["payloads"]
         components: dict[str, object] = {}

@@ -90,12 +90,17 @@ class _Catching(Wrapping):
         return _attempt("create_state", self._module.create_state, *window)
 
     def _add_events(self, state: Any, members: Sequence[object], *window: Window) -> object:
+        """Return the state with members added, or the error of the window.
+
+        The error must not depend on how rows come together: where the module reads the order it is the first one, and
+        elsewhere the least of those of single rows.
+        """
         _, earlier_error = state
         if earlier_error is None:
-            added = self._add(state, members, window)
-            _, error = added
+            new_state = self._add(state, members, window)
+            _, error = new_state
             if error is None or self._module.reads_order:
-                return added
+                return new_state
         elif self._module.reads_order:
             return state  # the first error counts
         else:
@@ -173,6 +178,7 @@ def _without_error(row: object) -> object:
 
 @records_recipe
 def _catching(cls: type[Module]) -> type[Any]:
+    """Make the class of a module that catches errors of another one."""
     payload, state, result = types_of(cls)
     caught: Any = Caught
     # A change that makes a window fail alters output from the window's start on, not from the change on.

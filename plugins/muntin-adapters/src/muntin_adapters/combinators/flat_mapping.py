@@ -67,10 +67,18 @@ class _FlatMapping(Counting):
 def _flat_mapping(
     cls: type[Module], function: Callable[..., Iterable[object]], argument: object, value: object
 ) -> type[Any]:
-    returned = hints_of(function).get("return")
-    origin = get_origin(returned)
+    """Make the class of a module over the values that a function returns for each payload.
+
+    Args:
+        cls: The class of the inner module.
+        function: The function from a payload to values.
+        argument: The type of its argument; None for that of the annotation.
+        value: The type of one of the values; None for that in the annotation of what it returns.
+    """
+    return_type = hints_of(function).get("return")
+    origin = get_origin(return_type)
     if value is None and isinstance(origin, type) and issubclass(origin, Iterable):
-        value, *_ = get_args(returned)
+        value, *_ = get_args(return_type)
     payload, result = mapped_types(cls, "flat_mapping", function, argument, value)
     return wrap(
         cls,

@@ -125,6 +125,7 @@ _TUPLE: Final[Any] = tuple
 
 @records_recipe
 def _grouping_by(cls: type[Module]) -> type[Any]:
+    """Make the class that computes an aggregate for each group; an operator is refused."""
     if cls.is_operator:
         raise ModuleDefinitionError(f"grouping_by({cls.name}): it is an operator\n  expected: an aggregate")
     payload, state, result = types_of(cls)

@@ -92,6 +92,14 @@ def mapped_types(
 
 @records_recipe
 def _mapping(cls: type[Module], function: Callable[..., object], argument: object, value: object) -> type[Any]:
+    """Make the class of a module over the value that a function returns for each payload.
+
+    Args:
+        cls: The class of the inner module.
+        function: The function from a payload to a value.
+        argument: The type of its argument; None for that of the annotation.
+        value: The type of the value; None for that of the annotation.
+    """
     if value is None:
         value = hints_of(function).get("return")
     payload, result = mapped_types(cls, "mapping", function, argument, value)

@@ -41,6 +41,11 @@ def preset(module: str | type[Module], /, **parameters: object) -> type[Any]:
 
 @records_recipe
 def _preset(cls: type[Module], /, **parameters: object) -> type[Any]:
+    """Make a subclass whose constructor has these parameters set; its version names them, as they decide its states.
+
+    Raises:
+        ParameterError: The constructor does not take the parameters.
+    """
     signature = constructor_signature(cls)
     try:
         signature.bind_partial(**parameters)

@@ -78,6 +78,7 @@ class _Sorting(Wrapping):
 
 @records_recipe
 def _sorting(cls: type[Module], key: Callable[..., object] | None, descending: bool) -> type[Any]:
+    """Make the class of a module that gets its members in order: by a key, or by the payloads themselves."""
     payload, _, result = types_of(cls)
     by = "themselves" if key is None else spell(key)
     return wrap(

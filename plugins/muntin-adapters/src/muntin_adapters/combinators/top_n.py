@@ -68,6 +68,11 @@ class _TopN(Delegating):
 
 @records_recipe
 def _top_n(cls: type[Module], n: object, largest: bool) -> type[Any]:
+    """Make the class that keeps the n largest, or least, values of an aggregate whose result is a map.
+
+    Raises:
+        ModuleDefinitionError: The result of the inner class is not a map, or n is not a whole number above zero.
+    """
     payload, _, result = types_of(cls)
     origin = get_origin(result)
     if cls.is_operator or not (isinstance(origin, type) and issubclass(origin, Mapping)):

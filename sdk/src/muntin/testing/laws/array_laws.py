@@ -35,9 +35,9 @@ _EPSILON: Final = 2.0**-52
 
 
 @contextmanager
-def on_arrays(what: str, remedy: str | None = ANY_PAYLOAD) -> Iterator[None]:
-    """Report an exception of a writer's function, or a result that breaks its contract."""
-    with calling(what, remedy):
+def on_arrays(function: str, remedy: str | None = ANY_PAYLOAD) -> Iterator[None]:
+    """Report an exception of a writer's function, or a result that breaks its contract; `function` names it."""
+    with calling(function, remedy):
         try:
             yield
         except ModuleContractError as error:
@@ -174,12 +174,13 @@ class ColumnarFormLaws(ArrayLaws):
             self._compare(trial, label, members, result)
 
     def _compare(self, trial: ModuleTrial, label: str, members: Sequence[Event[object]], result: object) -> None:
+        """Expect that the form's result of a window fits the declared type, and is close to the module's own."""
         variables = observed_types(trial.tested.input_field(), self._first_payloads())
         expected = trial.subject.result(members)
-        declared = bind(trial.tested.result_field(), variables)
-        if misfit(declared, expected, is_result=True):
-            return  # no column holds it either, such as an integer of more than 64 bits
-        reason = misfit(declared, result, is_result=True)
+        declared_field = bind(trial.tested.result_field(), variables)
+        if misfit(declared_field, expected, is_result=True):
+            return  # no column holds the module's own result, such as an integer of more than 64 bits
+        reason = misfit(declared_field, result, is_result=True)
         trial.expect(reason is None, f"the result {result!r} of the form does not fit: {reason}")
         payloads = [event.payload for event in members]
         rounding = len(payloads) * _EPSILON
@@ -210,7 +211,8 @@ def _close(left: Any, right: Any, relative: float, absolute: float) -> bool:
     return absolute == inf or isclose(left, right, rel_tol=relative, abs_tol=absolute)
 
 
-def _has_own(component: Component) -> bool:
+def _has_function(component: Component) -> bool:
+    """Return True if a function of the writer's merges values of the component."""
     return component.merge is Merge.CUSTOM
 
 
@@ -312,7 +314,7 @@ class LiftingLaws(ArrayLaws):
         arrays = columns.arrays_of(subject.form, subject.reads, payloads)
         with _protected(trial, "lift", arrays), on_arrays("lift", None):
             contributions(subject.form, arrays, len(payloads))
-        for name, part, values in subject.values(payloads, _has_own):
+        for name, part, values in subject.values(payloads, _has_function):
             operands = {"first": values.copy(), "second": values[::-1].copy()}
             with _protected(trial, f"the function of {name!r}", operands):
                 subject.merge(part, operands["first"], operands["second"], remedy=None)
@@ -338,7 +340,7 @@ def _protected(trial: ModuleTrial, method: str, arrays: object) -> AbstractConte
     return trial.unchanged(f"given to {method}", "afterwards", arrays, columns.plain)
 
 
-_NEEDS_FUNCTION: Final = _lacks(_has_own, "has no component with a function of its own")
+_NEEDS_FUNCTION: Final = _lacks(_has_function, "has no component with a function of its own")
 _ROUGH: Final = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=4)
 """Floats of which sums and products are rounded."""
 
@@ -353,7 +355,7 @@ class MergingLaws(ArrayLaws):
         It is tried for components with a function of their own.
         """
         subject = self.arrays(trial)
-        for name, part, values in subject.values(subject.payloads_read(trial.members()), _has_own):
+        for name, part, values in subject.values(subject.payloads_read(trial.members()), _has_function):
             second_values = _turned(trial, values)
             together = subject.merge(part, values, second_values)
             alone: list[Any] = []
@@ -366,7 +368,7 @@ class MergingLaws(ArrayLaws):
     def test_merging_is_associative(self, trial: ModuleTrial) -> None:
         """It does not matter which two of three values are merged first."""
         subject = self.arrays(trial)
-        for name, part, a in subject.values(subject.payloads_read(trial.members()), _has_own):
+        for name, part, a in subject.values(subject.payloads_read(trial.members()), _has_function):
             b = _turned(trial, a)
             c = _turned(trial, a)
             left = subject.merge(part, subject.merge(part, a, b), c)
@@ -377,7 +379,7 @@ class MergingLaws(ArrayLaws):
     def test_merging_is_commutative(self, trial: ModuleTrial) -> None:
         """It does not matter which of two values comes first."""
         subject = self.arrays(trial)
-        for name, part, a in subject.values(subject.payloads_read(trial.members()), _has_own):
+        for name, part, a in subject.values(subject.payloads_read(trial.members()), _has_function):
             b = _turned(trial, a)
             merged = subject.merge(part, a, b).tolist()
             swapped = subject.merge(part, b, a).tolist()

@@ -218,6 +218,7 @@ def _check_override(cls: type[Conformance], name: str) -> None:
 
 
 def _check_subject(cls: type[Conformance], subject: object) -> None:
+    """Refuse a laws class whose subject is of another base class, or that pytest does not collect by its name."""
     name = cls._subject_name
     expected = cls._subject_type
     if not isinstance(subject, expected):
@@ -273,16 +274,18 @@ class Outside:
     @contextmanager
     def restored(self) -> Iterator[None]:
         """Restore the variables to the snapshot, until the end of the block."""
-        present = Outside.__new__(Outside)
-        present._variables = [(owner, _plain(vars(owner))) for owner, _ in self._variables]
-        present._contents = _contents_of([container for container, _ in self._contents])
+        # A second snapshot, of the same variables and containers as they are now, to go back to after the block.
+        current = Outside.__new__(Outside)
+        current._variables = [(owner, _plain(vars(owner))) for owner, _ in self._variables]
+        current._contents = _contents_of([container for container, _ in self._contents])
         self._restore()
         try:
             yield
         finally:
-            present._restore()
+            current._restore()
 
     def _restore(self) -> None:
+        """Set the variables, and fill the containers, as they were when the snapshot was taken."""
         for owner, variables in self._variables:
             for name in _plain(vars(owner)).keys() - variables.keys():
                 delattr(owner, name)

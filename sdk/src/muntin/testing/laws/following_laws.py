@@ -24,7 +24,11 @@ from muntin.testing.row_reference import RowOperatorRun
 from muntin.testing.stream_operator_run import StreamOperatorRun, edges
 
 _IN_A_ROW: Final = 64
+"""The number of wake-ups, each a tick after the one before, by which a module is taken to ask for the next tick."""
+
 _MOST_AFTER_THE_END: Final = 1000
+"""The number of wake-ups after the end of the stream beyond which a module is taken to ask without end."""
+
 _WINDOWS: Final[tuple[RowWindows, ...]] = (
     last(2),
     last(3).trigger(2).partition("p", most=2),
@@ -102,18 +106,23 @@ class FollowingTrial(Trial):
 
         return self.call(self._raised, follow, remedy=ANY_PAYLOAD)
 
-    def expect_complete(self, prefix: str, called: Sequence[str]) -> None:
-        """Raise unless a class is complete, and no method with a prefix is one that nothing calls."""
+    def expect_complete(self, noun: str, called_methods: Sequence[str]) -> None:
+        """Raise unless the class is complete, and each of its methods `on_...` is one that the engine calls.
+
+        Args:
+            noun: The word for the methods in messages: handlers or methods.
+            called_methods: The names of the methods that the engine calls.
+        """
         cls = type(self.tested)
         try:
             cls.check_definition()
         except ModuleDefinitionError as error:
             raise self.broken(str(error)) from None
         for name in dir(cls):
-            if not name.startswith("on_") or name in called:
+            if not name.startswith("on_") or name in called_methods:
                 continue
-            close = difflib.get_close_matches(name, called, 1, 0.5)
-            hint = f"did you mean {close[0]}?" if close else f"the {prefix} are {', '.join(called)}"
+            close = difflib.get_close_matches(name, called_methods, 1, 0.5)
+            hint = f"did you mean {close[0]}?" if close else f"the {noun} are {', '.join(called_methods)}"
             raise self.broken(f"it defines {name}, which nothing calls; {hint}")
 
 
@@ -306,8 +315,8 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
     @law("complete the class attributes, the types in brackets and on_event", is_random=False)
     def test_definition_is_complete(self, trial: StreamOperatorTrial) -> None:
         """The class has a name, a version, types and `on_event`, and its methods are rightly spelt."""
-        called = METHODS_OF_INTERVALS if isinstance(trial.tested, IntervalOperator) else METHODS
-        trial.expect_complete("methods", called)
+        called_methods = METHODS_OF_INTERVALS if isinstance(trial.tested, IntervalOperator) else METHODS
+        trial.expect_complete("methods", called_methods)
 
     @law("return what the class declares, or declare what it returns")
     def test_rows_have_declared_types(self, trial: StreamOperatorTrial) -> None:

@@ -136,6 +136,12 @@ def _copied(arguments: Sequence[Any]) -> list[Any]:
 
 
 def _from_annotations(function: Function[..., Any]) -> SearchStrategy[tuple[Any, ...]]:
+    """Return a strategy for the arguments of a function, by the annotations of its parameters.
+
+    Raises:
+        ModuleDefinitionError: The function is vectorised, or a parameter has no annotation that can be read.
+    """
+
     def unknown(reason: str) -> ModuleDefinitionError:
         return ModuleDefinitionError(
             f"the arguments of {function.name} are not known: {reason}\n  set: arguments = ..."
@@ -148,7 +154,7 @@ def _from_annotations(function: Function[..., Any]) -> SearchStrategy[tuple[Any,
     except NameError as error:
         raise unknown(f"its annotations cannot be read: {error}") from error
     names = inspect.signature(function.implementation).parameters
-    missing = [name for name in names if name not in hints]
-    if missing:
-        raise unknown(f"its parameters {', '.join(missing)} have no annotation")
+    without_annotation = [name for name in names if name not in hints]
+    if without_annotation:
+        raise unknown(f"its parameters {', '.join(without_annotation)} have no annotation")
     return st.tuples(*(strategies.payloads(describe(hints[name], name)) for name in names))

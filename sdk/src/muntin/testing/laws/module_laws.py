@@ -119,6 +119,7 @@ class DefinitionLaws(ModuleLaws):
 
 
 def _complaints(module: Module) -> list[str]:
+    """List the faults of a module's class: methods and attributes that do not go together, or that no query can use."""
     cls = type(module)
     needs: object = module.needs
     complaints = _misspelt_methods(cls)
@@ -151,8 +152,8 @@ def _misspelt_methods(module: type[Module]) -> list[str]:
     for name in dir(module):
         if name in of_muntin or name.startswith("_") or not callable(getattr(module, name)):
             continue
-        for meant in difflib.get_close_matches(name, _CALLED, 1, _SIMILAR):
-            complaints.append(f"it defines {name}, which nothing calls; did you mean {meant}?")
+        for called_method in difflib.get_close_matches(name, _CALLED, 1, _SIMILAR):
+            complaints.append(f"it defines {name}, which nothing calls; did you mean {called_method}?")
     return complaints
 
 
@@ -198,13 +199,13 @@ class PurityLaws(ModuleLaws):
         members = trial.members("member")
         other_members = trial.members("other")
         with self.as_at_first():
-            first = trial.subject.copy(trial.subject.result(members))
-            again = trial.subject.copy(trial.subject.result(members))
-        trial.expect_same(("at first", first), ("again", again), tolerance=0)
+            first_result = trial.subject.copy(trial.subject.result(members))
+            second_result = trial.subject.copy(trial.subject.result(members))
+        trial.expect_same(("at first", first_result), ("again", second_result), tolerance=0)
         with self.as_at_first():
             trial.subject.result(other_members)
-            later = trial.subject.result(members)
-            trial.expect_same(("at first", first), ("after another window", later), tolerance=0)
+            later_result = trial.subject.result(members)
+            trial.expect_same(("at first", first_result), ("after another window", later_result), tolerance=0)
 
     @law("copy what you change: sorted(payloads), not payloads.sort(); dict(payload), not payload.pop()")
     def test_payloads_are_read_only(self, trial: ModuleTrial) -> None:
@@ -288,16 +289,18 @@ class LifetimeLaws(ModuleLaws):
         # One more member comes, or the first one gets another end.
         change = trial.members("change")[0]
         if trial.draw(st.booleans()):
-            changed = [*members, change]
+            changed_members = [*members, change]
             sync_time = change.start
         else:
             first = members[0]
-            end = max(change.end, first.start + 1)
-            trial.stream.append(f"the change is a new end for the first member: {end}")
-            changed = [Event(first.start, end, first.payload), *members[1:]]
-            sync_time = min(first.end, end)
+            new_end = max(change.end, first.start + 1)
+            trial.stream.append(f"the change is a new end for the first member: {new_end}")
+            changed_members = [Event(first.start, new_end, first.payload), *members[1:]]
+            sync_time = min(first.end, new_end)
+
+        # Up to its sync time, the output may not differ.
         output = _until(sync_time, rows)
-        changed_output = _until(sync_time, _events(trial, changed))
+        changed_output = _until(sync_time, _events(trial, changed_members))
         fault = f"output before {sync_time}, the change's sync time: {output}\nwith the change: {changed_output}"
         trial.expect(same_bag(output, changed_output, trial.tolerance), fault)
 
@@ -324,9 +327,9 @@ def _reads_one_or_lacks(*methods: str, in_any_order: bool = True) -> Reason:
             return str(error)
         if not inputs:
             return f"{named(module)} reads one input"
-        missing = [method for method in methods if not hasattr(module, method)]
-        if missing:
-            return f"{named(module)} has no {missing[0]}"
+        for method in methods:
+            if not hasattr(module, method):
+                return f"{named(module)} has no {method}"
         return reads_order(module) if in_any_order else None
 
     return reason

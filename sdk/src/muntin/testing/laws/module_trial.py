@@ -129,6 +129,11 @@ class Subject:
             self._call("remove_events", state, inputs)
 
     def _call(self, method: str, *arguments: object) -> Any:
+        """Return what a method of the module returns, called as the engine calls it.
+
+        Raises:
+            CallError: The method raises, or returns None in the place of a state.
+        """
         gets_window = self.module.is_time_sensitive and method not in ("combine", "deduct")
         window_argument = (self.window,) if gets_window else ()
         with calling(method, ANY_PAYLOAD, method):
@@ -198,8 +203,9 @@ class ModuleTrial(Trial):
         For a module that reads the order each comes after all that were returned before.
         """
         if self.tested.is_time_sensitive:
-            drawn = self.draw(_events(self._payloads, self.subject.window, not self.clip.clips_right, at_least))
-            members = self._in_order([clip(event, self.subject.window, self.clip) for event in drawn])
+            window = self.subject.window
+            events = self.draw(_events(self._payloads, window, not self.clip.clips_right, at_least))
+            members = self._in_order([clip(event, window, self.clip) for event in events])
         else:
             payloads = self.draw(_payloads(self._payloads, at_least))
             members = [Event.point(place, payload) for place, payload in enumerate(payloads)]

@@ -64,6 +64,7 @@ def _event(window: Window, start: int, duration: int, payload: object) -> Event[
 
 
 def _of_type(data_type: DataType) -> SearchStrategy[object]:
+    """Return a strategy for the values of a type, none of them null; integers where a type variable takes any value."""
     if isinstance(data_type, Scalar):
         return st.sampled_from(data_type.values) if data_type.values else _SCALARS[data_type.kind]()
     if isinstance(data_type, ListOf):

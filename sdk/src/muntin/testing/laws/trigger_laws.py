@@ -168,6 +168,7 @@ class TriggerTrial(Trial):
         return max(time, self.draw(st.sampled_from(times)))
 
     def _value(self, expression: str) -> SearchStrategy[object]:
+        """Return the strategy for the values of an expression; refuse a laws class that has none."""
         values: Mapping[str, SearchStrategy[object]] = self.laws.values
         if expression not in values:
             raise ModuleDefinitionError(
@@ -261,8 +262,9 @@ class TriggerLaws(Conformance, of=Trigger, subject="trigger", trial=TriggerTrial
         A trigger that counts micro-batches breaks it, and so does one with a missing timer.
         """
         views = trial.views()
-        called = trial.decisions(views, sleeps=False)
-        trial.expect_same(("called each time", called), ("called when woken", trial.decisions(views, sleeps=True)))
+        decisions_each_time = trial.decisions(views, sleeps=False)
+        decisions_when_woken = trial.decisions(views, sleeps=True)
+        trial.expect_same(("called each time", decisions_each_time), ("called when woken", decisions_when_woken))
 
     @law(
         "return from merge what does not depend on the order of the states, as a sum, a minimum or a maximum does",

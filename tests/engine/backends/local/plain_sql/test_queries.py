@@ -19,7 +19,7 @@ import pytest
 import muntin_engine.testing.streaming
 from muntin.errors import QueryError
 from muntin_engine import Query, sql
-from muntin_engine.backends.local.queried_rows import QueriedRows
+from muntin_engine.backends.local.plain_sql.queried_rows import QueriedRows
 from muntin_engine.testing.streaming import StartsJob, assert_rows
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.local_frame import LocalFrame
+from muntin_engine.backends.local.frames.local_frame import LocalFrame
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from muntin import Duration
 from muntin_engine.backends.local.duckdb_types import INSTANT
-from muntin_engine.backends.local.streams.local_stream import LocalStream
+from muntin_engine.backends.local.frames.local_stream import LocalStream
 from muntin_engine.backends.planning.time_marks import period_of
 
 if TYPE_CHECKING:
-    from muntin_engine.backends.local.micro_batch import MicroBatch
+    from muntin_engine.backends.local.frames.micro_batch import MicroBatch
 
 
 def clock_stream(every: Duration, micro_batch: MicroBatch) -> LocalStream:

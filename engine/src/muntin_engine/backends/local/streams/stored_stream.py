@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from muntin_engine.backends.local.batch_output import BatchOutput
-from muntin_engine.backends.local.local_query import CellsByBucket, LocalQuery
-from muntin_engine.backends.local.run_input import input_batches
+from muntin_engine.backends.local.runs.batch_output import BatchOutput
+from muntin_engine.backends.local.runs.local_query import CellsByBucket, LocalQuery
+from muntin_engine.backends.local.runs.run_input import input_batches
 from muntin_engine.backends.planning.closed_streams import check_closes
 from muntin_engine.backends.planning.query_task import task_of
 from muntin_engine.errors import StateError
@@ -29,7 +29,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.time.inputs_progress import furthest_progress
 
 if TYPE_CHECKING:
-    from muntin_engine.backends.local.micro_batch import MicroBatch
+    from muntin_engine.backends.local.frames.micro_batch import MicroBatch
     from muntin_engine.backends.planned_query import PlannedQuery
     from muntin_engine.time.changes import Progress
     from muntin_engine.wire.task_payload import TaskPayload

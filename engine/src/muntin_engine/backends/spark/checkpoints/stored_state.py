@@ -25,7 +25,7 @@ from muntin_engine.backends.spark.session.kinds import is_connect
 from muntin_engine.errors import StateError
 from muntin_engine.plan import Plan
 from muntin_engine.sinks.addresses import is_elsewhere, local_path
-from muntin_engine.state.bucket_state import QueryInBucket, query_and_progress
+from muntin_engine.state.bucket_state import BucketQuery, query_and_progress
 from muntin_engine.state.cells import METADATA, Origin, split, unseal
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.changes import Progress
@@ -296,7 +296,7 @@ class StoredState:
             by_text[json.dumps(query.identity, sort_keys=True)] = query.identity
         return list(by_text.values())
 
-    def _queries(self, path: str, operator: _StatefulOperator, buckets: Sequence[int]) -> Iterator[QueryInBucket]:
+    def _queries(self, path: str, operator: _StatefulOperator, buckets: Sequence[int]) -> Iterator[BucketQuery]:
         """Yield for each bucket the query that wrote it, with its progress there."""
         cells = self._cells(path, operator).where(F.col("user_map_key.name") == METADATA)
         for row in cells.where(F.col("key.bucket").isin(*buckets)).select("user_map_value.data").collect():

@@ -120,7 +120,7 @@ def root_cause(error: BaseException) -> str:
         innermost = sink_failures[-1]
         return _with_death(death, _without_machinery(innermost[innermost.find(_TRACEBACK) :]))
 
-    explanation = _innermost_explanation(full_messages, messages)
+    explanation = _failure_explanation(full_messages, messages)
     advice = [text for sign, text in _ADVICE.items() if sign.search(explanation)]
     if advice:
         return _with_death(death, "\n  ".join([explanation, *advice]))
@@ -134,7 +134,7 @@ def root_cause(error: BaseException) -> str:
     return _with_death(death, explanation)
 
 
-def _innermost_explanation(full_messages: list[str], messages: list[str]) -> str:
+def _failure_explanation(full_messages: list[str], messages: list[str]) -> str:
     """Return the innermost message that explains a failure.
 
     Args:

@@ -1,0 +1,424 @@
+"""A table that was opened for a query: its columns in the types that Spark has too, and its rows as relations.
+
+An input is opened once, by `events()`, and travels with the request: its columns are looked up many times, and each
+look would open files again or go through the Python objects of a data frame. Changes of columns and unions are frames
+over frames, whose rows are computed when they are read.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from threading import get_ident
+from typing import Any, Final
+from weakref import WeakSet
+
+import duckdb
+import pyarrow as pa
+
+from muntin.errors import QueryError
+from muntin_engine.backends.local.cores import available_cores
+from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.frames.column_reading import NoReading
+from muntin_engine.backends.local.frames.frame_kind import BATCH_ROWS, FrameColumns, FrameKind, changed_since, reason_of
+from muntin_engine.backends.local.frames.libraries import kind_of
+from muntin_engine.backends.local.frames.micro_batch import MicroBatch
+
+_TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, or lists, structs and maps of them"
+"""The types that have a meaning in a query, for messages."""
+
+_SIZES: Final = (frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}), frozenset({"FLOAT", "DOUBLE"}))
+"""The types of numbers of several sizes, as DuckDB spells them, which a cast makes alike."""
+
+
+class LocalFrame(ABC):
+    """A table that a query reads.
+
+    Attributes:
+        kind: The kind of the table, and of results.
+        schema: The columns with the types in which they are read, null where a column has none.
+        origin: The table of the query writer, if this one is read as it is; otherwise this one.
+        micro_batch: The micro-batch of a stream that its rows are of; None for tables, which end.
+    """
+
+    schema: pa.Schema
+
+    @property
+    @abstractmethod
+    def kind(self) -> FrameKind:
+        """The kind of the table."""
+
+    @property
+    def origin(self) -> Any:
+        """The table of the query writer, if this one is read as it is; otherwise this one."""
+        return self
+
+    @property
+    def subject(self) -> str:
+        """The words for the table in messages."""
+        return "the input"
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch of a stream that its rows are of; None for tables, which end."""
+        return None
+
+    @abstractmethod
+    def refusal(self, name: str) -> str | None:
+        """Return the error for reading a column of a type without a meaning, in words of its kind; None if it has one.
+
+        Args:
+            name: The name of the column.
+        """
+
+    def advice_for_missing_column(self, name: str) -> str | None:
+        """Say what to write so that the table has a column of a name; None if nothing in it is called so."""
+        del name
+        return None
+
+    def keys_of_changelog(self) -> list[str] | None:
+        """Return the key columns that a changelog itself names; None if it names none."""
+        return None
+
+    @abstractmethod
+    def is_hidden(self, name: str) -> bool:
+        """True if no expression can read a column: each value of it would have to have a meaning."""
+
+    @abstractmethod
+    def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
+        """Yield the rows as relations, one to be read after the other, with their columns in the types of `schema`.
+
+        Args:
+            names: The names of the columns.
+
+        Raises:
+            QueryError: The table cannot be read.
+        """
+
+    @property
+    def runs_queries(self) -> bool:
+        """True if its rows are the results of a query, which runs while they are read."""
+        return False
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows; None if it is not known before they are read."""
+        return None
+
+    def parts(self) -> Sequence[LocalFrame]:
+        """Return parts of the table, in order, that processes can read side by side; none if it has no such parts."""
+        return ()
+
+    def names_in(self, *sqls: str) -> list[str]:
+        """Return the columns that expressions in DuckDB's SQL may read: those whose names stand in one of them.
+
+        A name may stand in a literal: a column more is read, and none that is needed is missing.
+        """
+        names: list[str] = []
+        for name in dict.fromkeys(self.schema.names):
+            quoted_name = quoted(name)
+            if any(quoted_name in sql for sql in sqls):
+                names.append(name)
+        return names
+
+    def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield columns of the rows as Arrow data.
+
+        Args:
+            schema: The columns, of those that the table has.
+
+        Raises:
+            QueryError: The table cannot be read.
+        """
+        for relation in self.relations(schema.names):
+            for batch in relation.to_arrow_reader(BATCH_ROWS):
+                yield batch.cast(schema)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Offer the rows to any library that reads Arrow data, with all columns that have a meaning."""
+        readable_fields = [field for field in self.schema if self.refusal(field.name) is None]
+        schema = pa.schema(readable_fields)
+        reader = pa.RecordBatchReader.from_batches(schema, self.batches(schema))
+        return reader.__arrow_c_stream__(requested_schema)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenFrame(LocalFrame):
+    """A table of a query writer.
+
+    Attributes:
+        frame: The table.
+        known_columns: The columns of a part, which are those of the whole table; None to look at the table.
+    """
+
+    frame: Any
+    known_columns: FrameColumns | None = None
+
+    @property
+    def origin(self) -> Any:
+        """The table."""
+        return self.frame
+
+    @cached_property
+    def kind(self) -> FrameKind:
+        """The kind of the table.
+
+        Raises:
+            QueryError: The object is no table.
+        """
+        kind = kind_of(self.frame)
+        if kind is None:
+            raise QueryError(
+                f"a {type(self.frame).__name__} is no table\n  expected: a data frame, Arrow data, or a path"
+            )
+        return kind
+
+    @property
+    def subject(self) -> str:
+        """The words for the table in messages."""
+        return self.kind.subject(self.frame)
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch that its rows are of."""
+        return self.kind.micro_batch(self.frame)
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows, if the table knows it."""
+        return self.kind.row_count(self.frame)
+
+    def parts(self) -> list[LocalFrame]:
+        """Return parts of the table, whose columns are those of the table: a file alone may have smaller numbers."""
+        return [OpenFrame(part, self.columns) for part in self.kind.parts(self.frame)]
+
+    @cached_property
+    def source(self) -> Any:
+        """The object that is read of the table.
+
+        Raises:
+            QueryError: The table cannot be read.
+        """
+        return self.kind.opened(self.frame)
+
+    @cached_property
+    def columns(self) -> FrameColumns:
+        """The columns, described once.
+
+        Raises:
+            QueryError: The table cannot be read.
+        """
+        if self.known_columns is not None:
+            return self.known_columns
+        try:
+            return self.kind.columns(new_connection(), self.source)
+        except duckdb.Error as error:
+            raise QueryError(f"{self.subject} cannot be read: {reason_of(error)}") from error
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns with the types in which they are read."""
+        return pa.schema([(column.name, column.reading.type) for column in self.columns.columns])
+
+    def refusal(self, name: str) -> str | None:
+        """Return the error for reading a column of a type without a meaning."""
+        column = self.columns.named(name)
+        if column.refusal is not None:
+            return column.refusal
+        unread_part = column.reading.unread_part
+        if unread_part is None:
+            return None
+        subject = "which" if isinstance(column.reading, NoReading) else f"whose part {unread_part}"
+        return (
+            f"{self.columns.word} {name!r} is of type {column.spelled_type}, {subject} has no meaning in a query\n"
+            f"  expected: {_TYPES}; cast it before events()"
+        )
+
+    def advice_for_missing_column(self, name: str) -> str | None:
+        """Say what to write so that the table has a column of a name, in words of its kind."""
+        return self.kind.advice_for_missing_column(self.frame, name)
+
+    def keys_of_changelog(self) -> list[str] | None:
+        """Return the key columns that a changelog itself names, where its kind keeps metadata."""
+        return self.kind.keys_of_changelog(self.source)
+
+    def is_hidden(self, name: str) -> bool:
+        """True if a column has values, and none of them is read."""
+        column = self.columns.named(name)
+        if column.refusal is not None:
+            return True
+        return isinstance(column.reading, NoReading) and not column.reading.is_of_nulls
+
+    def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
+        """Yield the rows as one relation."""
+        relation = self.kind.relation(new_connection(), self.source, names or self._counted_names())
+        self._check_unchanged(relation)
+        columns: list[str] = []
+        for name in names:
+            value = self.columns.named(name).reading.sql(quoted(name))
+            columns.append(f"{value} AS {quoted(name)}")
+        yield relation.project(", ".join(columns) or "1")
+
+    def _check_unchanged(self, relation: duckdb.DuckDBPyRelation) -> None:
+        """Refuse rows whose columns are of other types than when the query was planned.
+
+        Raises:
+            QueryError: One is of another type, which is more than another size of numbers.
+        """
+        for name, data_type in zip(relation.columns, map(str, relation.types), strict=True):
+            planned_type = self.columns.named(name).planned_type
+            if planned_type is None or data_type == planned_type:
+                continue
+            if not any({data_type, planned_type} <= sizes for sizes in _SIZES):
+                raise changed_since(f"{self.columns.word} {name!r} is of type {data_type} instead of {planned_type}")
+
+    def _counted_names(self) -> list[str]:
+        """Return a column that can be read, for a query that reads none: its rows are counted all the same."""
+        return [name for name in self.columns.names if not self.is_hidden(name)][:1]
+
+
+@dataclass(frozen=True, eq=False)
+class ChangedFrame(LocalFrame):
+    """A table with columns computed from those of another one.
+
+    Attributes:
+        frame: The other table.
+        columns: All columns, as names and expressions over that table.
+        kept_names: The names of those that are columns of the other table.
+    """
+
+    frame: LocalFrame
+    columns: Sequence[tuple[str, DuckdbExpression]]
+    kept_names: frozenset[str] = frozenset()
+
+    @classmethod
+    def beside(cls, frame: LocalFrame, columns: Mapping[str, DuckdbExpression]) -> ChangedFrame:
+        """Return a table with further columns beside its own."""
+        names = frame.schema.names
+        return cls(frame, [*kept_columns(frame, names), *columns.items()], frozenset(names))
+
+    @property
+    def kind(self) -> FrameKind:
+        """The kind of the other table."""
+        return self.frame.kind
+
+    @property
+    def subject(self) -> str:
+        """The words for the other table in messages."""
+        return self.frame.subject
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch of the other table."""
+        return self.frame.micro_batch
+
+    @property
+    def runs_queries(self) -> bool:
+        """True if the rows of the other table are the results of a query."""
+        return self.frame.runs_queries
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows of the other table."""
+        return self.frame.row_count
+
+    def parts(self) -> list[LocalFrame]:
+        """Return parts of the other table with the columns."""
+        return [replace(self, frame=part) for part in self.frame.parts()]
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns with their types."""
+        return pa.schema([(name, expression.type) for name, expression in self.columns])
+
+    def refusal(self, name: str) -> str | None:
+        """Return the error for reading a column that the other table has with a type without a meaning."""
+        return self.frame.refusal(name) if name in self.kept_names else None
+
+    def is_hidden(self, name: str) -> bool:
+        """True if a column is one of the other table that no expression can read."""
+        return name in self.kept_names and self.frame.is_hidden(name)
+
+    def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
+        """Yield the rows of the other table with the columns."""
+        expressions = dict(self.columns)
+        sqls = [expressions[name].sql for name in names]
+        columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in zip(names, sqls, strict=True))
+        for relation in self.frame.relations(self.frame.names_in(*sqls)):
+            yield relation.project(columns or "1")  # rows without columns are counted all the same
+
+
+def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, DuckdbExpression]]:
+    """Return columns of a table as they are, in its order.
+
+    Args:
+        frame: The table.
+        names: The names of the columns.
+    """
+    columns: list[tuple[str, DuckdbExpression]] = []
+    for field in frame.schema:
+        if field.name in names:
+            columns.append((field.name, DuckdbExpression(quoted(field.name), field.type)))
+    return columns
+
+
+def opened(frame: Any) -> LocalFrame:
+    """Open a table of a query writer; one that is open stays as it is."""
+    return frame if isinstance(frame, LocalFrame) else OpenFrame(frame)
+
+
+def relation_of(table: pa.Table) -> duckdb.DuckDBPyRelation:
+    """Return an Arrow table as a relation."""
+    return new_connection().from_arrow(table)
+
+
+def new_connection() -> duckdb.DuckDBPyConnection:
+    """Return a connection to the database of this process, which `interrupt_thread` can interrupt."""
+    connection = _database().cursor()
+    _CONNECTIONS.setdefault(get_ident(), WeakSet()).add(connection)
+    return connection
+
+
+def interrupt_thread(thread: int) -> None:
+    """Interrupt what DuckDB computes on connections that a thread has made, and forget these.
+
+    Args:
+        thread: The id of the thread.
+    """
+    for connection in list(_CONNECTIONS.pop(thread, ())):
+        connection.interrupt()
+
+
+def limit_database(threads: int, memory_percent: int) -> None:
+    """Set what the database of this process may use.
+
+    Args:
+        threads: The number of its threads.
+        memory_percent: The memory, in percent of that of the machine.
+    """
+    connection = _database()
+    connection.execute(f"SET GLOBAL threads = {threads}")
+    connection.execute(f"SET GLOBAL memory_limit = '{memory_percent}%'")
+
+
+_CONNECTIONS: Final[dict[int, WeakSet[duckdb.DuckDBPyConnection]]] = {}
+"""The connections that were made, by the thread that made them."""
+
+MEMORY_PERCENT: Final = 50
+"""The memory that databases may use, in percent: projections need little of it, sorts and joins in SQL may spill."""
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """Return a database in memory, whose zone is UTC. What it spills goes where temporary files go."""
+    spill_folder = os.path.join(tempfile.gettempdir(), f"muntin-duckdb-{os.getpid()}")
+    connection = duckdb.connect(":memory:", config={"temp_directory": spill_folder})
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute(f"SET GLOBAL threads = {available_cores()}")
+    connection.execute(f"SET GLOBAL memory_limit = '{MEMORY_PERCENT}%'")
+    return connection

@@ -1,0 +1,214 @@
+"""The columns of a table in this process, named or expressed: their names, types and expressions for DuckDB."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from muntin.errors import QueryError
+from muntin.errors.messages import Earlier
+from muntin_engine.backends.local.duckdb_types import quoted, spelled
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.expressions.translation import translated
+from muntin_engine.backends.local.frames.local_frame import LocalFrame
+from muntin_engine.backends.local.refusals import NeedsSparkError
+from muntin_engine.backends.planning.input_column import InputColumn
+from muntin_engine.plan.request import SqlExpression, is_expression
+
+
+@dataclass(frozen=True)
+class StructColumn:
+    """A struct of columns, where a query writer's column is expected: only the backend itself makes one.
+
+    Attributes:
+        names: The names of the columns.
+    """
+
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"struct({', '.join(self.names)})"
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """A column cast to text, where a query writer's column is expected.
+
+    Attributes:
+        column: The column.
+    """
+
+    column: object
+
+    def __str__(self) -> str:
+        return str(self.column)
+
+
+def look_up_column(frame: LocalFrame, column: object, reader: str) -> InputColumn:
+    """Describe a column of a table.
+
+    Args:
+        frame: The table.
+        column: The column.
+        reader: The reader of the column, for errors.
+
+    Raises:
+        QueryError: The table does not have the column, or it cannot be computed.
+    """
+    is_plain_text = isinstance(column, str) and not isinstance(column, SqlExpression)
+    column_name = _column_name(frame, str(column)) if is_plain_text else None
+    if column_name is not None:
+        refusal = frame.refusal(column_name)
+        if refusal is not None and frame.is_hidden(column_name):
+            raise QueryError(refusal)
+        return _described(column_name, frame.schema.field(column_name).type, refusal)
+
+    expression = column_expression(frame, column, reader)
+    name = str(column)
+    if isinstance(column, str) and is_path(name):
+        name = name.rpartition(".")[2]  # that of the field, as Spark names it
+    return _described(name, expression.type)
+
+
+def _described(name: str, data_type: pa.DataType, refusal: str | None = None) -> InputColumn:
+    return InputColumn(name, data_type, spelled(data_type), part_without_type=_unread_part(data_type), refusal=refusal)
+
+
+def _unread_part(data_type: pa.DataType) -> str | None:
+    """Return Spark's word for the first part of a type that is not read, which is null; None if all are read."""
+    if pa.types.is_null(data_type):
+        return "void"
+    if not pa.types.is_nested(data_type):
+        return None
+    for place in range(data_type.num_fields):
+        unread_part = _unread_part(data_type.field(place).type)
+        if unread_part is not None:
+            return unread_part
+    return None
+
+
+def column_expression(frame: LocalFrame, column: object, reader: str) -> DuckdbExpression:
+    """Return a column of a table in DuckDB's SQL.
+
+    Args:
+        frame: The table.
+        column: A name, a path into a struct, or an expression, as text; or a `StructColumn` or a `TextColumn`.
+        reader: The reader of the column, for errors.
+
+    Raises:
+        QueryError: The table does not have the column, or it cannot be computed.
+    """
+    if isinstance(column, TextColumn):
+        return _as_text(column_expression(frame, column.column, reader), reader)
+    if isinstance(column, StructColumn):
+        return _struct(frame, column)
+    if isinstance(column, SqlExpression):
+        return _translated(frame, column)
+    if not isinstance(column, str):
+        raise NeedsSparkError(
+            f"the column {column!s}",
+            f"{reader} reads {column!s}, a column of Spark's, and the input is no DataFrame of Spark's\n"
+            "  write it as text in SQL, for example 'km / 1.6'",
+        )
+    name = _column_name(frame, column)
+    if name is not None:
+        return DuckdbExpression(quoted(name), frame.schema.field(name).type)
+    # A path that begins with a column is for the translator: its error names the fields of the struct.
+    if not is_expression(column, frame.schema.names) and not _begins_with_name(frame, column):
+        close = difflib.get_close_matches(column, frame.schema.names, n=1)
+        advice = frame.advice_for_missing_column(column)
+        if advice is None and close:
+            advice = f"did you mean {close[0]!r}?"
+        raise QueryError(
+            "{reader} reads {value!r}, and the input has no such column{advice}\n  it has {columns}",
+            value=column,
+            reader=reader,
+            advice="" if advice is None else f"\n  {advice}",
+            columns=", ".join(frame.schema.names) or "no columns",
+        )
+    return _translated(frame, column)
+
+
+def _column_name(frame: LocalFrame, text: str) -> str | None:
+    """Return the name of the column that text names, in upper or lower case; None if there is none.
+
+    Raises:
+        QueryError: There are several, as Spark does not tell upper from lower case.
+    """
+    folded_name = unquoted(text).casefold()
+    alike = [name for name in frame.schema.names if name.casefold() == folded_name]
+    if not alike:
+        return None
+    if len(alike) > 1:
+        raise QueryError(
+            "{value!r} is the name of several columns of the input: {alike}\n"
+            "  expected: names that differ, in more than upper and lower case; rename all but one of them "
+            "{before_events}",
+            value=text,
+            alike=", ".join(alike),
+            before_events=Earlier("events"),
+        )
+    column_name: str = alike[0]
+    return column_name
+
+
+def unquoted(text: str) -> str:
+    """Return the name of a column that stands in backquotes, as Spark reads it; other text as it is.
+
+    Example:
+        >>> unquoted("`a b`"), unquoted("`a`.`b`"), unquoted("a")
+        ('a b', '`a`.`b`', 'a')
+    """
+    if not re.fullmatch(r"`([^`]|``)+`", text):
+        return text
+    return text[1:-1].replace("``", "`")
+
+
+def _begins_with_name(frame: LocalFrame, text: str) -> bool:
+    """True if the first name of a path is that of a column, in upper or lower case."""
+    first_name = re.match(r"`(?:[^`]|``)*`|[^.`]*", text)
+    assert first_name is not None, "it may be empty"
+    name = unquoted(first_name.group())
+    return name.casefold() in {column.casefold() for column in frame.schema.names}
+
+
+def _translated(frame: LocalFrame, text: str) -> DuckdbExpression:
+    """Translate an expression over the columns of a table.
+
+    Raises:
+        QueryError: The expression cannot be translated, or reads a column of a type that has no meaning.
+    """
+    expression = translated(text, frame.schema)
+    for name in frame.names_in(expression.sql):
+        refusal = frame.refusal(name) if frame.is_hidden(name) else None
+        if refusal is not None:
+            raise QueryError(refusal)
+    return expression
+
+
+def is_path(text: str) -> bool:
+    """True if text is a path into a struct, such as `position.lat`."""
+    return all(part.isidentifier() for part in text.split("."))
+
+
+def _struct(frame: LocalFrame, column: StructColumn) -> DuckdbExpression:
+    """Return a struct of columns that a table has."""
+    fields = [frame.schema.field(name) for name in column.names]
+    values = [f"{quoted(name)} := {quoted(name)}" for name in column.names]
+    return DuckdbExpression(f"struct_pack({', '.join(values)})", pa.struct(fields))
+
+
+def _as_text(expression: DuckdbExpression, reader: str) -> DuckdbExpression:
+    """Cast an expression to text.
+
+    Raises:
+        QueryError: The text of its values may differ from Spark's.
+    """
+    if pa.types.is_string(expression.type):
+        return expression
+    if pa.types.is_integer(expression.type) or pa.types.is_boolean(expression.type):
+        return DuckdbExpression(f"CAST({expression.sql} AS VARCHAR)", pa.string(), expression.may_raise)
+    raise QueryError(f"{reader} is read as text, and is of type {spelled(expression.type)}\n  expected: text")

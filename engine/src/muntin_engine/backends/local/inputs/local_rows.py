@@ -1,0 +1,84 @@
+"""The projected rows of a table in this process, read when a query runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import duckdb
+import pyarrow as pa
+
+from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.frames.frame_kind import BATCH_ROWS
+from muntin_engine.backends.local.frames.local_frame import LocalFrame, opened
+from muntin_engine.backends.local.frames.micro_batch import MicroBatch
+from muntin_engine.backends.local.refusals import FailedRowError
+
+
+@dataclass(frozen=True, eq=False)
+class LocalRows:
+    """Rows of a table, with the columns that a query reads.
+
+    Attributes:
+        frame: The table.
+        columns: The columns by name, as expressions over those of the table.
+        condition: The condition that rows meet, in DuckDB's SQL; None if all are read.
+        marks: The rows of other tables that follow them, with the same columns.
+    """
+
+    frame: LocalFrame
+    columns: Mapping[str, DuckdbExpression]
+    condition: str | None = None
+    marks: tuple[LocalRows, ...] = ()
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The names and types of the columns."""
+        return pa.schema([(name, expression.type) for name, expression in self.columns.items()])
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Read the rows.
+
+        Raises:
+            QueryError: The table cannot be read, or an expression fails on a row.
+        """
+        read_sqls = [expression.sql for expression in self.columns.values()]
+        if self.condition is not None:
+            read_sqls.append(self.condition)
+        columns = ", ".join(f"{expression.sql} AS {quoted(name)}" for name, expression in self.columns.items())
+        try:
+            # The table reads no other columns than those that the expressions name.
+            for relation in self.frame.relations(self.frame.names_in(*read_sqls)):
+                rows = relation if self.condition is None else relation.filter(self.condition)
+                for batch in rows.project(columns).to_arrow_reader(BATCH_ROWS):
+                    yield batch.cast(self.schema)
+        except (duckdb.Error, OSError) as error:
+            raise FailedRowError(f"the rows of {self.frame.subject} cannot be read", error) from error
+        for mark_rows in self.marks:
+            yield from mark_rows.batches()
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows; None if it is not known before they are read."""
+        if self.condition is not None or self.marks:
+            return None
+        return self.frame.row_count
+
+    def parts(self) -> list[LocalRows]:
+        """Return parts of the rows, in order, that processes can read side by side; none if there are no such parts."""
+        if self.marks:
+            return []  # they follow all rows of the table, so no part may have them
+        return [replace(self, frame=part) for part in self.frame.parts()]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Offer the rows to any library that reads Arrow data."""
+        reader = pa.RecordBatchReader.from_batches(self.schema, self.batches())
+        return reader.__arrow_c_stream__(requested_schema)
+
+
+def micro_batch_of(rows: object) -> MicroBatch | None:
+    """Return the micro-batch that the rows of an input are of, projected or not; None for tables, which end."""
+    frame = rows.frame if isinstance(rows, LocalRows) else opened(rows)
+    return frame.micro_batch

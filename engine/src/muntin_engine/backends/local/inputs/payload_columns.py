@@ -1,0 +1,115 @@
+"""Columns of events, computed where a row has a payload, as further columns of a table in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from muntin.errors import QueryError
+from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
+from muntin_engine.backends.local.frames.local_frame import ChangedFrame, LocalFrame, kept_columns
+from muntin_engine.backends.local.inputs.column_lookup import TextColumn, column_expression, is_path
+from muntin_engine.plan.request import SqlExpression
+
+
+def with_payload(
+    frame: LocalFrame,
+    change: Any,
+    event_columns: Sequence[str],
+    call: str,
+    names: Sequence[str],
+    columns: Mapping[str, Any],
+    *,
+    keeps_others: bool,
+) -> LocalFrame:
+    """Return a table with columns computed in rows that have a payload.
+
+    Args:
+        frame: The table.
+        change: The column that says what a row does; None if each is a new event.
+        event_columns: The names of the columns that make rows events.
+        call: The call that asks for it, for messages.
+        names: The names of columns to keep, besides those that make rows events.
+        columns: The columns to compute, by name.
+        keeps_others: True if all other columns are kept.
+
+    Raises:
+        QueryError: A column cannot be computed, there is none of a name, or there would be several.
+    """
+    has_payload = None if change is None else _has_payload(frame, change, event_columns)
+    computed: dict[str, DuckdbExpression] = {}
+    for name, column in columns.items():
+        # Unlike the columns of `events`, these may be any expression, such as a call of a function.
+        is_expression = isinstance(column, str) and not column.isidentifier() and column not in frame.schema.names
+        expression = column_expression(frame, SqlExpression(column) if is_expression else column, call)
+        if has_payload is not None:
+            sql = f"(CASE WHEN {has_payload} THEN {expression.sql} END)"
+            expression = replace(expression, sql=sql, literal=None)
+        computed[name] = expression
+
+    if keeps_others:
+        return _with_replaced(frame, computed)
+    folded_names = {name.casefold() for name in (*names, *event_columns)}
+    kept_names = [name for name in frame.schema.names if name.casefold() in folded_names]
+    added = [*_fields_of_structs(frame, call, names), *computed.items()]
+    _check_names(call, kept_names, [name for name, _ in added])
+    return ChangedFrame(frame, [*kept_columns(frame, kept_names), *added], frozenset(kept_names))
+
+
+def _with_replaced(frame: LocalFrame, computed: Mapping[str, DuckdbExpression]) -> ChangedFrame:
+    """Return a table with further columns; one that has the name of another column takes its place."""
+    new_names = {name.casefold(): name for name in computed}
+    columns: list[tuple[str, DuckdbExpression]] = []
+    kept_names: set[str] = set()
+    for name, column in kept_columns(frame, frame.schema.names):
+        new_name = new_names.pop(name.casefold(), None)
+        if new_name is None:
+            kept_names.add(name)
+            columns.append((name, column))
+        else:
+            columns.append((new_name, computed[new_name]))
+    columns += [(name, computed[name]) for name in new_names.values()]
+    return ChangedFrame(frame, columns, frozenset(kept_names))
+
+
+def _check_names(call: str, kept_names: Sequence[str], new_names: Sequence[str]) -> None:
+    """Refuse a new column with the name of another one; columns of the table that are alike stay as they are.
+
+    Raises:
+        QueryError: There is such a column.
+    """
+    folded_names = [name.casefold() for name in (*kept_names, *new_names)]
+    for name in new_names:
+        if folded_names.count(name.casefold()) > 1:
+            raise QueryError(f"{call} makes several columns {name!r}\n  give each another name")
+
+
+def _has_payload(frame: LocalFrame, change: Any, event_columns: Sequence[str]) -> str:
+    """Return the condition, in DuckDB's SQL, that a row has a payload: an insertion, or a change that repeats it."""
+    kind = column_expression(frame, TextColumn(change), "change").sql
+    values = [f"{quoted(name)} IS NOT NULL" for name in frame.schema.names if name not in event_columns]
+    has_values = " OR ".join(values) or "FALSE"
+    return f"({kind} = 'insert') OR ({kind} IN ('revise', 'retract') AND ({has_values}))"
+
+
+def _fields_of_structs(frame: LocalFrame, call: str, names: Sequence[str]) -> list[tuple[str, DuckdbExpression]]:
+    """Return the columns among those to keep that are fields of structs, under the names of the fields.
+
+    Raises:
+        QueryError: There is no column of a name.
+    """
+    all_names = {name.casefold() for name in frame.schema.names}
+    fields: list[tuple[str, DuckdbExpression]] = []
+    for name in names:
+        if name.casefold() in all_names:
+            continue
+        expression = column_expression(frame, name, call)
+        if not is_path(name):
+            raise QueryError(
+                f"{call}({name!r}) keeps columns by their names, and this is an expression\n"
+                f"  give it a name: {call}(name={name!r})"
+            )
+        fields.append((name.rpartition(".")[2], expression))
+    return fields

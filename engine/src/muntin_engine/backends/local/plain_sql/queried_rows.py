@@ -1,0 +1,146 @@
+"""The rows of a plain query over tables in this process: a table itself, that windows can be taken of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+
+from muntin.errors import QueryError
+from muntin_engine.backends.local.duckdb_types import duckdb_type, quoted
+from muntin_engine.backends.local.frames.frame_kind import FrameKind
+from muntin_engine.backends.local.frames.local_frame import LocalFrame, new_connection, opened
+from muntin_engine.backends.local.frames.micro_batch import MicroBatch
+from muntin_engine.backends.local.plain_sql.queries import translated_query
+from muntin_engine.backends.local.plain_sql.tables import (
+    QueryOverTables,
+    TableColumn,
+    columns_of,
+    missing_table,
+    table_view,
+)
+from muntin_engine.backends.local.refusals import FailedRowError, not_yet
+
+_BATCH_ROWS: Final = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class QueriedRows(LocalFrame):
+    """The rows of a query over tables.
+
+    Attributes:
+        query: The query in DuckDB's SQL.
+        tables: The tables that it reads, by their numbers in it.
+    """
+
+    query: QueryOverTables
+    tables: Mapping[int, LocalFrame]
+
+    @classmethod
+    def of(cls, text: str, tables: Mapping[str, Any]) -> QueriedRows:
+        """Translate a query.
+
+        Args:
+            text: The query in Spark's SQL.
+            tables: The tables that it may read, by name.
+
+        Raises:
+            QueryError: A table cannot be read, or the query has no translation of the same meaning.
+        """
+        frames = {name: opened(frame) for name, frame in tables.items()}
+        query = translated_query(text, {name: columns_of(frame) for name, frame in frames.items()})
+        read_tables: dict[int, LocalFrame] = {}
+        for number, frame in enumerate(frames.values()):
+            if query.reads(number):
+                read_tables[number] = frame
+        if query.keeps_rows and any(frame.micro_batch is not None for frame in read_tables.values()):
+            raise not_yet("a query of a stream's rows that joins, groups or orders them, before windows")
+        return cls(query, read_tables)
+
+    @property
+    def kind(self) -> FrameKind:
+        """The kind of the first table that the query reads; that of Arrow data if it reads none."""
+        first_frame = next(iter(self.tables.values()), None)
+        return opened(pa.table({})).kind if first_frame is None else first_frame.kind
+
+    @property
+    def micro_batch(self) -> MicroBatch | None:
+        """The micro-batch of the stream that the query reads; None if it reads tables."""
+        for frame in self.tables.values():
+            if frame.micro_batch is not None:
+                return frame.micro_batch
+        return None
+
+    @property
+    def runs_queries(self) -> bool:
+        """True if a table has the results of a query, which runs while they are read."""
+        return any(frame.runs_queries for frame in self.tables.values())
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of the query."""
+        return pa.schema([(column.name, column.type) for column in self.query.columns])
+
+    def refusal(self, name: str) -> str | None:
+        """Return the error for reading a column that a table has with a type without a meaning."""
+        return self._column(name).refusal
+
+    def is_hidden(self, name: str) -> bool:
+        """True if a column is one of a table that no expression can read."""
+        return self._column(name).is_hidden
+
+    def _column(self, name: str) -> TableColumn:
+        (column,) = (column for column in self.query.columns if column.name == name)
+        return column
+
+    def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
+        """Yield the rows as one relation."""
+        connection = new_connection()
+        for number, frame in self.tables.items():
+            (relation,) = frame.relations(frame.names_in(self.query.sql))
+            is_file = isinstance(frame.origin, str | os.PathLike)
+            # What is no file may be a stream, which is read once.
+            rows = relation.to_arrow_table() if self.query.reads(number) > 1 and not is_file else relation
+            connection.register(table_view(number), rows)
+        columns = [
+            f"CAST({quoted(name)} AS {duckdb_type(self._column(name).type)}) AS {quoted(name)}" for name in names
+        ]
+        try:
+            yield connection.sql(f"SELECT {', '.join(columns) or '1'} FROM ({self.query.sql}) AS result")
+        except duckdb.Error as error:
+            raise FailedRowError("the query cannot be run", error) from error
+
+    def table(self) -> Any:
+        """Return the rows as a table of the kind of the first one that the query reads.
+
+        Raises:
+            QueryError: A table cannot be read, a row cannot be computed, or a column is of a type without a meaning.
+        """
+        for column in self.query.columns:
+            if column.refusal is not None:
+                raise QueryError(column.refusal)
+        batches: list[pa.RecordBatch] = []
+        try:
+            for relation in self.relations(self.schema.names):
+                for batch in relation.to_arrow_reader(_BATCH_ROWS):
+                    batches.append(batch.cast(self.schema))
+        except (duckdb.Error, OSError) as error:
+            raise FailedRowError("the rows of the query cannot be read", error) from error
+        return self.kind.result(pa.Table.from_batches(batches, self.schema))
+
+
+def table_named(name: str, tables: Mapping[str, Any]) -> Any:
+    """Return a table by its name in any case.
+
+    Raises:
+        QueryError: There is no such table.
+    """
+    for table_name, frame in tables.items():
+        if table_name.casefold() == name.casefold():
+            return frame
+    raise missing_table(name, tables)

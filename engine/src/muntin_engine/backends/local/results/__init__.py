@@ -1,0 +1,1 @@
+"""The output of a query over tables: as tables, as events of another query, and added up."""

@@ -1,0 +1,273 @@
+"""Results that may be retracted, added up in this process.
+
+Every change is one or two terms of a sum: an insertion adds a row, a retraction subtracts a row, and a revision
+subtracts the row with its old end and adds it with the new one. Rows whose sum is above zero are live, whatever the
+order of the terms.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin import INFINITY
+from muntin.axis import decimal_of
+from muntin.errors import QueryError
+from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.frames.frame_kind import reason_of
+from muntin_engine.backends.local.frames.local_frame import LocalFrame, opened
+from muntin_engine.backends.planning.changelog_columns import (
+    CHANGE,
+    EVENT_ID,
+    KEYS,
+    LIFETIME,
+    NEW_END,
+    TIMING,
+    ChangelogColumns,
+    lifetime_column,
+)
+from muntin_engine.sinks.distributed_rows import Changelogs
+
+_SIGN: Final = "__muntin_sign"
+"""The column of a term with its sign: 1 if it adds a row, -1 if it subtracts one."""
+
+_END: Final = "__muntin_end"
+"""The column of a term with the end of the lifetime of its row, where ends are revised; otherwise null."""
+
+_ROW: Final = "__muntin_row"
+"""The column of a term with the values of its row, as a struct."""
+
+
+class LocalChangelogs(Changelogs):
+    """Adds up changelogs with DuckDB; the tables that they make are of the kind of the changelog."""
+
+    def fold(self, changelog: Any, key: str | Sequence[str] | None) -> Any:
+        """Return the table that a whole changelog adds up to."""
+        frame = opened(changelog)
+        return frame.kind.result(_Changelog.of(frame, key).live_rows().drop_columns(EVENT_ID))
+
+    def net_changes(self, batch: Any, key: str | Sequence[str] | None) -> Any:
+        """Return the net changes of a micro-batch to a keyed table."""
+        frame = opened(batch)
+        return frame.kind.result(_Changelog.of(frame, key).net_changes())
+
+    def final_rows(self, results: Any, watermark: int | None, key: str | Sequence[str] | None) -> Any:
+        """Return the rows of results that no later micro-batch changes."""
+        frame = opened(results)
+        names = frame.schema.names
+        if CHANGE in names:
+            live_rows = _Changelog.of(frame, key).live_rows()
+            rows = _settled(live_rows, watermark, is_revisable=NEW_END in names).drop_columns(EVENT_ID)
+        elif TIMING in names:
+            rows = _settled(_table_of(frame), watermark, is_revisable=False)
+        else:
+            rows = _table_of(frame)  # each was final when it was emitted
+        return frame.kind.result(rows)
+
+    def live_rows(self, changelog: Any, key: str | Sequence[str] | None, table: Any = None) -> Any:
+        """Apply changes to a table of live rows."""
+        frame = opened(changelog)
+        if table is None:
+            return frame.kind.result(_Changelog.of(frame, key).live_rows())
+        changes = _with_insertions(_table_of(frame), _table_of(opened(table)))
+        stored_keys = frame.keys_of_changelog() if key is None else key
+        return frame.kind.result(_Changelog.of(opened(changes), stored_keys).live_rows())
+
+    def settled_rows(self, table: Any, watermark: int | None, *, is_revisable: bool) -> Any:
+        """Return the live rows that nothing changes any more."""
+        frame = opened(table)
+        return frame.kind.result(_settled(_table_of(frame), watermark, is_revisable=is_revisable))
+
+
+def with_keys(results: pa.Table, keys: Sequence[str]) -> pa.Table:
+    """Return results of which a changelog says the names of the keys, as metadata that files of Parquet keep.
+
+    Args:
+        results: The results.
+        keys: The names of the keys of their query.
+    """
+    if EVENT_ID not in results.column_names:
+        return results
+    place = results.column_names.index(EVENT_ID)
+    field = results.schema.field(place).with_metadata({KEYS: json.dumps(list(keys))})
+    return results.set_column(place, field, results.column(place))
+
+
+def _with_insertions(changes: pa.Table, rows: pa.Table) -> pa.Table:
+    """Return changes with the insertions of rows that are live; columns that either lacks are null in its rows."""
+    insertions = rows.append_column(CHANGE, pa.repeat("insert", len(rows)))
+    return pa.concat_tables([changes, insertions], promote_options="default")
+
+
+def _table_of(frame: LocalFrame) -> pa.Table:
+    """Return all rows of a table as Arrow data.
+
+    Raises:
+        QueryError: A column has no type with a meaning, or the rows cannot be read.
+    """
+    _check_types(frame)
+    return pa.RecordBatchReader.from_batches(frame.schema, frame.batches(frame.schema)).read_all()
+
+
+def _check_types(frame: LocalFrame) -> None:
+    """Refuse a table with a column of a type without a meaning.
+
+    Raises:
+        QueryError: The table has such a column.
+    """
+    for field in frame.schema:
+        # A column of nulls alone has no type that modules read, and is passed on as it is.
+        is_of_nulls = pa.types.is_null(field.type) and not frame.is_hidden(field.name)
+        refusal = frame.refusal(field.name)
+        if refusal is not None and not is_of_nulls:
+            raise QueryError(refusal)
+
+
+@dataclass(frozen=True)
+class _Changelog:
+    """A changelog, with what is known of its columns.
+
+    Attributes:
+        frame: The changelog.
+        columns: Its columns.
+    """
+
+    frame: LocalFrame
+    columns: ChangelogColumns
+
+    @classmethod
+    def of(cls, frame: LocalFrame, key: str | Sequence[str] | None) -> _Changelog:
+        """Find the columns of a changelog.
+
+        Raises:
+            QueryError: A column is missing, the keys are not known, or a type has no meaning.
+        """
+        columns = ChangelogColumns.of(frame.schema.names, frame.keys_of_changelog(), key)
+        _check_types(frame)
+        return cls(frame, columns)
+
+    def live_rows(self) -> pa.Table:
+        """Return the rows that are live after the changes, with the id of each.
+
+        Raises:
+            QueryError: The rows cannot be read.
+        """
+        sums = self._sums().filter(f"{_SIGN} > 0")
+        names = [name for name in self.columns.names if name != CHANGE]
+        return self._table(sums, {name: self._value(name) for name in names})
+
+    def net_changes(self) -> pa.Table:
+        """Return a row for each row of a keyed table that changes, which says whether it is upserted or deleted.
+
+        Raises:
+            QueryError: The rows cannot be read.
+        """
+        sums = self._sums().filter(f"{_SIGN} <> 0")
+        if self.columns.has_ends:
+            # A revision leaves -1 for the old end and 1 for the new one: the new one is the row from now on.
+            ids = ", ".join(map(quoted, self.columns.identifying))
+            last = f"arg_max(struct_pack(changed_row := {_ROW}, last_end := {_END}), {_SIGN}) AS last_change"
+            sums = sums.aggregate(f"{ids}, max({_SIGN}) AS {_SIGN}, {last}", ids)
+            sums = sums.project(f"{ids}, {_SIGN}, last_change.changed_row AS {_ROW}, last_change.last_end AS {_END}")
+        values = {name: self._value(name) for name in self.columns.names}
+        values[CHANGE] = f"CASE WHEN {_SIGN} > 0 THEN 'upsert' ELSE 'delete' END"
+        return self._table(sums, values)
+
+    def _sums(self) -> duckdb.DuckDBPyRelation:
+        """Add up the terms of each row: a relation of its keys and id, its sum as `_SIGN`, `_END` and `_ROW`."""
+        (changes,) = self.frame.relations(self.frame.schema.names)
+        values = [f"{quoted(name)} := {quoted(name)}" for name in self.columns.values]
+        if not values:
+            values = ["nothing := 0"]  # DuckDB has no struct without fields
+        row = f"struct_pack({', '.join(values)}) AS {_ROW}"
+        ids = ", ".join(map(quoted, self.columns.identifying))
+        key_values = ", ".join(f"{self._key(name)} AS {quoted(name)}" for name in self.columns.identifying)
+        groups = f"{ids}, {_END}" if self.columns.has_ends else ids
+        return (
+            changes.project(f"{key_values}, {row}, unnest({self._terms()}) AS term")
+            .project(f"{ids}, {_ROW}, term.sign AS {_SIGN}, term.end AS {_END}")
+            .aggregate(f"{groups}, sum({_SIGN}) AS {_SIGN}, first({_ROW}) AS {_ROW}", groups)
+        )
+
+    def _key(self, name: str) -> str:
+        """Return a column that identifies rows, in which 0.0 and -0.0 are one, as on Spark."""
+        is_float = pa.types.is_floating(self.frame.schema.field(name).type)
+        return f"({quoted(name)} + 0)" if is_float else quoted(name)
+
+    def _terms(self) -> str:
+        """Return the signs and ends of the terms of a change, as a list in SQL; null for a row that is no change."""
+        end = f"{quoted(LIFETIME)}.end" if self.columns.has_ends else "NULL"
+        added = f'struct_pack(sign := 1, "end" := {end})'
+        subtracted = f'struct_pack(sign := -1, "end" := {end})'
+        terms = f"WHEN 'insert' THEN [{added}] WHEN 'retract' THEN [{subtracted}]"
+        if self.columns.has_ends:
+            revised = f'struct_pack(sign := 1, "end" := {quoted(NEW_END)})'
+            terms += f" WHEN 'revise' THEN [{subtracted}, {revised}]"
+        return f"CASE {quoted(CHANGE)} {terms} END"
+
+    def _value(self, name: str) -> str:
+        """Return a column of the table, computed from sums."""
+        if name not in self.columns.values:
+            return quoted(name)
+        value = f"{_ROW}.{quoted(name)}"
+        if name == LIFETIME and self.columns.has_ends:
+            return f'struct_pack(start := {value}.start, "end" := {_END})'
+        return value
+
+    def _table(self, sums: duckdb.DuckDBPyRelation, values: Mapping[str, str]) -> pa.Table:
+        """Compute columns from sums, in the types of the changelog.
+
+        Args:
+            sums: The sums.
+            values: By name, the columns in DuckDB's SQL.
+
+        Raises:
+            QueryError: The rows cannot be read.
+        """
+        fields: list[pa.Field] = []
+        for name in values:
+            data_type = self.frame.schema.field(name).type
+            fields.append(pa.field(name, pa.string() if name == CHANGE else data_type))
+        columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in values.items())
+        try:
+            return sums.project(columns).to_arrow_table().cast(pa.schema(fields))
+        except (duckdb.Error, OSError) as error:
+            raise QueryError("the rows of the changelog cannot be read: {reason}", reason=reason_of(error)) from error
+
+
+def _settled(table: pa.Table, watermark: int | None, *, is_revisable: bool) -> pa.Table:
+    """Return the rows of a table that nothing changes any more.
+
+    Args:
+        table: The rows that are live.
+        watermark: The tick before which nothing changes; None if it is not known.
+        is_revisable: True if lifetimes may get other ends.
+
+    Raises:
+        QueryError: The rows have no lifetime, and so no place before or after the watermark.
+    """
+    if watermark is None:
+        return table.slice(0, 0)
+    if watermark == INFINITY:
+        return table
+    lifetimes = table[lifetime_column(table.column_names)]
+    is_settled = _is_before(watermark, pc.struct_field(lifetimes, "start"))
+    if is_revisable:
+        is_settled = pc.and_(is_settled, _is_before(watermark, pc.struct_field(lifetimes, "end")))
+    return table.filter(is_settled)
+
+
+def _is_before(watermark: int, times: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Say of each time whether it is before a watermark; a null, which has no end, is not."""
+    limit: Any = watermark
+    if pa.types.is_timestamp(times.type):
+        times = times.cast(pa.int64())
+    elif pa.types.is_decimal(times.type):
+        limit = decimal_of(watermark, times.type.scale)
+    return pc.fill_null(pc.less(times, limit), False)

@@ -1,0 +1,107 @@
+"""The run of a query over tables in this process that records itself, so that its story can be told.
+
+A table is recorded as a stream of one micro-batch that then ends: so it is replayed and explained by what does so for
+streams on Spark.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from muntin_engine.backends.local.frames.micro_batch import BucketOutput
+from muntin_engine.backends.local.runs.local_query import LocalQuery
+from muntin_engine.backends.local.runs.run_input import input_batches
+from muntin_engine.backends.planning.query_task import task_of
+from muntin_engine.errors import RecordingError
+from muntin_engine.plan.plan_as_data import unwritten_parameters
+from muntin_engine.plan.worker_settings import WorkerSettings
+from muntin_engine.sinks.recordings.recording_files import RUNS
+from muntin_engine.sinks.recordings.recording_writer import RecordedQuery, RecordingWriter
+from muntin_engine.tasks.map_task import distribute
+from muntin_engine.tasks.stateless_task import run_task
+from muntin_engine.wire.task_as_data import task_to_data
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from muntin_engine.backends.planned_query import PlannedQuery
+    from muntin_engine.sinks.recordings.recorder import Recorder
+    from muntin_engine.wire.task_payload import TaskPayload
+
+_LOG: Final = logging.getLogger("muntin.recording")
+
+_ROWS_BATCH: Final = 0
+_END_BATCH: Final = 1
+"""The numbers of the micro-batch with the rows, and of the one that ends the stream."""
+
+_NO_SPARK_QUERY: Final = ""
+"""The id in the place of that of a query of Spark's."""
+
+
+def record_run(query: PlannedQuery, recorder: Recorder) -> None:
+    """Run a query over its tables, and record it.
+
+    Args:
+        query: The query.
+        recorder: The settings of the recording.
+
+    Raises:
+        RecordingError: The folder has a recording already.
+        QueryError: A row of the input cannot be read.
+        ModuleFailedError: A module raised an exception, with its key and window. The recording has the rows up to it.
+    """
+    if any((recorder.folder / RUNS).glob("*.json")):
+        raise RecordingError(
+            f"{recorder.folder} has a recording already, and a table is recorded once\n"
+            "  give record() another folder, or remove this one"
+        )
+    task = task_of(query, WorkerSettings(), is_static=False)
+    data = task_to_data(query.plan, task)
+    for parameter in unwritten_parameters(data["plan"]):
+        _LOG.warning("a recording cannot hold a part of the query, which a replay has to be given: %s", parameter)
+
+    writer = RecordingWriter(recorder)
+    writer.begin(RecordedQuery(data, _no_state), _NO_SPARK_QUERY, last_commit=-1)
+    running = LocalQuery(task)
+    rows_output = _recorded_output(query, running, writer)
+    writer.commit(_ROWS_BATCH, _NO_SPARK_QUERY, _metrics(rows_output))
+    if not task.plan.choice.keeps_state:
+        return
+    metrics: list[tuple[str, int]] = []
+    try:
+        metrics = _metrics(running.close())
+    finally:
+        # Also if a module fails when windows close: a replay then closes them too, and fails as the run did.
+        writer.commit(_END_BATCH, _NO_SPARK_QUERY, metrics, is_end=True)
+
+
+def _recorded_output(query: PlannedQuery, running: LocalQuery, writer: RecordingWriter) -> Iterator[BucketOutput]:
+    """Evaluate the rows of the tables, each of which is recorded as the rows of a map task."""
+    task = running.task
+    if task.plan.choice.keeps_state:
+        yield from running.process_exchanged(_recorded_map_tasks(query, task, writer))
+        return
+    # A query without a state has one input, and no exchange.
+    file = writer.rows.of_task(_ROWS_BATCH, 0)
+    for blob in run_task(task, input_batches(query, 0), file):
+        yield BucketOutput(task.buckets[0], blob)
+
+
+def _recorded_map_tasks(
+    query: PlannedQuery, task: TaskPayload, writer: RecordingWriter
+) -> Iterator[Iterator[pa.RecordBatch]]:
+    """Yield a map task for each input, which records the rows of the input in a file of its own."""
+    for side, _ in enumerate(query.sources):
+        file = writer.rows.of_task(_ROWS_BATCH, side)
+        yield distribute(task, input_batches(query, side), file)
+
+
+def _metrics(output: Iterable[BucketOutput]) -> list[tuple[str, int]]:
+    """Evaluate output, and return how many rows of each stream are in it."""
+    return [(blob.stream, blob.rows) for _, blob in output]
+
+
+def _no_state() -> pa.Table:
+    raise AssertionError("a run over tables begins without a state")

@@ -1,0 +1,197 @@
+"""The input of a run, which this process begins to read and leaves to workers in pieces."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from muntin_engine.backends.local.frames.local_frame import interrupt_thread
+from muntin_engine.backends.local.inputs.local_rows import LocalRows
+from muntin_engine.backends.local.runs.row_reader import RowReader
+from muntin_engine.wire.shuffle import SIDE, shared_name
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planned_query import PlannedQuery
+
+BLOCK_ROWS: Final = 500_000
+"""The number of rows that this process reads for a worker at once."""
+
+BLOCK_BYTES: Final = 64 * 2**20
+"""The bytes of rows that this process reads for a worker at once, however few they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputSide:
+    """The place of an input in its query.
+
+    Attributes:
+        side: The place.
+        inputs: The number of inputs of the query.
+    """
+
+    side: int
+    inputs: int
+
+    def shared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return projected rows under the names that rows of all inputs have, where there are several."""
+        if self.inputs == 1:
+            return batch
+        sides = pa.repeat(pa.scalar(self.side, pa.int32()), len(batch))
+        names = [shared_name(self.side, name) for name in batch.schema.names]
+        return pa.RecordBatch.from_arrays([sides, *batch.columns], names=[SIDE, *names])
+
+
+class InputPiece(ABC):
+    """A piece of an input, which goes to a worker.
+
+    Attributes:
+        rows: The number of its rows; those that a query's filter leaves out may count.
+    """
+
+    rows: int
+
+    @abstractmethod
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Return the projected rows."""
+
+
+@dataclass(frozen=True)
+class FilePiece(InputPiece):
+    """Rows of files, which the worker reads."""
+
+    local_rows: LocalRows
+    place: InputSide
+    rows: int
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Read the rows."""
+        return map(self.place.shared, self.local_rows.batches())
+
+
+@dataclass(frozen=True)
+class BlockPiece(InputPiece):
+    """Rows that this process read."""
+
+    block: Sequence[pa.RecordBatch]
+    rows: int
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Return the rows."""
+        return iter(self.block)
+
+
+class RunInput(ABC):
+    """An input of a run.
+
+    Attributes:
+        total_rows: The number of its rows; None if it is not known.
+    """
+
+    total_rows: int | None
+
+    @abstractmethod
+    def batches_until(self, is_enough: Callable[[int], bool]) -> Iterator[pa.RecordBatch]:
+        """Read the projected rows in this process.
+
+        Args:
+            is_enough: Gets the number of rows that were read since it was asked last. If it returns True, what comes
+                after them is left for `pieces`.
+        """
+
+    @abstractmethod
+    def pieces(self) -> Iterator[InputPiece]:
+        """Yield the rows that are left, in their order."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop to read."""
+
+
+class PartedInput(RunInput):
+    """Files in parts that processes read side by side."""
+
+    def __init__(self, parts: Sequence[LocalRows], place: InputSide) -> None:
+        self._left = deque([FilePiece(part, place, part.frame.row_count or 0) for part in parts])
+        self.total_rows = sum(piece.rows for piece in self._left)
+
+    def batches_until(self, is_enough: Callable[[int], bool]) -> Iterator[pa.RecordBatch]:
+        """Read part after part."""
+        while self._left:
+            piece = self._left.popleft()
+            with closing(RowReader(piece.batches(), interrupt_thread).batches()) as batches:
+                yield from batches
+            if is_enough(piece.rows):
+                return
+
+    def pieces(self) -> Iterator[InputPiece]:
+        """Yield the parts that are left."""
+        while self._left:
+            yield self._left.popleft()
+
+    def close(self) -> None:
+        """Forget the parts that are left."""
+        self._left.clear()
+
+
+class ReadInput(RunInput):
+    """A table that this process reads, for workers too."""
+
+    def __init__(self, rows: LocalRows, place: InputSide) -> None:
+        self.total_rows = rows.row_count
+        # A query that runs while rows are read has a thread of its own that reads.
+        batches = rows.batches() if rows.frame.runs_queries else RowReader(rows.batches(), interrupt_thread).batches()
+        self._batches = (place.shared(batch) for batch in batches)
+
+    def batches_until(self, is_enough: Callable[[int], bool]) -> Iterator[pa.RecordBatch]:
+        """Read batch after batch."""
+        for batch in self._batches:
+            yield batch
+            if is_enough(len(batch)):
+                return
+
+    def pieces(self) -> Iterator[InputPiece]:
+        """Yield blocks of the rows that are left."""
+        block: list[pa.RecordBatch] = []
+        rows = 0
+        size = 0
+        for batch in self._batches:
+            block.append(batch)
+            rows += len(batch)
+            size += batch.nbytes
+            if rows >= BLOCK_ROWS or size >= BLOCK_BYTES:
+                yield BlockPiece(block, rows)
+                block = []
+                rows = 0
+                size = 0
+        if block:
+            yield BlockPiece(block, rows)
+
+    def close(self) -> None:
+        """Stop to read."""
+        self._batches.close()
+
+
+def input_batches(query: PlannedQuery, side: int) -> Iterator[pa.RecordBatch]:
+    """Read the projected rows of an input of a query as its map tasks take them."""
+    rows: Any = query.sources[side].df
+    return map(InputSide(side, len(query.sources)).shared, rows.batches())
+
+
+def run_input(rows: LocalRows, place: InputSide, workers: int) -> RunInput:
+    """Return an input of a run.
+
+    Args:
+        rows: The rows.
+        place: The place of the input.
+        workers: The number of processes that may read it.
+    """
+    parts = rows.parts() if workers > 1 else []
+    if len(parts) > 1:
+        return PartedInput(parts, place)
+    return ReadInput(rows, place)

@@ -1,0 +1,178 @@
+"""The run of a query over static input: its map tasks, the exchange, and its buckets.
+
+A run begins in this process. When what is left is known to take longer than workers take to start, pieces of the input
+and buckets go to them; their results are taken in the order in which this process would have made them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from muntin_engine.backends.local.inputs.local_rows import LocalRows
+from muntin_engine.backends.local.runs.exchange import Exchange
+from muntin_engine.backends.local.runs.freed_memory import hand_back_freed_memory
+from muntin_engine.backends.local.runs.run_input import InputSide, RunInput, run_input
+from muntin_engine.backends.local.runs.run_progress import RunProgress, Stage
+from muntin_engine.backends.local.runs.spilled_blobs import SpillFolder
+from muntin_engine.backends.local.runs.task_runs import TaskOutput, run_static_bucket, run_without_state
+from muntin_engine.backends.local.runs.worker_jobs import Job, evaluate_bucket, evaluate_piece, map_piece
+from muntin_engine.packages.pickled_code import pickled_with_local_code
+from muntin_engine.tasks.map_task import distribute
+from muntin_engine.wire.shuffle import RowCounts
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.local.runs.worker_pool import WorkerPool
+    from muntin_engine.backends.planned_query import PlannedQuery
+    from muntin_engine.wire.task_payload import TaskPayload
+
+START_SECONDS: Final = 2.0
+"""The seconds of work left for which workers are started: they take about one to start."""
+
+WARM_SECONDS: Final = 0.3
+"""The seconds of work left for which workers that run already are used."""
+
+_LOG: Final = logging.getLogger("muntin.workers")
+
+
+class StaticRun:
+    """One run of a query.
+
+    Attributes:
+        row_counts: The counts of rows that no bucket gets, once the first bucket has run.
+    """
+
+    def __init__(self, query: PlannedQuery, task: TaskPayload, workers: int) -> None:
+        """Take a query.
+
+        Args:
+            query: The query.
+            task: The query as it travels.
+            workers: The number of processes that may evaluate it.
+        """
+        self.row_counts = RowCounts()
+        self._query = query
+        self._task = task
+        self._workers = workers
+        self._folder = SpillFolder()
+        self._progress = RunProgress()
+        self._pool: WorkerPool | None = None
+        self._task_file = Path()
+
+    def outputs(self) -> Iterator[TaskOutput]:
+        """Run the query, and yield its output bucket by bucket; a bucket's rows are freed after it has run.
+
+        Raises:
+            QueryError: A row of the input cannot be read.
+            ModuleFailedError: A module raised an exception, with its key and window.
+            SetupError: A worker process was killed.
+        """
+        keeps_state = self._task.plan.choice.keeps_state
+        with self._folder, self._progress:
+            is_failed = True  # also after Ctrl-C, or when the caller wants no more
+            try:
+                yield from self._outputs_of_buckets() if keeps_state else self._outputs_without_state()
+                is_failed = False
+            finally:
+                if self._pool is not None:
+                    self._pool.release(is_failed=is_failed)
+
+    def _outputs_of_buckets(self) -> Iterator[TaskOutput]:
+        exchange = Exchange(self._task, self._folder)
+        for source in self._inputs():
+            stage = self._progress.begin("rows read", source.total_rows)
+            with closing(source):
+                exchange.add_batches(distribute(self._task, self._batches_until_shared(source, stage)))
+                jobs = (Job(map_piece, (self._task_file, piece), piece.rows) for piece in source.pieces())
+                for sent in self._by_workers(jobs, stage):
+                    exchange.add(sent)
+        self.row_counts = exchange.row_counts
+
+        buckets = exchange.buckets()
+        stage = self._progress.begin("parts of the keys evaluated", len(buckets))
+        while buckets and not self._is_shared(stage):
+            bucket = buckets.pop(0)
+            yield run_static_bucket(self._task, bucket, exchange.take(bucket))
+            stage.add(1)
+        jobs = (Job(evaluate_bucket, (self._task_file, bucket, exchange.take(bucket)), 1) for bucket in buckets)
+        yield from self._by_workers(jobs, stage)
+
+    def _outputs_without_state(self) -> Iterator[TaskOutput]:
+        (source,) = self._inputs()
+        stage = self._progress.begin("rows read", source.total_rows)
+        with closing(source):
+            yield from run_without_state(self._task, self._batches_until_shared(source, stage))
+            jobs = (Job(evaluate_piece, (self._task_file, piece), piece.rows) for piece in source.pieces())
+            for outputs in self._by_workers(jobs, stage):
+                yield from outputs
+
+    def _inputs(self) -> Iterator[RunInput]:
+        """Yield the inputs of the query, each as it is read."""
+        count = len(self._query.sources)
+        for side, source in enumerate(self._query.sources):
+            rows: Any = source.df
+            assert isinstance(rows, LocalRows)
+            yield run_input(rows, InputSide(side, count), self._workers)
+
+    def _batches_until_shared(self, source: RunInput, stage: Stage) -> Iterator[pa.RecordBatch]:
+        """Read an input in this process, until workers take what is left."""
+
+        def is_shared(rows: int) -> bool:
+            stage.add(rows)
+            return self._is_shared(stage)
+
+        if not self._is_shared(stage):
+            yield from source.batches_until(is_shared)
+
+    def _by_workers(self, jobs: Iterable[Job], stage: Stage) -> Iterator[Any]:
+        """Yield the results of jobs in their order; there are none unless the run is shared."""
+        if self._pool is None:
+            return
+        hand_back_freed_memory()  # workers need what this process has read and sent
+        for job, result in self._pool.results(jobs, self._progress.refresh):
+            stage.add(job.amount)
+            self._progress.refresh()
+            yield result
+
+    def _is_shared(self, stage: Stage) -> bool:
+        """Say whether workers take what is left of a stage, and start them for the first that takes long."""
+        self._progress.refresh()
+        if self._pool is not None:
+            return True
+        if self._workers == 1:
+            return False
+        seconds = stage.expected_seconds
+        if seconds < WARM_SECONDS:
+            return False
+        from muntin_engine.backends.local.runs.worker_pool import (
+            WorkerPool,  # small queries do not wait for its imports
+        )
+
+        if seconds < START_SECONDS and not WorkerPool.is_running(self._workers):
+            return False
+        self._start_workers()
+        return self._pool is not None
+
+    def _start_workers(self) -> None:
+        import cloudpickle  # with the pool: most runs need neither
+
+        try:
+            packed_task = pickled_with_local_code(cloudpickle, self._task)
+        except Exception as error:
+            self._workers = 1
+            _LOG.warning(
+                "the query runs in one process, as its modules cannot be sent to others: %s\n"
+                "  results(workers=1) says that this is meant",
+                error,
+            )
+            return
+        from muntin_engine.backends.local.runs.worker_pool import WorkerPool
+
+        self._task_file = self._folder.path / "task"
+        self._task_file.write_bytes(packed_task)
+        self._pool = WorkerPool.acquire(self._workers)

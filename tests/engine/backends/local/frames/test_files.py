@@ -1,0 +1,224 @@
+"""Files: what is wrong with them is said, and nothing in them is dropped or filled in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from muntin import tumbling
+from muntin.errors import QueryError
+from muntin_engine import Query, events, module
+from muntin_engine.backends.local.frames import file_parts
+from muntin_engine.backends.local.frames.local_frame import opened
+
+ROWS = pa.table({"k": ["a", "b"], "at": [1, 2], "x": [3, 4]})
+
+
+def lists(path: Path | str, column: str = "x") -> Query:
+    windows = events(path, key="k", at="at").window(tumbling(10))
+    return windows.aggregate(values=module("stats.collect_list", column))
+
+
+def rows_of(path: Path | str, column: str = "x") -> dict[str, Any]:
+    results: Any = lists(path, column).results()
+    return {row["k"]: row["values"] for row in results.to_pylist()}
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def parquet(path: Path, table: pa.Table = ROWS) -> Path:
+    pq.write_table(table, path)
+    return path
+
+
+def cut(folder: Path) -> Path:
+    path = parquet(folder / "cut.parquet")
+    path.write_bytes(path.read_bytes()[:100])
+    return path
+
+
+def damaged(folder: Path) -> Path:
+    path = parquet(folder / "damaged.parquet")
+    data = bytearray(path.read_bytes())
+    data[4:40] = bytes(36)
+    path.write_bytes(data)
+    return path
+
+
+def two_parquet(folder: Path, second: pa.Table) -> Path:
+    parquet(folder / "1.parquet")
+    parquet(folder / "2.parquet", second)
+    return folder / "*.parquet"
+
+
+def two_csv(folder: Path, second: str) -> Path:
+    write(folder / "1.csv", "k,at,x\na,1,3\n")
+    write(folder / "2.csv", second)
+    return folder / "*.csv"
+
+
+@pytest.mark.parametrize(
+    ("make", "messages"),
+    [
+        (lambda folder: folder / "none.parquet", ["there is no file", "it is looked for in"]),
+        (lambda folder: folder / "*.csv", ["there is no file"]),
+        (lambda folder: folder, ["has no files that can be read", ".parquet, .csv"]),
+        (lambda folder: write(folder / "rows.txt", "k,at,x\n"), ["is no file that can be read", ".parquet, .csv"]),
+        (cut, ["cut.parquet' cannot be read"]),
+        (damaged, ["the rows of", "damaged.parquet' cannot be read"]),
+        (lambda folder: write(folder / "empty.parquet", ""), ["empty.parquet' cannot be read", "too small"]),
+        (lambda folder: write(folder / "empty.csv", ""), ["empty.csv' is empty", "a first line with the names"]),
+        (lambda folder: write(folder / "empty.json", ""), ["empty.json' is empty", "an object a line"]),
+        (
+            lambda folder: write(folder / "short.csv", "k,at,x\na,1,3\nb,2\n"),
+            ["line 3 has 2 fields, and the first line has 3", "the row: 'b,2'"],
+        ),
+        (
+            lambda folder: write(folder / "long.csv", "k,at,x\na,1,3\nb,2,4,5\n"),
+            ["line 3 has 4 fields, and the first line has 3", "the row: 'b,2,4,5'"],
+        ),
+        (lambda folder: write(folder / "quote.csv", 'k,at,x\na,1,3\n"b,2,4\n'), ["line 3 has 1 fields"]),
+        (lambda folder: write(folder / "title.csv", "A title\nk,at,x\na,1,3\n"), ["line 2 has 3 fields"]),
+        (lambda folder: write(folder / "note.csv", "k,at,x\n# a note\na,1,3\n"), ["line 2 has 1 fields", "# a note"]),
+        (
+            lambda folder: write(folder / "late.csv", "k,at,x\n" + "a,1,3\n" * 30_000 + "b,2,four\n"),
+            ["late.csv' cannot be read", "Line: 30002", "b,2,four", "Could not convert string \"four\" to 'BIGINT'"],
+        ),
+        (lambda folder: write(folder / "twice.csv", "k,at,x,x\na,1,3,4\n"), ["twice.csv' has several columns 'x'"]),
+        (
+            lambda folder: write(folder / "open.jsonl", '{"k":"a","at":1,\n'),
+            ["open.jsonl' cannot be read", "Malformed"],
+        ),
+        (
+            lambda folder: write(folder / "mixed.jsonl", '{"k":"a","at":1,"x":3}\n{"k":"a","at":2,"x":"four"}\n'),
+            ["JSON column 'x' is of type JSON (its values are null, or of several types), which has no meaning"],
+        ),
+        (
+            lambda folder: two_parquet(folder, ROWS.drop_columns("x")),
+            ["2.parquet' has no column 'x', and other files of"],
+        ),
+        (
+            lambda folder: two_parquet(folder, ROWS.set_column(2, "x", pa.array(["3", "4"]))),
+            ["the column 'x' of", "is of several types: int64 in", "1.parquet', string in"],
+        ),
+        (lambda folder: two_csv(folder, "k,at\nb,2\n"), ["2.csv' has no column 'x', and other files of"]),
+        (lambda folder: two_csv(folder, "k,at,x\nb,2\n"), ["2.csv' cannot be read: the row that ends in line 2 has 2"]),
+    ],
+)
+def test_what_is_wrong_with_files_is_said(tmp_path: Path, make: Callable[[Path], Path], messages: list[str]) -> None:
+    path = make(tmp_path)
+    with pytest.raises(QueryError) as raised:
+        lists(path).results()
+    for message in messages:
+        assert message in str(raised.value)
+    assert len(str(raised.value)) < 600
+
+
+def test_files_of_several_formats_are_refused(tmp_path: Path) -> None:
+    parquet(tmp_path / "1.parquet")
+    write(tmp_path / "2.csv", "k,at,x\n")
+    with pytest.raises(QueryError, match="all alike"):
+        lists(tmp_path / "*")
+
+
+@pytest.mark.parametrize("second", [ROWS.drop_columns("x"), ROWS.set_column(2, "x", pa.array(["3", "4"]))])
+def test_what_files_do_not_have_in_common_matters_where_it_is_read(tmp_path: Path, second: pa.Table) -> None:
+    assert rows_of(two_parquet(tmp_path, second), "at") == {"a": [1, 1], "b": [2, 2]}
+
+
+def test_whole_numbers_of_several_sizes_are_one_column(tmp_path: Path) -> None:
+    small = ROWS.set_column(2, "x", pa.array([5, 6], pa.int8()))
+    assert rows_of(two_parquet(tmp_path, small)) == {"a": [3, 5], "b": [4, 6]}
+
+
+def test_parts_of_files_have_the_columns_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_parts, "PART_ROWS", 2)
+    frame = opened(two_parquet(tmp_path, ROWS))
+    parts = frame.parts()
+    assert [part.schema for part in parts] == [frame.schema] * 2
+    assert pa.concat_tables(map(pa.table, parts)).equals(pa.table(frame))
+
+
+def test_columns_of_csv_may_come_in_another_order(tmp_path: Path) -> None:
+    assert rows_of(two_csv(tmp_path, "x,at,k\n4,2,b\n")) == {"a": [3], "b": [4]}
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_csv_has_the_delimiter_of_its_first_line(tmp_path: Path, delimiter: str) -> None:
+    text = "k,at,x\na,1,3\n".replace(",", delimiter)
+    assert rows_of(write(tmp_path / "rows.csv", text)) == {"a": [3]}
+
+
+def test_csv_is_read_as_it_is_written(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "rows.csv",
+        "day,slashes,moment,quoted,nothing\n"
+        '2024-05-01,01/02/2024,2024-05-01 08:00:00,"a, ""b""",\n'
+        '2024-05-02,13/02/2024,2024-05-01T08:00:00.5Z,"",\n',
+    )
+    first, second = pa.table(opened(path)).to_pylist()
+    assert first["day"] == date(2024, 5, 1)
+    assert first["slashes"] == "01/02/2024"  # a day or a month first: it does not say
+    assert first["moment"] == datetime(2024, 5, 1, 8, tzinfo=UTC)
+    assert (first["quoted"], second["quoted"]) == ('a, "b"', "")
+    assert (first["nothing"], second["nothing"]) == (None, None)
+
+
+def test_a_key_of_the_last_object_of_json_is_a_column(tmp_path: Path) -> None:
+    lines = '{"k":"a","at":1}\n' * 30_000 + '{"k":"b","at":2,"x":5}\n'
+    assert rows_of(write(tmp_path / "rows.jsonl", lines))["b"] == [5]
+
+
+@pytest.mark.parametrize(
+    ("values", "data_type"),
+    [
+        (["-4", "18"], pa.int64()),
+        (["[1, -2]", "[null]"], pa.list_(pa.int64())),
+        (['{"HUGEINT": -1}', '{"HUGEINT": 1}'], pa.struct([("HUGEINT", pa.int64())])),
+        (["-1", "9223372036854775808"], pa.decimal128(38, 0)),
+        (["-1", "1.5"], pa.float64()),
+    ],
+)
+def test_whole_numbers_of_json_have_64_bits_where_they_fit(
+    tmp_path: Path, values: list[str], data_type: pa.DataType
+) -> None:
+    path = write(tmp_path / "rows.jsonl", "".join(f'{{"x": {value}, "at": -1}}\n' for value in values))
+    rows = pa.table(opened(path))
+    assert rows.schema.field("x").type == data_type
+    assert rows["x"].to_pylist() == [json.loads(value) for value in values]
+
+
+def test_a_file_of_no_rows_has_no_results(tmp_path: Path) -> None:
+    assert rows_of(parquet(tmp_path / "rows.parquet", ROWS.slice(0, 0))) == {}
+
+
+def test_a_file_that_changes_after_the_query_was_written_is_refused(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "rows.parquet")
+    query = lists(path)
+    parquet(path, ROWS.drop_columns("x"))
+    with pytest.raises(QueryError, match="has no column 'x' any more: the table has changed since the query was"):
+        query.results()
+    parquet(path, ROWS.set_column(2, "x", pa.array(["3", "4"])))
+    with pytest.raises(QueryError, match="Parquet column 'x' is of type VARCHAR instead of BIGINT: the table has"):
+        query.results()
+    path.unlink()
+    with pytest.raises(QueryError, match="there is no file"):
+        query.results()
+
+
+@pytest.mark.parametrize("name", ["a b", "ä", "a'b", "a[1]", "a{b}", "a*"])
+def test_files_have_any_names(tmp_path: Path, name: str) -> None:
+    parquet(tmp_path / "other.parquet", ROWS.slice(0, 0))
+    assert rows_of(parquet(tmp_path / f"{name}.parquet")) == {"a": [3], "b": [4]}
+    write(tmp_path / f"{name}.csv", "k,at,x\na,1,3\n")
+    assert rows_of(tmp_path / f"{name}.csv") == {"a": [3]}
