@@ -262,19 +262,23 @@ def columns_of(stored: Sequence[list[Any]]) -> WaitingColumns:
     ends: list[int] = []
     payloads: list[tuple[Any, ...]] = []
     for record in stored:
-        rows: _WaitingRecord | EventsData
         if _is_of_waiting_rows(record):
-            rows = _WaitingRecord(*record)
-            assigner_data = rows.assigner
+            # Unpacked without `_WaitingRecord`, as this runs for each micro-batch of each key of few rows.
+            record_serial, assigner_data, record_starts, record_ends, width, values = record
         else:
             state_record = _StateRecord(*record)
-            rows = EventsData(*state_record.events)
+            events = EventsData(*state_record.events)
             assigner_data = state_record.assigner
-        serial = max(serial, rows.serial)
+            record_serial = events.serial
+            record_starts = events.starts
+            record_ends = events.ends
+            width = events.width
+            values = events.values
+        serial = max(serial, record_serial)
         frontier = max([frontier, *assigner_data])
-        starts += rows.starts
-        ends += rows.ends
-        payloads += payloads_of(rows.values, rows.width, len(rows.starts))
+        starts += record_starts
+        ends += record_ends
+        payloads += payloads_of(values, width, len(record_starts))
     return WaitingColumns(serial, frontier, starts, ends, payloads)
 
 
