@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 import muntin_stats as stats
 from muntin import tumbling
 from muntin.errors import MuntinError
-from muntin_engine import Query, StateError, events, read_state
+from muntin_engine import EventStream, Query, StateError, events, read_state
 from muntin_engine.backends.spark.failures import root_cause as failures
 from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.testing.streaming.job_on_spark import setting
@@ -206,3 +206,23 @@ def is_named(file: Path, place: Place, said: str) -> bool:
     if name.endswith(".sst"):
         names.append("this is about a file of the checkpoint")  # RocksDB alone has a checksum of what is in it
     return any(name in said for name in names)
+
+
+def test_a_checkpoint_of_a_stream_that_is_read_twice_is_whole(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark plans a line for each place where a stream is read, and numbers the streams themselves."""
+    for name, count in (("rides", 4), ("beats", 4), ("other_beats", 2)):
+        write_batches(tmp_path / name, batches(count))
+    rides = read_stream(spark, tmp_path / "rides")
+
+    def timed_by(beats: str) -> EventStream:
+        heartbeat = read_stream(spark, tmp_path / beats)
+        return events(rides, key="key", at="at", watermark=12, buckets=4).with_heartbeat(heartbeat, at="at")
+
+    joined = timed_by("beats").join(timed_by("other_beats"), right_columns={"other": "x"})
+    checkpoint = tmp_path / "checkpoint"
+    joined.write(checkpoint=checkpoint, results=tmp_path / "results", available_now=True).awaitTermination()
+    assert joined.check(checkpoint) == []
+    shutil.rmtree(checkpoint / "sources" / "2")
+    (checkpoint / "sources" / "2").mkdir()
+    with pytest.raises(StateError, match=r"sources/2/0 is gone: it says which files were read"):
+        joined.check(checkpoint)

@@ -156,10 +156,17 @@ class CheckpointFiles:
                     yield f"{self._name(source)}/{number} is gone: it says which files were read"
 
     def _last_list(self, offsets: Mapping[int, Path], source: int) -> int:
-        """Return the number of the newest list of a source of files, by the newest plan; -1 for other sources."""
+        """Return the number of the newest list of a source of files, by the newest plan; -1 for other sources.
+
+        A plan has a line for each place where the query reads a source. So the lines of a query that reads a stream
+        twice, such as a join of a stream with itself, are more than its sources, and it is not known which line is
+        whose: each source has the lists up to the least of them.
+        """
         try:
-            line = offsets[max(offsets)].read_text().splitlines()[2 + source]
-            return int(json.loads(line)["logOffset"])
+            lines = offsets[max(offsets)].read_text().splitlines()[2:]
+            if len(lines) > len(self._subfolders(self._folder / "sources")):
+                return min(int(json.loads(line)["logOffset"]) for line in lines)
+            return int(json.loads(lines[source])["logOffset"])
         except (ValueError, KeyError, TypeError, IndexError, OSError):
             return -1
 
