@@ -116,7 +116,7 @@ def text_identity(column: str) -> str:
     """
     if isinstance(column, SqlExpression) and not column.isidentifier():
         return repr(column)
-    return column
+    return str(column)
 
 
 def keys_of(reader: ColumnReader, df: Frame, keys: Sequence[ColumnLike]) -> list[InputColumn]:
