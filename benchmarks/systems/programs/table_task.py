@@ -12,16 +12,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.questions.kinds import from_data
 from benchmarks.questions.question import Question
-
-WARM_UP_ROWS: Final = 2_000
-"""Rows that are answered before time is measured, so that a library has imported and compiled what it needs."""
 
 
 class TableLibrary(ABC):
@@ -73,9 +70,13 @@ class Measured:
 
 
 def measure(library: TableLibrary, rows: pa.Table, question: Question, way: str) -> Measured:
-    """Answer a question over rows, after a few of them for warming up."""
-    library.answers(library.frame(rows[:WARM_UP_ROWS], question), question, way)
+    """Answer a question over rows for the second time.
+
+    The first time a library imports and compiles what it needs, and its process gets its memory from the system, which
+    took half of the time on some machines. `from_start` measures what a script waits for.
+    """
     frame = library.frame(rows, question)
+    library.answers(frame, question, way)
     gc.collect()
     before = time.process_time()
     answers = library.answers(frame, question, way)
