@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import duckdb
 import pyarrow as pa
 import pytest
+import sqlglot
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import spelled
 from muntin_engine.backends.local.expressions.translation import translated
+from muntin_engine.backends.local.expressions.translator import SchemaScope, Translator
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -538,3 +540,11 @@ def test_random_expressions_mean_what_they_mean_on_spark(spark: SparkSession, se
         except AnalysisException:
             continue  # what Spark refuses, a query that is moved to Spark says
     assert compared > 200
+
+
+def test_a_part_of_a_node_that_no_rule_reads_is_refused() -> None:
+    node = sqlglot.parse_one("lower(s)", read="spark")
+    node.set("of_a_later_sqlglot", True)
+    translator = Translator("lower(s)", SchemaScope(pa.schema([("s", pa.string())])))
+    with pytest.raises(QueryError, match="has a part 'of_a_later_sqlglot', which has no translation"):
+        translator.of(node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypeVar
 
 import pyarrow as pa
@@ -108,6 +108,33 @@ class SchemaScope(Scope):
         return DuckdbExpression(quoted(namesakes[0].name), namesakes[0].type), path[1:]
 
 
+_KNOWN_PARTS: Final = frozenset({"this", "safe"})
+"""The parts that a rule may leave unread: what every node has, and what sqlglot notes of a dialect as a whole."""
+
+
+class _ReadParts(dict[str, Any]):
+    """The parts of a node, of which a rule has to read each that says something."""
+
+    def __init__(self, parts: Mapping[str, Any]) -> None:
+        super().__init__(parts)
+        self._read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a part."""
+        self._read.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a part, or a default."""
+        self._read.add(name)
+        return super().get(name, default)
+
+    def unread(self) -> list[str]:
+        """Return the names of parts that say something and were not read."""
+        known_names = self._read | _KNOWN_PARTS
+        return [name for name, part in self.items() if part and name not in known_names]
+
+
 class Translator:
     """Translates one expression.
 
@@ -148,7 +175,13 @@ class Translator:
             function = _RULES.get(type(node))
         if function is None:
             raise self._unknown_function(node, name)
-        return function(self, node)
+        parts = _ReadParts(node.args)
+        node.args = parts
+        value = function(self, node)
+        # A later sqlglot may note what it reads today in another part, as it did with the NOT of NOT LIKE.
+        for part in parts.unread():
+            raise self.refusal(node, f"has a part {part!r}, which has no translation", ON_SPARK)
+        return value
 
     def _unknown_function(self, node: exp.Expr, name: str) -> QueryError:
         """Return the error for a node that has no rule."""
