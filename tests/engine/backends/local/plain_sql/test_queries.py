@@ -138,6 +138,10 @@ def test_a_query_has_the_rows_names_and_types_of_spark(views: SparkSession, text
         ("SELECT ROW_NUMBER() OVER (ORDER BY km) AS n FROM rides", "needs 'window'"),
         ("SELECT km FROM rides WHERE station IN (SELECT station FROM stations)", "looks into a query"),
         ("SELECT km, km FROM rides", "has several columns km"),
+        (
+            "SELECT km, rides.* FROM rides r",
+            "'rides\\.\\*' has the columns of a table .* not there\n  the query reads r",
+        ),
         ("SELECT STDDEV(km) AS s FROM rides", "not known to mean the same without Spark"),
         ("SELECT * FROM rides NATURAL JOIN stations", "is not translated"),
         ("SELECT * FROM rides TABLESAMPLE (10 ROWS)", "is not translated"),

@@ -67,13 +67,32 @@ def items_of(tree: exp.Select, columns: Sequence[SourceColumn]) -> list[SelectEn
             continue
         if any(star.args.values()):
             raise refusal_of(node, "leaves columns out, or replaces some", "name the columns")
-        table = node.args["table"].name.casefold() if isinstance(node, exp.Column) else None
-        for column in columns:
-            if column.source == table or (table is None and column.is_plain):
-                items.append(SelectEntry(star_column=column))
+        for column in _star_columns(node, columns):
+            items.append(SelectEntry(star_column=column))
     if not items:
         raise refusal_of(tree, "has no columns")
     return items
+
+
+def _star_columns(node: exp.Expr, columns: Sequence[SourceColumn]) -> list[SourceColumn]:
+    """Return the columns that stand for `*`, or for `rides.*`.
+
+    Args:
+        node: The star, with the table before it or not.
+        columns: The columns of the FROM clause.
+
+    Raises:
+        QueryError: The FROM clause has no such table.
+    """
+    if not isinstance(node, exp.Column):
+        return [column for column in columns if column.is_plain]
+    table = ".".join(part.name for part in node.parts[:-1])
+    table_columns = [column for column in columns if column.source == table.casefold()]
+    if not table_columns:
+        known_tables = dict.fromkeys(column.source for column in columns if column.source)
+        advice = f"the query reads {', '.join(known_tables) or 'no table'}"
+        raise refusal_of(node, "has the columns of a table that is not there", advice)
+    return table_columns
 
 
 def _name_of(node: exp.Expr) -> str:
