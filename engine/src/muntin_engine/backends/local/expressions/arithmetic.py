@@ -28,17 +28,21 @@ _OPERATIONS: Final[Mapping[str, str]] = {"+": "add", "-": "subtract", "*": "mult
 """The functions of DuckDB that are operators, by their signs."""
 
 
-@rule(exp.Add)
-def _(translator: Translator, node: exp.Add) -> DuckdbExpression:
-    return _sum_of(translator, node, "+")
+_SUMS: Final[Mapping[type[exp.Binary], str]] = {exp.Add: "+", exp.Sub: "-"}
+"""The signs of sums and differences."""
+
+_ATTEMPTED: Final[Mapping[type[exp.Func], type[exp.Binary]]] = {
+    exp.SafeAdd: exp.Add,
+    exp.SafeSubtract: exp.Sub,
+    exp.SafeMultiply: exp.Mul,
+    exp.SafeDivide: exp.Div,
+}
+"""The operations of functions such as `try_add`, which are null where they fail."""
 
 
-@rule(exp.Sub)
-def _(translator: Translator, node: exp.Sub) -> DuckdbExpression:
-    return _sum_of(translator, node, "-")
-
-
-def _sum_of(translator: Translator, node: exp.Binary, sign: str) -> DuckdbExpression:
+@rule(*_SUMS)
+def _(translator: Translator, node: exp.Binary) -> DuckdbExpression:
+    sign = _SUMS[type(node)]
     moved_time = moved(translator, node, sign)
     if moved_time is not None:
         return moved_time
@@ -189,29 +193,11 @@ def _arithmetic(left: DuckdbExpression, sign: str, right: DuckdbExpression, resu
     return DuckdbExpression(unless_null(left, right, sql), result, may_raise)
 
 
-@rule(exp.SafeAdd)
-def _(translator: Translator, node: exp.SafeAdd) -> DuckdbExpression:
-    return _attempt(translator, node, exp.Add)
-
-
-@rule(exp.SafeSubtract)
-def _(translator: Translator, node: exp.SafeSubtract) -> DuckdbExpression:
-    return _attempt(translator, node, exp.Sub)
-
-
-@rule(exp.SafeMultiply)
-def _(translator: Translator, node: exp.SafeMultiply) -> DuckdbExpression:
-    return _attempt(translator, node, exp.Mul)
-
-
-@rule(exp.SafeDivide)
-def _(translator: Translator, node: exp.SafeDivide) -> DuckdbExpression:
-    return _attempt(translator, node, exp.Div)
-
-
-def _attempt(translator: Translator, node: exp.Func, kind: type[exp.Binary]) -> DuckdbExpression:
+@rule(*_ATTEMPTED)
+def _(translator: Translator, node: exp.Func) -> DuckdbExpression:
     """Return an operation that is null where it fails, while a failure of its operands stays one."""
     operands = [translator.of(node.this), translator.of(node.expression)]
     if any_raises(*operands):
         raise translator.refusal(node, "computes with what may fail itself", "compute with columns")
-    return attempted(translator.leniently().of(kind(this=node.this.copy(), expression=node.expression.copy())))
+    operation = _ATTEMPTED[type(node)]
+    return attempted(translator.leniently().of(operation(this=node.this.copy(), expression=node.expression.copy())))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Final
 
@@ -10,78 +10,57 @@ import pyarrow as pa
 from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import LOCAL_TIME, duckdb_type, spelled, text_literal
-from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression, cast, common_type, unless_null
+from muntin_engine.backends.local.expressions.duckdb_expression import (
+    DuckdbExpression,
+    any_raises,
+    cast,
+    common_type,
+    unless_null,
+)
 from muntin_engine.backends.local.expressions.translator import Translator, function_rule, rule
 
 NULL_SAFE: Final = "IS NOT DISTINCT FROM"
 _NULL_SAFE_UNEQUAL: Final = "IS DISTINCT FROM"
 
 
-@rule(exp.EQ)
-def _(translator: Translator, node: exp.EQ) -> DuckdbExpression:
-    return _compared(translator, node, "=")
+_SIGNS: Final[Mapping[type[exp.Binary], str]] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: NULL_SAFE,
+    exp.NullSafeNEQ: _NULL_SAFE_UNEQUAL,
+}
+"""The signs of comparisons in DuckDB's SQL."""
+
+_NULL_TESTS: Final[Mapping[str, str]] = {"isnull": "IS NULL", "isnotnull": "IS NOT NULL"}
+"""The functions that test for null, as conditions."""
 
 
-@rule(exp.NEQ)
-def _(translator: Translator, node: exp.NEQ) -> DuckdbExpression:
-    return _compared(translator, node, "<>")
-
-
-@rule(exp.LT)
-def _(translator: Translator, node: exp.LT) -> DuckdbExpression:
-    return _compared(translator, node, "<")
-
-
-@rule(exp.LTE)
-def _(translator: Translator, node: exp.LTE) -> DuckdbExpression:
-    return _compared(translator, node, "<=")
-
-
-@rule(exp.GT)
-def _(translator: Translator, node: exp.GT) -> DuckdbExpression:
-    return _compared(translator, node, ">")
-
-
-@rule(exp.GTE)
-def _(translator: Translator, node: exp.GTE) -> DuckdbExpression:
-    return _compared(translator, node, ">=")
-
-
-@rule(exp.NullSafeEQ)
-def _(translator: Translator, node: exp.NullSafeEQ) -> DuckdbExpression:
-    return _compared(translator, node, NULL_SAFE)
-
-
-@rule(exp.NullSafeNEQ)
-def _(translator: Translator, node: exp.NullSafeNEQ) -> DuckdbExpression:
-    return _compared(translator, node, _NULL_SAFE_UNEQUAL)
-
-
-@function_rule("isnull")
-def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
-    value = translator.of(node.expressions[0])
-    return DuckdbExpression(f"({value.sql} IS NULL)", pa.bool_(), value.may_raise)
-
-
-@function_rule("isnotnull")
-def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
-    value = translator.of(node.expressions[0])
-    return DuckdbExpression(f"({value.sql} IS NOT NULL)", pa.bool_(), value.may_raise)
-
-
-def _compared(translator: Translator, node: exp.Binary, sign: str) -> DuckdbExpression:
+@rule(*_SIGNS)
+def _(translator: Translator, node: exp.Binary) -> DuckdbExpression:
+    sign = _SIGNS[type(node)]
     left, right = alike(translator, node, [node.this, node.expression])
     sql = f"({left.sql} {sign} {right.sql})"
     if sign not in (NULL_SAFE, _NULL_SAFE_UNEQUAL):
         sql = unless_null(left, right, sql)
-    return DuckdbExpression(sql, pa.bool_(), left.may_raise or right.may_raise)
+    return DuckdbExpression(sql, pa.bool_(), any_raises(left, right))
+
+
+@function_rule(*_NULL_TESTS)
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    value = translator.of(node.expressions[0])
+    test = _NULL_TESTS[node.name.casefold()]
+    return DuckdbExpression(f"({value.sql} {test})", pa.bool_(), value.may_raise)
 
 
 @rule(exp.Between)
 def _(translator: Translator, node: exp.Between) -> DuckdbExpression:
     value, low, high = alike(translator, node, [node.this, node.args["low"], node.args["high"]])
-    may_raise = any(part.may_raise for part in (value, low, high))
-    return DuckdbExpression(f"({value.sql} BETWEEN {low.sql} AND {high.sql})", pa.bool_(), may_raise)
+    sql = f"({value.sql} BETWEEN {low.sql} AND {high.sql})"
+    return DuckdbExpression(sql, pa.bool_(), any_raises(value, low, high))
 
 
 @rule(exp.In)
@@ -90,8 +69,7 @@ def _(translator: Translator, node: exp.In) -> DuckdbExpression:
         raise translator.refusal(node, "looks into a query", "list the values: x IN (1, 2)")
     value, *choices = alike(translator, node, [node.this, *node.expressions])
     listed = ", ".join(choice.sql for choice in choices)
-    may_raise = any(part.may_raise for part in (value, *choices))
-    return DuckdbExpression(f"({value.sql} IN ({listed}))", pa.bool_(), may_raise)
+    return DuckdbExpression(f"({value.sql} IN ({listed}))", pa.bool_(), any_raises(value, *choices))
 
 
 @rule(exp.Is)

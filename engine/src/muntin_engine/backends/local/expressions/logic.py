@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import pyarrow as pa
 from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import spelled
 from muntin_engine.backends.local.expressions.comparisons import alike
-from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression, is_there
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression, any_raises, is_there
 from muntin_engine.backends.local.expressions.translator import Translator, rule
 
+_CONNECTIVES: Final[Mapping[type[exp.Binary], tuple[str, str]]] = {exp.And: ("AND", "FALSE"), exp.Or: ("OR", "TRUE")}
+"""The words that connect conditions, each with the value of the first that decides without the second."""
 
-@rule(exp.And)
-def _(translator: Translator, node: exp.And) -> DuckdbExpression:
-    return _both(translator, node, "AND", "FALSE")
-
-
-@rule(exp.Or)
-def _(translator: Translator, node: exp.Or) -> DuckdbExpression:
-    return _both(translator, node, "OR", "TRUE")
+_EXTREMES: Final[Mapping[type[exp.Func], str]] = {exp.Greatest: "GREATEST", exp.Least: "LEAST"}
+"""The functions of DuckDB that choose the largest or the smallest value."""
 
 
-def _both(translator: Translator, node: exp.Binary, word: str, decisive: str) -> DuckdbExpression:
+@rule(*_CONNECTIVES)
+def _(translator: Translator, node: exp.Binary) -> DuckdbExpression:
+    word, decisive = _CONNECTIVES[type(node)]
     left = condition(translator, node.this)
     right = condition(translator, node.expression)
     sql = f"(({left.sql}) {word} ({right.sql}))"
     if right.may_raise:
         # Spark does not compute the second part where the first decides; DuckDB computes them in any order.
         sql = f"(CASE WHEN {left.sql} IS {decisive} THEN {decisive} ELSE {sql} END)"
-    return DuckdbExpression(sql, pa.bool_(), left.may_raise or right.may_raise)
+    return DuckdbExpression(sql, pa.bool_(), any_raises(left, right))
 
 
 @rule(exp.Not)
@@ -95,7 +94,7 @@ def chosen(
 def _(translator: Translator, node: exp.Coalesce) -> DuckdbExpression:
     values = alike(translator, node, [node.this, *node.expressions])
     *tried, last = values
-    if any(value.may_raise for value in values):
+    if any_raises(*values):
         return chosen([(is_there(value), value) for value in tried], last)
     return DuckdbExpression(f"COALESCE({', '.join(value.sql for value in values)})", last.type)
 
@@ -107,17 +106,8 @@ def _(translator: Translator, node: exp.Nullif) -> DuckdbExpression:
     return DuckdbExpression(f"(CASE WHEN {equal.sql} THEN NULL ELSE {value.sql} END)", value.type, equal.may_raise)
 
 
-@rule(exp.Greatest)
-def _(translator: Translator, node: exp.Greatest) -> DuckdbExpression:
-    return _extreme(translator, node, "GREATEST")
-
-
-@rule(exp.Least)
-def _(translator: Translator, node: exp.Least) -> DuckdbExpression:
-    return _extreme(translator, node, "LEAST")
-
-
-def _extreme(translator: Translator, node: exp.Greatest | exp.Least, function: str) -> DuckdbExpression:
+@rule(*_EXTREMES)
+def _(translator: Translator, node: exp.Func) -> DuckdbExpression:
     values = alike(translator, node, [node.this, *node.expressions])
     listed = ", ".join(value.sql for value in values)
-    return DuckdbExpression(f"{function}({listed})", values[0].type, any(value.may_raise for value in values))
+    return DuckdbExpression(f"{_EXTREMES[type(node)]}({listed})", values[0].type, any_raises(*values))

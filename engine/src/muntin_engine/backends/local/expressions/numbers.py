@@ -46,6 +46,20 @@ _OF_DOUBLES: Final[Mapping[type[exp.Expr], str]] = {
 """Functions of one double in DuckDB's SQL: not a number, or null, where Spark says so and DuckDB raises."""
 
 
+_OF_TWO_DOUBLES: Final[Mapping[type[exp.Expr], str]] = {exp.Pow: "POW", exp.Atan2: "ATAN2"}
+"""Functions of two doubles in DuckDB's SQL."""
+
+_OF_BITS: Final[Mapping[type[exp.Binary], str]] = {
+    exp.BitwiseAnd: "({} & {})",
+    exp.BitwiseOr: "({} | {})",
+    exp.BitwiseXor: "xor({}, {})",
+}
+"""Operations on the bits of two whole numbers in DuckDB's SQL."""
+
+_TO_WHOLE_NUMBERS: Final[Mapping[type[exp.Func], str]] = {exp.Ceil: "CEIL", exp.Floor: "FLOOR"}
+"""The functions that make whole numbers."""
+
+
 @rule(*_OF_DOUBLES)
 def _(translator: Translator, node: exp.Expr) -> DuckdbExpression:
     value = cast(number_in(translator, node), pa.float64())
@@ -67,19 +81,10 @@ def _(translator: Translator, node: exp.Log) -> DuckdbExpression:
     return DuckdbExpression(sql, pa.float64(), any_raises(base, value))
 
 
-@rule(exp.Pow)
-def _(translator: Translator, node: exp.Pow) -> DuckdbExpression:
-    return _of_two_doubles(translator, node, "POW")
-
-
-@rule(exp.Atan2)
-def _(translator: Translator, node: exp.Atan2) -> DuckdbExpression:
-    return _of_two_doubles(translator, node, "ATAN2")
-
-
-def _of_two_doubles(translator: Translator, node: exp.Expr, function: str) -> DuckdbExpression:
+@rule(*_OF_TWO_DOUBLES)
+def _(translator: Translator, node: exp.Expr) -> DuckdbExpression:
     left, right = _doubles(translator, node)
-    sql = unless_null(left, right, f"{function}({left.sql}, {right.sql})")
+    sql = unless_null(left, right, f"{_OF_TWO_DOUBLES[type(node)]}({left.sql}, {right.sql})")
     return DuckdbExpression(sql, pa.float64(), any_raises(left, right))
 
 
@@ -127,26 +132,12 @@ def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
     return DuckdbExpression(f"CAST({sql} AS {duckdb_type(left.type)})", left.type, True)
 
 
-@rule(exp.BitwiseAnd)
-def _(translator: Translator, node: exp.BitwiseAnd) -> DuckdbExpression:
-    return _of_bits(translator, node, "({} & {})")
-
-
-@rule(exp.BitwiseOr)
-def _(translator: Translator, node: exp.BitwiseOr) -> DuckdbExpression:
-    return _of_bits(translator, node, "({} | {})")
-
-
-@rule(exp.BitwiseXor)
-def _(translator: Translator, node: exp.BitwiseXor) -> DuckdbExpression:
-    return _of_bits(translator, node, "xor({}, {})")
-
-
-def _of_bits(translator: Translator, node: exp.Binary, template: str) -> DuckdbExpression:
+@rule(*_OF_BITS)
+def _(translator: Translator, node: exp.Binary) -> DuckdbExpression:
     left, right = alike(translator, node, [node.this, node.expression])
     if not pa.types.is_integer(left.type):
         raise translator.type_refusal(node, left, right)
-    sql = unless_null(left, right, template.format(left.sql, right.sql))
+    sql = unless_null(left, right, _OF_BITS[type(node)].format(left.sql, right.sql))
     return DuckdbExpression(sql, left.type, any_raises(left, right))
 
 
@@ -173,17 +164,9 @@ def _(translator: Translator, node: exp.Abs) -> DuckdbExpression:
     return DuckdbExpression(f"ABS({value.sql})", value.type, True)
 
 
-@rule(exp.Ceil)
-def _(translator: Translator, node: exp.Ceil) -> DuckdbExpression:
-    return _rounded(translator, node, "CEIL")
-
-
-@rule(exp.Floor)
-def _(translator: Translator, node: exp.Floor) -> DuckdbExpression:
-    return _rounded(translator, node, "FLOOR")
-
-
-def _rounded(translator: Translator, node: exp.Ceil | exp.Floor, function: str) -> DuckdbExpression:
+@rule(*_TO_WHOLE_NUMBERS)
+def _(translator: Translator, node: exp.Func) -> DuckdbExpression:
+    function = _TO_WHOLE_NUMBERS[type(node)]
     value = number_in(translator, node)
     if node.args.get("decimals") is not None:
         raise translator.type_refusal(node, value)
