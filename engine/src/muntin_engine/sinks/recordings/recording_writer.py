@@ -13,16 +13,22 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
 from muntin_engine.errors import RecordingError
+from muntin_engine.plan.plan_as_data import unwritten_parameters
 from muntin_engine.plan.values_as_data import value_to_data
 from muntin_engine.sinks.recordings.metric_totals import totals_of
 from muntin_engine.sinks.recordings.recorder import Recorder
 from muntin_engine.sinks.recordings.recording_files import BATCHES, BEFORE, RUNS, write_batch, write_json, write_run
 from muntin_engine.tasks.recorded_rows import FAILED, PASSED_ON, ROWS, STOPPED, UNFINISHED, RowRecording, count_rows
+from muntin_engine.wire.task_as_data import task_to_data
+
+if TYPE_CHECKING:
+    from muntin_engine.plan.plan import Plan
+    from muntin_engine.wire.task_payload import TaskPayload
 
 _LOG: Final = logging.getLogger("muntin.recording")
 _ROW_COUNTS: Final = ("accepted", "late", "shed", "rejected")
@@ -44,6 +50,23 @@ class RecordedQuery(NamedTuple):
     data: Mapping[str, Any]
     cells: Callable[[], pa.Table]
     reads: tuple[int, ...] = ()
+
+    @classmethod
+    def of(
+        cls, plan: Plan, task: TaskPayload, cells: Callable[[], pa.Table], reads: tuple[int, ...] = ()
+    ) -> RecordedQuery:
+        """Return a query as data, and warn of what data cannot hold.
+
+        Args:
+            plan: Its plan, as the driver has it.
+            task: The payload that is sent to its workers.
+            cells: Reads its state.
+            reads: The queries whose results it reads itself.
+        """
+        data = task_to_data(plan, task)
+        for parameter in unwritten_parameters(data["plan"]):
+            _LOG.warning("a recording cannot hold a part of the query, which a replay has to be given: %s", parameter)
+        return cls(data, cells, reads)
 
 
 class RecordingWriter:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -25,8 +25,6 @@ from muntin_engine.backends.local.plain_sql.tables import (
     table_view,
 )
 from muntin_engine.backends.local.refusals import FailedRowError, not_yet
-
-_BATCH_ROWS: Final = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,14 +122,11 @@ class QueriedRows(LocalFrame):
         for column in self.query.columns:
             if column.refusal is not None:
                 raise QueryError(column.refusal)
-        batches: list[pa.RecordBatch] = []
         try:
-            for relation in self.relations(self.schema.names):
-                for batch in relation.to_arrow_reader(_BATCH_ROWS):
-                    batches.append(batch.cast(self.schema))
+            rows = pa.Table.from_batches(self.batches(self.schema), self.schema)
         except (duckdb.Error, OSError) as error:
             raise FailedRowError("the rows of the query cannot be read", error) from error
-        return self.kind.result(pa.Table.from_batches(batches, self.schema))
+        return self.kind.result(rows)
 
 
 def table_named(name: str, tables: Mapping[str, Any]) -> Any:

@@ -6,7 +6,6 @@ streams on Spark.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -15,13 +14,11 @@ from muntin_engine.backends.local.runs.local_query import LocalQuery
 from muntin_engine.backends.local.runs.run_input import input_batches
 from muntin_engine.backends.planning.query_task import task_of
 from muntin_engine.errors import RecordingError
-from muntin_engine.plan.plan_as_data import unwritten_parameters
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.sinks.recordings.recording_files import RUNS
 from muntin_engine.sinks.recordings.recording_writer import RecordedQuery, RecordingWriter
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.tasks.stateless_task import run_task
-from muntin_engine.wire.task_as_data import task_to_data
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,8 +26,6 @@ if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
     from muntin_engine.sinks.recordings.recorder import Recorder
     from muntin_engine.wire.task_payload import TaskPayload
-
-_LOG: Final = logging.getLogger("muntin.recording")
 
 _ROWS_BATCH: Final = 0
 _END_BATCH: Final = 1
@@ -58,12 +53,9 @@ def record_run(query: PlannedQuery, recorder: Recorder) -> None:
             "  give record() another folder, or remove this one"
         )
     task = task_of(query, WorkerSettings(), is_static=False)
-    data = task_to_data(query.plan, task)
-    for parameter in unwritten_parameters(data["plan"]):
-        _LOG.warning("a recording cannot hold a part of the query, which a replay has to be given: %s", parameter)
 
     writer = RecordingWriter(recorder)
-    writer.begin(RecordedQuery(data, _no_state), _NO_SPARK_QUERY, last_commit=-1)
+    writer.begin(RecordedQuery.of(query.plan, task, _no_state), _NO_SPARK_QUERY, last_commit=-1)
     running = LocalQuery(task)
     rows_output = _recorded_output(query, running, writer)
     writer.commit(_ROWS_BATCH, _NO_SPARK_QUERY, _metrics(rows_output))

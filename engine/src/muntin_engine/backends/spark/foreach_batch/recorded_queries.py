@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
@@ -18,15 +17,11 @@ from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
 from muntin_engine.backends.spark.dataframes.pipeline import task_of
 from muntin_engine.backends.spark.operators.arrow_functions import RECORDING
 from muntin_engine.backends.spark.session.kinds import is_connect
-from muntin_engine.plan.plan_as_data import unwritten_parameters
 from muntin_engine.sinks.recordings.recorder import Recorder
 from muntin_engine.sinks.recordings.recording_writer import RecordedQuery, RecordingWriter
-from muntin_engine.wire.task_as_data import task_to_data
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
-
-_LOG: Final = logging.getLogger("muntin.recording")
 
 
 def recordings_of(queries: Mapping[str, PlannedQuery], record: object) -> list[RecordingWriter | None]:
@@ -145,13 +140,10 @@ def _recorded(
         place_names: The place names of all recorded queries that come before it.
     """
     task = task_of(query, place)
-    data = task_to_data(query.plan, task)
-    for parameter in unwritten_parameters(data["plan"]):
-        _LOG.warning("a recording cannot hold a part of the query, which a replay has to be given: %s", parameter)
 
     def cells() -> pa.Table:
         with checkpoint.state.cells(operator) as operator_cells:
             return operator_cells.where(F.col("bucket").isin(*task.buckets)).toArrow()
 
     reads = tuple(place_names.index(inner_query.place_name) for inner_query in query.inner)
-    return RecordedQuery(data, cells, reads)
+    return RecordedQuery.of(query.plan, task, cells, reads)
