@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import numpy as np
 
 from benchmarks.data import SECOND
-from benchmarks.questions.calendar_days import CalendarDays
 from benchmarks.questions.hopping import Hopping
 from benchmarks.questions.last_rows import LastRows
 from benchmarks.questions.lasting import FACTOR, SPREAD, LastingHops
 from benchmarks.questions.question import Question
-from benchmarks.questions.sessions import Session
 from benchmarks.questions.snapshots import Snapshot
+from benchmarks.systems.muntin_windows import window_of
 from benchmarks.systems.plain_averages import PlainAverage, WholeAverage
 from benchmarks.systems.spark import StreamSystem, TableSystem
-from muntin import calendar, hopping, session, snapshot
-from muntin.rows import last
-from muntin.windows import WindowSpecification
 from muntin_engine import EventStream, ModuleCall, events, module
 
 if TYPE_CHECKING:
@@ -70,22 +66,6 @@ def events_of(stream: DataFrame, question: Question, delay: int) -> EventStream[
         return events(lasting, key="key", start="at", end="end", watermark=watermark, buckets=BUCKETS, **revisions)
     order = "at" if isinstance(question, LastRows) else None  # times of a key differ
     return events(stream, key="key", at="at", order=order, watermark=watermark, buckets=BUCKETS)
-
-
-def window_of(question: Question) -> WindowSpecification:
-    """Return the windows of a question as Muntin writes them."""
-    match question:
-        case Hopping(size, hop) | LastingHops(size, hop):
-            return hopping(f"{size} seconds", f"{hop} seconds")
-        case Session(gap):
-            return session(f"{gap} seconds")
-        case CalendarDays(zone):
-            return calendar("day", zone=zone)
-        case LastRows(size, every):
-            return last(size).trigger(every)
-        case Snapshot():
-            return snapshot()
-    raise TypeError(f"there are no windows for {question}")
 
 
 def _with_ends(stream: DataFrame, longest: int) -> DataFrame:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from benchmarks.data import Files
 from benchmarks.measurement import Run
 from benchmarks.questions.question import Question
-from benchmarks.systems.muntin import BUILT_IN, COLUMNAR, events_of, window_of
+from benchmarks.systems.muntin import BUILT_IN, COLUMNAR, events_of
+from benchmarks.systems.muntin_windows import window_of
 from benchmarks.systems.spark import StreamSystem, run_query, stream_of
 
 if TYPE_CHECKING:

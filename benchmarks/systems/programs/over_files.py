@@ -12,8 +12,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from benchmarks.questions.kinds import from_data
+from benchmarks.systems.muntin_windows import window_of
 from benchmarks.systems.programs.table_task import bind_to_processors
-from benchmarks.systems.programs.with_muntin import AGGREGATES, Muntin, window_of, workers_of
+from benchmarks.systems.programs.with_muntin import AGGREGATES, Muntin, workers_of
 from muntin_engine import events
 
 

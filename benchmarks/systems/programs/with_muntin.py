@@ -9,15 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.questions.hopping import Hopping
 from benchmarks.questions.lasting import LastingHops, ends_of
 from benchmarks.questions.question import Question, ticks
-from benchmarks.questions.sessions import Session
 from benchmarks.questions.snapshots import Snapshot
+from benchmarks.systems.muntin_windows import window_of
 from benchmarks.systems.plain_averages import PlainAverage, WholeSpread
 from benchmarks.systems.programs.table_task import TableLibrary, run_library
-from muntin import hopping, session, snapshot
-from muntin.windows import WindowSpecification
 from muntin_engine import EventStream, Query, events, module
 
 AGGREGATES: Final = {
@@ -59,18 +56,6 @@ class Muntin(TableLibrary):
         """Return the starts of windows in their place."""
         start = pc.struct_field(answers["window"], "start")
         return pa.table({"key": answers["key"], "start": start, "value": answers["value"]})
-
-
-def window_of(question: Question) -> WindowSpecification:
-    """Return the windows of a question."""
-    match question:
-        case Hopping(size, hop) | LastingHops(size, hop):
-            return hopping(f"{size} seconds", f"{hop} seconds")
-        case Session(gap):
-            return session(f"{gap} seconds")
-        case Snapshot():
-            return snapshot()
-    raise TypeError(f"there are no windows for {question}")
 
 
 def _events(frame: pa.Table, question: Question) -> EventStream[Any]:

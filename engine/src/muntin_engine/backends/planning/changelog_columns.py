@@ -1,4 +1,9 @@
-"""The columns of a changelog: results that may be retracted, whichever backend adds them up."""
+"""The columns of a changelog: results that may be retracted, whichever backend adds them up.
+
+Every change is one or two terms of a sum: an insertion adds a row, a retraction subtracts a row, and a revision
+subtracts the row with its old end and adds it with the new one. Rows whose sum is above zero are live, whatever the
+order of the terms.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,15 @@ LIFETIME: Final = "lifetime"
 NEW_END: Final = "new_end"
 TIMING: Final = "timing"
 WINDOW: Final = "window"
+
+SIGN: Final = "__muntin_sign"
+"""The column of a term with its sign: 1 if it adds a row, -1 if it subtracts one."""
+
+END: Final = "__muntin_end"
+"""The column of a term with the end of the lifetime of its row, where ends are revised; otherwise null."""
+
+ROW: Final = "__muntin_row"
+"""The column of a term with the values of its row, as a struct."""
 
 KEYS: Final = "muntin.keys"
 """The place in the metadata of `event_id` that names the keys, which files of Parquet keep."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -14,13 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from muntin import INFINITY, Event
-from muntin.changes import Insertion, Revision, retraction
+from muntin import INFINITY
 from muntin.changes import fold as fold_changes
 from muntin.errors import QueryError
 from muntin_engine import events, final_rows, fold, net_changes
 from muntin_engine.backends.local.results.local_changelogs import LocalChangelogs
 from muntin_engine.sinks.net_changes_on_driver import net_changes_on_driver
+from tests.engine.backends.random_changes import finite, random_changes, row_of
 
 EXTENT = pa.struct([("start", pa.int64()), ("end", pa.int64())])
 SCHEMA = pa.schema(
@@ -36,47 +35,6 @@ SCHEMA = pa.schema(
 )
 KEYS = ("a", "b", None)
 SEED = 20_130_101
-
-
-def random_changes(draw: random.Random) -> Iterator[Insertion[float] | Revision[float]]:
-    """Yield changes of one key's output, each of which makes sense; no id is used twice."""
-    alive: dict[int, Event[float]] = {}
-    for id in range(40):
-        start = draw.randrange(100)
-        alive[id] = Event(start, end_of(draw, start), float(draw.randrange(10)))
-        yield Insertion(id, alive[id])
-        while alive and draw.random() < 0.6:
-            revised = draw.choice(sorted(alive))
-            event = alive[revised]
-            if draw.random() < 0.5:
-                yield retraction(revised, alive.pop(revised))
-            else:
-                alive[revised] = Event(event.start, end_of(draw, event.start), event.payload)
-                yield Revision(revised, event, alive[revised].end)
-
-
-def end_of(draw: random.Random, start: int) -> int:
-    return draw.choice([start + 1, start + draw.randrange(1, 9), INFINITY])
-
-
-def finite(tick: int) -> int | None:
-    return None if tick == INFINITY else tick
-
-
-def row_of(key: str | None, batch: int, change: Insertion[float] | Revision[float]) -> dict[str, Any]:
-    kind, new_end = "insert", None
-    if isinstance(change, Revision):
-        kind = "retract" if change.is_retraction else "revise"
-        new_end = None if change.is_retraction else finite(change.new_end)
-    return {
-        "batch": batch,
-        "key": key,
-        "lifetime": {"start": change.event.start, "end": finite(change.event.end)},
-        "change": kind,
-        "event_id": change.id,
-        "new_end": new_end,
-        "value": change.event.payload,
-    }
 
 
 HISTORIES = {key: list(random_changes(random.Random(f"{SEED} {key}"))) for key in KEYS}

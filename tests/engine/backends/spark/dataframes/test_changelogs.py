@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -13,12 +13,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from muntin import INFINITY, Event
-from muntin.changes import Insertion, Revision, retraction
 from muntin.changes import fold as fold_changes
 from muntin.errors import QueryError
 from muntin_engine import final_rows, fold, net_changes
 from muntin_engine.backends.spark.dataframes.changelogs import settled
 from muntin_engine.sinks.net_changes_on_driver import net_changes_on_driver
+from tests.engine.backends.random_changes import Change, finite, random_changes, row_of
 from tests.journeys.running import collect, stream_of
 
 EXTENT = pa.struct([("start", pa.int64()), ("end", pa.int64())])
@@ -38,49 +38,11 @@ KEYS = ("a", "b", None)
 SEED = 20_130_101
 
 Row: TypeAlias = tuple[Any, ...]
-Change: TypeAlias = "Insertion[float] | Revision[float]"
-
-
-def random_changes(draw: random.Random) -> Iterator[Change]:
-    """Yield changes of one key's output, each of which makes sense; no id is used twice."""
-    alive: dict[int, Event[float]] = {}
-    for id in range(40):
-        start = draw.randrange(100)
-        alive[id] = Event(start, _end(draw, start), float(draw.randrange(10)))
-        yield Insertion(id, alive[id])
-        while alive and draw.random() < 0.6:
-            revised = draw.choice(sorted(alive))
-            event = alive[revised]
-            if draw.random() < 0.5:
-                yield retraction(revised, alive.pop(revised))
-            else:
-                alive[revised] = Event(event.start, _end(draw, event.start), event.payload)
-                yield Revision(revised, event, alive[revised].end)
-
-
-def _end(draw: random.Random, start: int) -> int:
-    return draw.choice([start + 1, start + draw.randrange(1, 9), INFINITY])
 
 
 def row(key: str | None, batch: int, change: Change) -> dict[str, Any]:
-    event, kind, new_end = change.event, "insert", None
-    if isinstance(change, Revision):
-        kind = "retract" if change.is_retraction else "revise"
-        new_end = None if change.is_retraction else _finite(change.new_end)
-    return {
-        "batch": batch,
-        "key": key,
-        "window": {"start": event.start // 10 * 10, "end": event.start // 10 * 10 + 10},
-        "lifetime": {"start": event.start, "end": _finite(event.end)},
-        "change": kind,
-        "event_id": change.id,
-        "new_end": new_end,
-        "value": event.payload,
-    }
-
-
-def _finite(tick: int) -> int | None:
-    return None if tick == INFINITY else tick
+    window_start = change.event.start // 10 * 10
+    return {"window": {"start": window_start, "end": window_start + 10}, **row_of(key, batch, change)}
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +61,7 @@ def changelog(spark: SparkSession, histories: Mapping[str | None, list[Change]])
 
 
 def standing(history: Mapping[tuple[Hashable, int], Event[float]]) -> list[Row]:
-    return sorted((id, event.start, _finite(event.end), event.payload) for (id, _), event in history.items())
+    return sorted((id, event.start, finite(event.end), event.payload) for (id, _), event in history.items())
 
 
 def test_a_fold_is_the_history_that_the_changes_mean(

@@ -1,16 +1,11 @@
-"""Results that may be retracted, added up in this process.
-
-Every change is one or two terms of a sum: an insertion adds a row, a retraction subtracts a row, and a revision
-subtracts the row with its old end and adds it with the new one. Rows whose sum is above zero are live, whatever the
-order of the terms.
-"""
+"""Results that may be retracted, added up in this process: sums of the terms that `changelog_columns` explains."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -24,24 +19,18 @@ from muntin_engine.backends.local.frames.frame_kind import reason_of
 from muntin_engine.backends.local.frames.local_frame import LocalFrame, opened
 from muntin_engine.backends.planning.changelog_columns import (
     CHANGE,
+    END,
     EVENT_ID,
     KEYS,
     LIFETIME,
     NEW_END,
+    ROW,
+    SIGN,
     TIMING,
     ChangelogColumns,
     lifetime_column,
 )
 from muntin_engine.sinks.distributed_rows import Changelogs
-
-_SIGN: Final = "__muntin_sign"
-"""The column of a term with its sign: 1 if it adds a row, -1 if it subtracts one."""
-
-_END: Final = "__muntin_end"
-"""The column of a term with the end of the lifetime of its row, where ends are revised; otherwise null."""
-
-_ROW: Final = "__muntin_row"
-"""The column of a term with the values of its row, as a struct."""
 
 
 class LocalChangelogs(Changelogs):
@@ -158,7 +147,7 @@ class _Changelog:
         Raises:
             QueryError: The rows cannot be read.
         """
-        sums = self._sums().filter(f"{_SIGN} > 0")
+        sums = self._sums().filter(f"{SIGN} > 0")
         names = [name for name in self.columns.names if name != CHANGE]
         return self._table(sums, {name: self._value(name) for name in names})
 
@@ -168,31 +157,31 @@ class _Changelog:
         Raises:
             QueryError: The rows cannot be read.
         """
-        sums = self._sums().filter(f"{_SIGN} <> 0")
+        sums = self._sums().filter(f"{SIGN} <> 0")
         if self.columns.has_ends:
             # A revision leaves -1 for the old end and 1 for the new one: the new one is the row from now on.
             ids = ", ".join(map(quoted, self.columns.identifying))
-            last = f"arg_max(struct_pack(changed_row := {_ROW}, last_end := {_END}), {_SIGN}) AS last_change"
-            sums = sums.aggregate(f"{ids}, max({_SIGN}) AS {_SIGN}, {last}", ids)
-            sums = sums.project(f"{ids}, {_SIGN}, last_change.changed_row AS {_ROW}, last_change.last_end AS {_END}")
+            last = f"arg_max(struct_pack(changed_row := {ROW}, last_end := {END}), {SIGN}) AS last_change"
+            sums = sums.aggregate(f"{ids}, max({SIGN}) AS {SIGN}, {last}", ids)
+            sums = sums.project(f"{ids}, {SIGN}, last_change.changed_row AS {ROW}, last_change.last_end AS {END}")
         values = {name: self._value(name) for name in self.columns.names}
-        values[CHANGE] = f"CASE WHEN {_SIGN} > 0 THEN 'upsert' ELSE 'delete' END"
+        values[CHANGE] = f"CASE WHEN {SIGN} > 0 THEN 'upsert' ELSE 'delete' END"
         return self._table(sums, values)
 
     def _sums(self) -> duckdb.DuckDBPyRelation:
-        """Add up the terms of each row: a relation of its keys and id, its sum as `_SIGN`, `_END` and `_ROW`."""
+        """Add up the terms of each row: a relation of its keys and id, its sum as `SIGN`, `END` and `ROW`."""
         (changes,) = self.frame.relations(self.frame.schema.names)
         values = [f"{quoted(name)} := {quoted(name)}" for name in self.columns.values]
         if not values:
             values = ["nothing := 0"]  # DuckDB has no struct without fields
-        row = f"struct_pack({', '.join(values)}) AS {_ROW}"
+        row = f"struct_pack({', '.join(values)}) AS {ROW}"
         ids = ", ".join(map(quoted, self.columns.identifying))
         key_values = ", ".join(f"{self._key(name)} AS {quoted(name)}" for name in self.columns.identifying)
-        groups = f"{ids}, {_END}" if self.columns.has_ends else ids
+        groups = f"{ids}, {END}" if self.columns.has_ends else ids
         return (
             changes.project(f"{key_values}, {row}, unnest({self._terms()}) AS term")
-            .project(f"{ids}, {_ROW}, term.sign AS {_SIGN}, term.end AS {_END}")
-            .aggregate(f"{groups}, sum({_SIGN}) AS {_SIGN}, first({_ROW}) AS {_ROW}", groups)
+            .project(f"{ids}, {ROW}, term.sign AS {SIGN}, term.end AS {END}")
+            .aggregate(f"{groups}, sum({SIGN}) AS {SIGN}, first({ROW}) AS {ROW}", groups)
         )
 
     def _key(self, name: str) -> str:
@@ -215,9 +204,9 @@ class _Changelog:
         """Return a column of the table, computed from sums."""
         if name not in self.columns.values:
             return quoted(name)
-        value = f"{_ROW}.{quoted(name)}"
+        value = f"{ROW}.{quoted(name)}"
         if name == LIFETIME and self.columns.has_ends:
-            return f'struct_pack(start := {value}.start, "end" := {_END})'
+            return f'struct_pack(start := {value}.start, "end" := {END})'
         return value
 
     def _table(self, sums: duckdb.DuckDBPyRelation, values: Mapping[str, str]) -> pa.Table:

@@ -1,15 +1,9 @@
-"""Add changelogs up, in Spark SQL.
-
-Every change is one or two terms of a sum: an insertion adds a row, a retraction subtracts a row, and a revision
-subtracts the row with its old end and adds it with the new one. Rows whose sum is above zero are live, whatever the
-order of the terms.
-"""
+"""Changelogs added up in Spark SQL: sums of the terms that `changelog_columns` explains."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -20,19 +14,17 @@ from muntin.axis import decimal_of
 from muntin.errors import QueryError
 from muntin_engine.backends.planning.changelog_columns import (
     CHANGE,
+    END,
     EVENT_ID,
     KEYS,
     LIFETIME,
     NEW_END,
+    ROW,
+    SIGN,
     TIMING,
     ChangelogColumns,
     lifetime_column,
 )
-
-_SIGN: Final = "__muntin_sign"
-_END: Final = "__muntin_end"
-_ROW: Final = "__muntin_row"
-"""The columns of a term: 1 or -1, the end of the lifetime where ends are revised, and the values of the row."""
 
 
 def saying_keys(schema: spark_types.StructType, keys: Sequence[str]) -> spark_types.StructType:
@@ -74,18 +66,18 @@ def live_rows(changelog: DataFrame, key: str | Sequence[str] | None, table: Data
                 missing_columns[name] = F.lit(None).cast(changelog.schema[name].dataType)
         table = table.withColumns(missing_columns)
     sums = _sums(shape, changelog, table)
-    return sums.where(F.col(_SIGN) > 0).select(*shape.columns())
+    return sums.where(F.col(SIGN) > 0).select(*shape.columns())
 
 
 def netted(batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
     """Return the net changes of a batch to a keyed table; see `muntin_engine.net_changes`."""
     shape = _Shape.of_changelog(batch, key)
-    sums = _sums(shape, batch, None).where(F.col(_SIGN) != 0)
+    sums = _sums(shape, batch, None).where(F.col(SIGN) != 0)
     if shape.has_ends:
         # A revision leaves -1 for the old end and 1 for the new one: the new one is the row from now on.
-        last = F.max_by(F.struct(_ROW, _END), _SIGN).alias("last")
-        sums = sums.groupBy(*shape.ids).agg(F.max(_SIGN).alias(_SIGN), last).select(*shape.ids, _SIGN, "last.*")
-    change = F.when(F.col(_SIGN) > 0, "upsert").otherwise("delete").alias(CHANGE)
+        last = F.max_by(F.struct(ROW, END), SIGN).alias("last")
+        sums = sums.groupBy(*shape.ids).agg(F.max(SIGN).alias(SIGN), last).select(*shape.ids, SIGN, "last.*")
+    change = F.when(F.col(SIGN) > 0, "upsert").otherwise("delete").alias(CHANGE)
     return sums.select(*shape.columns(change))
 
 
@@ -118,10 +110,10 @@ class _Shape(ChangelogColumns):
                 if change is not None:
                     columns.append(change)
             elif name == LIFETIME and self.has_ends:
-                start = F.col(_ROW).getField(LIFETIME).getField("start")
-                columns.append(F.struct(start.alias("start"), F.col(_END).alias("end")).alias(name))
+                start = F.col(ROW).getField(LIFETIME).getField("start")
+                columns.append(F.struct(start.alias("start"), F.col(END).alias("end")).alias(name))
             elif name in self.values:
-                columns.append(F.col(_ROW).getField(name).alias(name))
+                columns.append(F.col(ROW).getField(name).alias(name))
             else:
                 columns.append(_column(name))
         return columns
@@ -186,15 +178,15 @@ def _sums(shape: _Shape, changelog: DataFrame, table: DataFrame | None) -> DataF
     if table is not None:
         added = F.array(_signed_end(1, _end(shape)))
         terms = terms.union(table.select(*_terms(shape, added)))
-    row = F.first(_ROW).alias(_ROW)  # all terms of an id have the same values
-    ends = [F.col(_END)] if shape.has_ends else []
-    return terms.groupBy(*shape.ids, *ends).agg(F.sum(_SIGN).alias(_SIGN), row)
+    row = F.first(ROW).alias(ROW)  # all terms of an id have the same values
+    ends = [F.col(END)] if shape.has_ends else []
+    return terms.groupBy(*shape.ids, *ends).agg(F.sum(SIGN).alias(SIGN), row)
 
 
 def _terms(shape: _Shape, signed_ends: Column) -> list[Column]:
     """Return the columns of the terms of a row: its id and values, with each sign and end of an array."""
     values = [_column(name) for name in shape.values] or [F.lit(0)]  # a struct needs a field
-    return [*shape.ids, F.struct(*values).alias(_ROW), F.inline(signed_ends)]
+    return [*shape.ids, F.struct(*values).alias(ROW), F.inline(signed_ends)]
 
 
 def _signed_ends(shape: _Shape) -> Column:
@@ -210,9 +202,9 @@ def _signed_ends(shape: _Shape) -> Column:
 
 
 def _signed_end(sign: int, end: Column | None) -> Column:
-    columns = [F.lit(sign).alias(_SIGN)]
+    columns = [F.lit(sign).alias(SIGN)]
     if end is not None:
-        columns.append(end.alias(_END))
+        columns.append(end.alias(END))
     return F.struct(*columns)
 
 
