@@ -162,6 +162,7 @@ def computed(text: str, rows: Sequence[dict[str, Any]]) -> pa.ChunkedArray:
         ("s rlike '^A.c$'", True, pa.bool_()),
         ("s like '_b%'", True, pa.bool_()),
         ("s not like '_b%'", False, pa.bool_()),
+        ("concat('🦆 ', s) like '%🦆_A%'", True, pa.bool_()),
         ("'50%' like '50!%' escape '!'", True, pa.bool_()),
         ("'50x' not like '50!%' escape '!'", True, pa.bool_()),
         ("to_date('01.05.2024', 'dd.MM.yyyy')", date(2024, 5, 1), pa.date32()),
@@ -342,7 +343,7 @@ class Drawing:
         right = self.number(depth - 1)
         condition = self.condition(depth - 1)
         text = self.text(depth - 1)
-        pattern = self._one_of(["a%", "%b", "_b_", "%", "", "%🦆_d%"])
+        pattern = self._one_of(["a%", "%b", "_b_", "%", "", "%ö_e%"])
         regex = self._one_of(["a.b", "^a", "b$", "[a-z]+c", "x|duck", "ö.e", "(a|x)b?", "^$"])
         sign = self._one_of(["=", "<>", "<", "<=", ">", ">=", "<=>"])
         return self._one_of(

@@ -81,6 +81,18 @@ def test_a_fold_is_of_the_kind_of_its_changelog(kind: Any, make: Any) -> None:
     assert table.shape == (len(live_rows()), 3)
 
 
+def test_a_fold_has_its_lifetimes_in_the_order_of_their_fields_in_the_changelog() -> None:
+    rows = changelog().drop_columns("batch")
+    lifetimes = rows["lifetime"].combine_chunks()
+    fields = [lifetimes.field("end"), lifetimes.field("start")]
+    end_first = pa.StructArray.from_arrays(fields, ["end", "start"], mask=lifetimes.is_null())
+    place = rows.column_names.index("lifetime")
+    table: Any = fold(rows.set_column(place, "lifetime", end_first), key="key")
+    assert [field.name for field in table.schema.field("lifetime").type] == ["end", "start"]
+    reordered = [{**row, "lifetime": dict(sorted(row["lifetime"].items(), reverse=True))} for row in table.to_pylist()]
+    assert rows_of(pa.Table.from_pylist(reordered)) == live_rows()
+
+
 def test_net_changes_are_those_that_the_driver_adds_up() -> None:
     names = ["batch", "key"]
     net: Any = net_changes(changelog(), key=names)

@@ -206,8 +206,20 @@ class _Changelog:
             return quoted(name)
         value = f"{ROW}.{quoted(name)}"
         if name == LIFETIME and self.columns.has_ends:
-            return f'struct_pack(start := {value}.start, "end" := {END})'
+            return self._lifetime(value)
         return value
+
+    def _lifetime(self, value: str) -> str:
+        """Return a lifetime with the end that its terms add up to, its fields in the order of the changelog's.
+
+        pandas and Polars may have them in any order, and older versions of Arrow cast a struct by the places of its
+        fields.
+        """
+        fields: list[str] = []
+        for field in self.frame.schema.field(LIFETIME).type:
+            field_value = END if field.name == "end" else f"{value}.{quoted(field.name)}"
+            fields.append(f"{quoted(field.name)} := {field_value}")
+        return f"struct_pack({', '.join(fields)})"
 
     def _table(self, sums: duckdb.DuckDBPyRelation, values: Mapping[str, str]) -> pa.Table:
         """Compute columns from sums, in the types of the changelog.
