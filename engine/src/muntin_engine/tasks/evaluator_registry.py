@@ -11,16 +11,20 @@ from muntin_engine.evaluators.declarations.arrays import COLUMNAR, GROUPED, SLIC
 from muntin_engine.evaluators.declarations.general import GENERAL
 from muntin_engine.evaluators.declarations.joins import JOINING, PAIRING, PASSING
 from muntin_engine.evaluators.declarations.ordered import EVENT_BY_EVENT, IN_ORDER, STATELESS
+from muntin_engine.evaluators.declarations.ranked import RANKED, SLIDING
 from muntin_engine.evaluators.general.general_evaluator import GeneralEvaluator
 from muntin_engine.evaluators.joins.join_evaluator import JoinEvaluator, PassingEvaluator
 from muntin_engine.evaluators.joins.pair_evaluator import PairEvaluator
 from muntin_engine.evaluators.ordered.ordered_evaluator import EventByEventEvaluator, RowsEvaluator, StatelessEvaluator
+from muntin_engine.evaluators.ranked.ranked_evaluator import RankedEvaluator
 
 KEEPS_STATE: Final[Mapping[str, KeepsState]] = {
     COLUMNAR.name: ArrayEvaluator(),
     SLICED.name: ArrayEvaluator(),
     GROUPED.name: ArrayEvaluator(),
     GENERAL.name: GeneralEvaluator(),
+    RANKED.name: RankedEvaluator(),
+    SLIDING.name: RankedEvaluator(),
     IN_ORDER.name: RowsEvaluator(),
     EVENT_BY_EVENT.name: EventByEventEvaluator(),
     PASSING.name: PassingEvaluator(),
