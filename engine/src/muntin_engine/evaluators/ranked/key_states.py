@@ -48,9 +48,9 @@ class WindowState:
 class KeyStates:
     """The states of one module.
 
-    Cost: for each row a call that adds it and one that removes it, and for each window one for its result. A state is
-    built anew, in one call, once as many rows were removed as a window has, so that the rounding of a removal that is
-    not exact is gone after the length of two windows.
+    Cost: for each row a call that adds it and one that removes it, and for each window one for its result. A state that
+    as many rows were removed from as a window has is built anew before the next batch, in one call: so the rounding of
+    removals that are not exact does not add up for ever.
 
     Attributes:
         label: The module, by name and version.
@@ -86,10 +86,7 @@ class KeyStates:
 
     def begin(self, code: int, payloads: list[Any]) -> None:
         """Begin the state of a key, given the payloads of the rows that are in its window."""
-        try:
-            self._states[code] = WindowState(self._called.create_state(), payloads)
-        except BaseException as error:
-            raise ModuleCallError(self._module, "create_state") from safe_cause(error)
+        self._states[code] = WindowState(self._created(), payloads)
 
     def results(self, code: int, payloads: list[Any], newest: Iterator[tuple[int, int]]) -> Iterator[Any]:
         """Yield the result of each window of a key.
@@ -101,6 +98,8 @@ class KeyStates:
                 up to it.
         """
         window = self._states[code]
+        if window.removed > self._windows.size:
+            self._renew(window)
         first = 0
         for self.place, stop in newest:
             entering = payloads[first:stop]
@@ -122,32 +121,43 @@ class KeyStates:
         """Forget all states."""
         self._states = {}
 
+    def _renew(self, window: WindowState) -> None:
+        """Build a state anew before the rows of a batch enter it."""
+        window.entering = [*window.payloads, *window.entering][-self._windows.size :]
+        window.payloads = deque()
+        window.removed = 0
+        window.state = self._created()
+
+    def _created(self) -> State:
+        try:
+            return self._called.create_state()
+        except BaseException as error:
+            raise ModuleCallError(self._module, "create_state") from safe_cause(error)
+
     def _enter(self, window: WindowState, entering: list[Any]) -> None:
         """Bring a state up to date, as rows enter the window and push others out."""
-        size = self._windows.size
         payloads = window.payloads
-        if len(entering) > size:
-            entering = entering[-size:]
-        excess = max(0, len(payloads) + len(entering) - size)
-        leaving = [payloads.popleft() for _ in range(excess)]
-        window.removed += excess
-        is_worn = window.removed > size or excess > len(payloads)
+        entering = entering[-self._windows.size :]
+        excess = len(payloads) + len(entering) - self._windows.size
+        leaving: list[Any] = []
+        if excess > 0:
+            leaving = [payloads.popleft() for _ in range(excess)]
+            window.removed += excess
+        if excess > len(payloads):  # more rows leave than stay
+            entering = [*payloads, *entering]
+            payloads.clear()
+            leaving = []
+            window.state = self._created()
         payloads.extend(entering)
         if self._may_skip:
             leaving = without_skipped(leaving)
             entering = without_skipped(entering)
-        method = "create_state"
+        method = "remove_events"
         try:
-            if is_worn:
-                window.removed = 0
-                window.state = self._called.create_state()
-                leaving = []
-                entering = without_skipped(payloads) if self._may_skip else list(payloads)
             if leaving:
-                method = "remove_events"
                 window.state = self._called.remove_events(window.state, leaving)
+            method = "add_events"
             if entering:
-                method = "add_events"
                 window.state = self._called.add_events(window.state, entering)
         except BaseException as error:
             raise ModuleCallError(self._module, method) from safe_cause(error)
