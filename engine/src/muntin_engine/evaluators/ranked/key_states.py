@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 from muntin import Event
 from muntin.columnar.arrays import IntArray
@@ -14,35 +13,40 @@ from muntin.rows import RankedWindows
 from muntin_engine.evaluators.arrays.stretches.python_states import ModuleCallError, State
 from muntin_engine.modules.binding import Binding
 from muntin_engine.modules.meter import Meter
-from muntin_engine.modules.skipping import Payloads, payloads_of, without_skipped
+from muntin_engine.modules.skipping import SKIPPED, Payloads, payloads_of, without_skipped
 
-_PAYLOAD_BYTES: Final = 40
-"""The memory of a payload and its place, roughly; of payloads that are larger, only what is written is known."""
+_STATE_BYTES: Final = 200
+"""The memory of a state, roughly."""
 
 
-class WindowState:
+class WindowState(NamedTuple):
     """The state of the window of a key.
 
     Attributes:
-        state: The module's state of the rows that were in it when it was last computed.
-        payloads: The payloads of these rows, the oldest first; `SKIPPED` of rows that the module does not accept.
-        entering: The payloads of the rows that came since.
-        removed: The number of payloads that were removed since the state was built anew.
+        state: The module's state of the rows in the window.
+        removed: The number of rows that were removed since it was built of all rows.
     """
 
-    __slots__ = ("entering", "payloads", "removed", "state")
+    state: State
+    removed: int = 0
 
-    def __init__(self, state: State, entering: list[Any]) -> None:
-        """Begin a state of nothing.
 
-        Args:
-            state: The state.
-            entering: The payloads of rows that are in the window already.
-        """
-        self.state = state
-        self.payloads: deque[Any] = deque()
-        self.entering = entering
-        self.removed = 0
+class KeyRows(NamedTuple):
+    """The rows of a key in a batch.
+
+    Attributes:
+        code: The code of the key.
+        first: The place of its first row among those of all keys.
+        held: The number of rows that are in its window already.
+        count: The number of its rows.
+        newest: The places among its rows at which a window is computed.
+    """
+
+    code: int
+    first: int
+    held: int
+    count: int
+    newest: Sequence[int]
 
 
 class KeyStates:
@@ -55,7 +59,7 @@ class KeyStates:
     Attributes:
         label: The module, by name and version.
         meter: Measures its calls.
-        place: The place of the row at which the window is computed that the module was last called for.
+        place: The place of the row that the module was last called for, among those of all keys.
     """
 
     def __init__(self, binding: Binding, windows: RankedWindows) -> None:
@@ -66,101 +70,137 @@ class KeyStates:
         self._module: Any = binding.module
         self._called = binding.called
         self._select = binding.select
-        self._may_skip = binding.called is not binding.module
+        self._is_choosy = binding.called is not binding.module
         self._is_operator = binding.module.is_operator
         self._windows = windows
+        # Where each row has a window of its own, and rows stay in the window, no row needs to be looked at twice.
+        self._has_window_for_each = windows.every == 1 and windows.size > 1 and not self._is_operator
         self._states: dict[int, WindowState] = {}
 
     @property
     def nbytes(self) -> int:
         """About how many bytes they take."""
-        return len(self._states) * self._windows.size * _PAYLOAD_BYTES
-
-    def lacks(self, code: int) -> bool:
-        """Return True if a key has no state, so that the rows in its window have to be added first."""
-        return code not in self._states
+        return len(self._states) * _STATE_BYTES
 
     def select(self, columns: Sequence[list[Any]], count: int) -> Payloads:
         """Return the payloads of rows that are given as columns of all inputs of the query."""
         return payloads_of(self._select, columns, count)
 
-    def begin(self, code: int, payloads: list[Any]) -> None:
-        """Begin the state of a key, given the payloads of the rows that are in its window."""
-        self._states[code] = WindowState(self._created(), payloads)
-
-    def results(self, code: int, payloads: list[Any], newest: Iterator[tuple[int, int]]) -> Iterator[Any]:
-        """Yield the result of each window of a key.
-
-        Args:
-            code: The code of the key.
-            payloads: The payloads of the rows that are released.
-            newest: For each window that is computed, its newest row's place among all rows, and the number of payloads
-                up to it.
-        """
-        window = self._states[code]
-        if window.removed > self._windows.size:
-            self._renew(window)
-        first = 0
-        for self.place, stop in newest:
-            entering = payloads[first:stop]
-            first = stop
-            if window.entering:
-                entering = window.entering + entering
-                window.entering = []
-            self._enter(window, entering)
-            yield self._result(window.state)
-        if first < len(payloads):
-            # Rows that leave before the next window is computed are never seen.
-            window.entering = (window.entering + payloads[first:])[-self._windows.size :]
-
     def renumber(self, codes: IntArray) -> None:
         """Replace the code of each key by the one at its place."""
-        self._states = {int(codes[code]): window for code, window in self._states.items()}
+        self._states = {int(codes[code]): state for code, state in self._states.items()}
 
     def clear(self) -> None:
         """Forget all states."""
         self._states = {}
 
-    def _renew(self, window: WindowState) -> None:
-        """Build a state anew before the rows of a batch enter it."""
-        window.entering = [*window.payloads, *window.entering][-self._windows.size :]
-        window.payloads = deque()
-        window.removed = 0
-        window.state = self._created()
+    def results(self, keys: Sequence[KeyRows], payloads: Payloads) -> list[Any]:
+        """Return the results of windows, key by key.
 
-    def _created(self) -> State:
+        Args:
+            keys: The rows of each key.
+            payloads: The payloads of the rows of all keys.
+
+        Raises:
+            ModuleCallError: The module raised an exception, for the row at `place`.
+        """
+        results: list[Any] = []
+        for key in keys:
+            values = payloads.values[key.first : key.first + key.count]
+            window = self._states.get(key.code)
+            self.place = key.first + max(0, key.held - 1)
+            if window is None or window.removed > self._windows.size:
+                window = WindowState(self._built(values[: key.held]))
+            if not self._has_window_for_each or (payloads.has_skipped and SKIPPED in values):
+                state = self._slide(window.state, values, key, results)
+            elif self._is_choosy:
+                # It accepts all rows of the key, so it is called past what counts them.
+                _, inner = window.state
+                state = min(self._windows.size, key.count), self._slide_by_one(inner, values, key, results)
+            else:
+                state = self._slide_by_one(window.state, values, key, results)
+            removed = max(0, key.count - self._windows.size)
+            self._states[key.code] = WindowState(state, window.removed + removed)
+        return results
+
+    def _slide_by_one(self, state: State, values: list[Any], key: KeyRows, results: list[Any]) -> State:
+        """Add the results of windows that are computed at each row; return the state of the last one."""
+        module = self._module
+        add = module.add_events
+        remove = module.remove_events
+        compute = module.compute_result
+        size = self._windows.size
+        only_full = self._windows.only_full
+        full = min(size, key.count)
+        method = "add_events"
+        first_result = len(results)
         try:
-            return self._called.create_state()
-        except BaseException as error:
-            raise ModuleCallError(self._module, "create_state") from safe_cause(error)
+            for place in range(key.held, full):
+                self.place = key.first + place
+                state = add(state, [values[place]])
+                if not only_full or place + 1 == size:
+                    method = "compute_result"
+                    results.append(compute(state))
+                    method = "add_events"
 
-    def _enter(self, window: WindowState, entering: list[Any]) -> None:
-        """Bring a state up to date, as rows enter the window and push others out."""
-        payloads = window.payloads
-        entering = entering[-self._windows.size :]
-        excess = len(payloads) + len(entering) - self._windows.size
-        leaving: list[Any] = []
-        if excess > 0:
-            leaving = [payloads.popleft() for _ in range(excess)]
-            window.removed += excess
-        if excess > len(payloads):  # more rows leave than stay
-            entering = [*payloads, *entering]
-            payloads.clear()
-            leaving = []
-            window.state = self._created()
-        payloads.extend(entering)
-        if self._may_skip:
+            first_result = len(results)
+            self.place = key.first + max(full, key.held)
+            for leaving, entering in zip(values, values[max(full, key.held) :], strict=False):
+                method = "remove_events"
+                state = remove(state, [leaving])
+                method = "add_events"
+                state = add(state, [entering])
+                method = "compute_result"
+                results.append(compute(state))
+        except BaseException as error:
+            self.place += len(results) - first_result
+            raise ModuleCallError(module, method) from safe_cause(error)
+        return state
+
+    def _slide(self, state: State, values: list[Any], key: KeyRows, results: list[Any]) -> State:
+        """Add the results of windows that are computed at some rows; return the state of all rows up to the last."""
+        size = self._windows.size
+        previous = key.held - 1
+        stops = list(key.newest)
+        if not stops or stops[-1] < key.count - 1:
+            stops.append(key.count - 1)
+        windows = set(key.newest)
+        for newest in stops:
+            self.place = key.first + newest
+            oldest = max(0, newest + 1 - size)
+            oldest_before = max(0, previous + 1 - size)
+            leaving = values[oldest_before : min(oldest, previous + 1)]
+            entering = values[max(previous + 1, oldest) : newest + 1]
+            if len(leaving) > previous + 1 - oldest_before - len(leaving):  # more rows leave than stay
+                state = self._built(values[oldest : newest + 1])
+            else:
+                state = self._moved(state, leaving, entering)
+            if newest in windows:
+                results.append(self._result(state))
+            previous = newest
+        return state
+
+    def _moved(self, state: State, leaving: list[Any], entering: list[Any]) -> State:
+        """Return a state that rows have left and entered."""
+        if self._is_choosy:
             leaving = without_skipped(leaving)
             entering = without_skipped(entering)
         method = "remove_events"
         try:
             if leaving:
-                window.state = self._called.remove_events(window.state, leaving)
+                state = self._called.remove_events(state, leaving)
             method = "add_events"
-            if entering:
-                window.state = self._called.add_events(window.state, entering)
+            return self._called.add_events(state, entering) if entering else state
         except BaseException as error:
             raise ModuleCallError(self._module, method) from safe_cause(error)
+
+    def _built(self, values: list[Any]) -> State:
+        """Return the state of some rows alone."""
+        try:
+            state = self._called.create_state()
+        except BaseException as error:
+            raise ModuleCallError(self._module, "create_state") from safe_cause(error)
+        return self._moved(state, [], values)
 
     def _result(self, state: State) -> Any:
         try:

@@ -20,7 +20,7 @@ from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindow
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, Part, StretchTable
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, lifted_arrays, reduced_parts
 from muntin_engine.evaluators.arrays.values.state_modules import located
-from muntin_engine.evaluators.ranked.key_states import KeyStates
+from muntin_engine.evaluators.ranked.key_states import KeyRows, KeyStates
 from muntin_engine.evaluators.ranked.rank_windows import RankRuns, RowsByRank
 from muntin_engine.evaluators.ranked.ranked_store import RankedStore
 from muntin_engine.modules.binding import Binding
@@ -129,71 +129,39 @@ class RankedStates(RankedModules):
         self, store: RankedStore, ranked: RowsByRank, windows: RankedWindows, newest: IntArray
     ) -> ResultWindows:
         """Return windows with the results of each module."""
-        columns = self._columns(ranked.rows)
-        counts = ranked.held_counts + ranked.released_counts
-        ends = np.cumsum(counts)
-        window_ends = np.searchsorted(newest, ends, "left")
-        bounds = list(
-            zip(
-                ranked.keys.tolist(),
-                (ends - counts).tolist(),
-                (ends - ranked.released_counts).tolist(),
-                ends.tolist(),
-                np.append(0, window_ends[:-1]).tolist(),
-                window_ends.tolist(),
-                strict=True,
-            )
-        )
-        places = newest.tolist()
-        results: list[list[Any]] = []
-        for states in store.states:
-            results.append(self._results(store, states, ranked, columns, bounds, places))
-        runs = RankRuns(ranked, windows, newest)
-        keys = ranked.rows.keys[newest]
-        table = StretchTable(keys, *runs.extents(), runs.sizes, {})
-        return ResultWindows(0, table, store.keys.take(keys), results)
-
-    def _columns(self, rows: StretchTable) -> list[list[Any]]:
-        return list(map(self.values_of, rows.parts[ROWS].table.columns))
-
-    def _results(
-        self,
-        store: RankedStore,
-        states: KeyStates,
-        ranked: RowsByRank,
-        columns: Sequence[list[Any]],
-        bounds: Sequence[tuple[int, ...]],
-        places: Sequence[int],
-    ) -> list[Any]:
-        """Return the results of a module.
-
-        Args:
-            store: The store of the bucket.
-            states: The states of the module.
-            ranked: The rows.
-            columns: The values of their columns.
-            bounds: For each key its code, where its rows, its released rows and the rows of the next key begin, and
-                where its windows and those of the next key begin.
-            places: The place of the newest row of each window.
-        """
-        payloads = states.select(columns, len(ranked.rows)).values
-        results: list[Any] = []
+        payload = ranked.rows.parts[ROWS].table
+        columns = list(map(self.values_of, payload.columns))
+        keys = _rows_of_keys(ranked, newest)
 
         def located_at(_: int) -> tuple[Key, Window]:
             place = states.place
             (key,) = keys_in(store.keys.take(ranked.rows.keys[place : place + 1]))
-            return key, ranked.window(place, self.windows)
+            return key, ranked.window(place, windows)
 
+        results: list[list[Any]] = []
         with located(located_at):
-            CURRENT_CALL.set_module(states.label)
-            started = states.meter.now()
-            for code, first, first_released, end, first_window, end_window in bounds:
-                states.place = first_released
-                if states.lacks(code):
-                    states.begin(code, payloads[first:first_released])
-                newest = places[first_window:end_window]
-                stops = [place + 1 - first_released for place in newest]
-                released = payloads[first_released:end]
-                results += states.results(code, released, zip(newest, stops, strict=True))
-            states.meter.since(started)
-        return results
+            for states in store.states:
+                CURRENT_CALL.set_module(states.label)
+                started = states.meter.now()
+                results.append(states.results(keys, states.select(columns, len(payload))))
+                states.meter.since(started)
+
+        runs = RankRuns(ranked, windows, newest)
+        codes = ranked.rows.keys[newest]
+        table = StretchTable(codes, *runs.extents(), runs.sizes, {})
+        return ResultWindows(0, table, store.keys.take(codes), results)
+
+
+def _rows_of_keys(ranked: RowsByRank, newest: IntArray) -> list[KeyRows]:
+    """Return where the rows of each key lie, and those at which a window is computed."""
+    counts = ranked.held_counts + ranked.released_counts
+    ends = np.cumsum(counts)
+    firsts = ends - counts
+    window_ends = np.searchsorted(newest, ends, "left")
+    window_counts = np.diff(window_ends, prepend=0)
+    places = (newest - np.repeat(firsts, window_counts)).tolist()
+    columns = (ranked.keys, firsts, ranked.held_counts, counts, window_ends - window_counts, window_ends)
+    keys: list[KeyRows] = []
+    for code, first, held, count, first_window, end_window in zip(*map(np.ndarray.tolist, columns), strict=True):
+        keys.append(KeyRows(code, first, held, count, places[first_window:end_window]))
+    return keys
