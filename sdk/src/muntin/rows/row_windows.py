@@ -49,6 +49,7 @@ class RowWindows(WindowSpecification):
        themselves plain data, of which `to_dict` and `from_dict` are inverse.
     4. *No memory.* Nothing is remembered outside the state; one that `is_empty` computes the windows of a new one.
     5. *Future.* No window that is computed later starts before `earliest_start`.
+    6. *Ranks.* Where `by_rank` returns windows, those are computed, and no others.
 
     Attributes:
         leaves_at_once: True if members leave by flushes, and with their partitions, alone. States of modules then take

@@ -38,14 +38,14 @@ class KeyRows(NamedTuple):
         code: The code of the key.
         first: The place of its first row among those of all keys.
         held: The number of rows that are in its window already.
-        count: The number of its rows.
+        size: The number of its rows.
         newest: The places among its rows at which a window is computed.
     """
 
     code: int
     first: int
     held: int
-    count: int
+    size: int
     newest: Sequence[int]
 
 
@@ -106,7 +106,7 @@ class KeyStates:
         """
         results: list[Any] = []
         for key in keys:
-            values = payloads.values[key.first : key.first + key.count]
+            values = payloads.values[key.first : key.first + key.size]
             window = self._states.get(key.code)
             self.place = key.first + max(0, key.held - 1)
             if window is None or window.removed > self._windows.size:
@@ -116,10 +116,10 @@ class KeyStates:
             elif self._is_choosy:
                 # It accepts all rows of the key, so it is called past what counts them.
                 _, inner = window.state
-                state = min(self._windows.size, key.count), self._slide_by_one(inner, values, key, results)
+                state = min(self._windows.size, key.size), self._slide_by_one(inner, values, key, results)
             else:
                 state = self._slide_by_one(window.state, values, key, results)
-            removed = max(0, key.count - self._windows.size)
+            removed = max(0, key.size - self._windows.size)
             self._states[key.code] = WindowState(state, window.removed + removed)
         return results
 
@@ -131,7 +131,7 @@ class KeyStates:
         compute = module.compute_result
         size = self._windows.size
         only_full = self._windows.only_full
-        full = min(size, key.count)
+        full = min(size, key.size)
         method = "add_events"
         first_result = len(results)
         try:
@@ -162,8 +162,8 @@ class KeyStates:
         size = self._windows.size
         previous = key.held - 1
         stops = list(key.newest)
-        if not stops or stops[-1] < key.count - 1:
-            stops.append(key.count - 1)
+        if not stops or stops[-1] < key.size - 1:
+            stops.append(key.size - 1)
         windows = set(key.newest)
         for newest in stops:
             self.place = key.first + newest

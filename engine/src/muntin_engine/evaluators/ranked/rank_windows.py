@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -139,11 +138,14 @@ class RankRuns:
             if part.form < 0:  # what belongs to no form: the columns of rows, and their ranks
                 continue
             parts[part] = values.running(self) if values.is_summed else values.through(self.merged, self.most)
-        return StretchTable(rows.keys[self.newest], *self.extents(), self.sizes, parts)
+        return replace(self.bare_table(), parts=parts)
 
-    def extents(self) -> Sequence[IntArray]:
-        """Return the start and the end of each window in ticks."""
-        return self._rows.low[self.firsts], self._rows.low[self.newest] + 1
+    def bare_table(self) -> StretchTable:
+        """Return the windows, from start to end in ticks, without components."""
+        rows = self._rows
+        starts = rows.low[self.firsts]
+        ends = rows.low[self.newest] + 1
+        return StretchTable(rows.keys[self.newest], starts, ends, self.sizes, {})
 
     def sums(self, values: Array) -> Array:
         """Return for each window the sum of its values.

@@ -64,7 +64,8 @@ class RankedEvaluator(KeepsState, LiftsRows):
     def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
         """Yield the rows that wait, and those in the window of each key."""
         identity = bucket.identity
-        windows = from_dict(identity["window"]).by_rank()
+        row_windows: Any = from_dict(identity["window"])
+        windows = row_windows.by_rank()
         orders = [identity["order"], *identity.get("then_by", ())]
         query = RankedQuery(windows, RowSequence.by_columns(orders), RankedStates((), windows))
         store = query.new_store()
@@ -109,6 +110,7 @@ def _ranked_query(
         values_of: Returns the values of an input column.
     """
     windows = ranked_windows(plan)
+    assert plan.input.order is not None, "windows that follow rows have an order"
     orders = (plan.input.order, *plan.input.then_by)
     modules: RankedModules
     if plan.choice.lifts_in_buckets:

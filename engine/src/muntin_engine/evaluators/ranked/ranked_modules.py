@@ -146,10 +146,8 @@ class RankedStates(RankedModules):
                 results.append(states.results(keys, states.select(columns, len(payload))))
                 states.meter.since(started)
 
-        runs = RankRuns(ranked, windows, newest)
-        codes = ranked.rows.keys[newest]
-        table = StretchTable(codes, *runs.extents(), runs.sizes, {})
-        return ResultWindows(0, table, store.keys.take(codes), results)
+        table = RankRuns(ranked, windows, newest).bare_table()
+        return ResultWindows(0, table, store.keys.take(table.keys), results)
 
 
 def _rows_of_keys(ranked: RowsByRank, newest: IntArray) -> list[KeyRows]:

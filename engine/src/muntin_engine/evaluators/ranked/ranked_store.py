@@ -27,7 +27,7 @@ MOST_PIECES: Final = 32
 _NO_PIECE: Final = -1
 
 
-class WaitingRows:
+class RowsToRelease:
     """The rows that the watermark has not passed, in pieces, each sorted by time.
 
     Cost: a batch costs the rows that it adds and those that it releases; every `MOST_PIECES` batches, all that wait.
@@ -221,7 +221,7 @@ class RankedStore(ArrayStore):
             with_late_rows: True if rows lie beside what arrives, in case they are late.
         """
         super().__init__(ColumnFormat(parts={RANK: COUNTED}), with_rows=with_late_rows)
-        self.waiting = WaitingRows()
+        self.waiting = RowsToRelease()
         self.in_windows = LastRowsOfKeys()
         self.states = states
         self.unwritten: Sequence[StretchTable] = ()
@@ -272,7 +272,7 @@ class RankedStore(ArrayStore):
 
     def clear(self) -> None:
         """Forget all rows: the stream has ended."""
-        self.waiting = WaitingRows()
+        self.waiting = RowsToRelease()
         self.in_windows = LastRowsOfKeys()
         self.unwritten = ()
         for states in self.states:
