@@ -15,7 +15,7 @@ from muntin_engine.modules.binding import Binding
 from muntin_engine.modules.meter import Meter
 from muntin_engine.modules.skipping import SKIPPED, Payloads, payloads_of, without_skipped
 
-_STATE_BYTES: Final = 200
+_STATE_BYTES: Final = 400
 """The memory of a state, roughly."""
 
 

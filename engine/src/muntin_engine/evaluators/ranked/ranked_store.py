@@ -43,7 +43,7 @@ class RowsToRelease:
     @property
     def nbytes(self) -> int:
         """About how many bytes they take."""
-        return sum(piece.nbytes for piece in self._pieces)
+        return self._counts.nbytes + sum(piece.nbytes for piece in self._pieces)
 
     @property
     def first_time(self) -> int:
@@ -118,7 +118,8 @@ class LastRowsOfKeys:
     @property
     def nbytes(self) -> int:
         """About how many bytes they take."""
-        return sum(piece.nbytes for piece in self._pieces)
+        by_key = self._piece_of_key.nbytes + self.first_times.nbytes
+        return by_key + sum(piece.nbytes for piece in self._pieces)
 
     def codes(self) -> IntArray:
         """Return the codes of the keys that have such rows, ascending."""
