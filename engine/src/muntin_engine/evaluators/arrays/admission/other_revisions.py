@@ -61,7 +61,7 @@ class SingleChanges:
             places: The place of each live event of the key, by its id there.
         """
         self.new += [(code, event) for event in admission.inserted]
-        for identity, (old, new) in admission.touched.items():
+        for identity, (old, new) in admission.changes_by_id.items():
             if old is not None and new is not None and new.payload is old.payload:
                 self.moved.append((places[identity], new.end))
                 continue
