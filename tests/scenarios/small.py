@@ -17,7 +17,7 @@ from muntin_engine.evaluators.general import fast_assigners
 SMALL: Final[Mapping[str, object]] = {
     **{"DENSE": 0, "_DENSE": 0, "_FEW": 0, "_NARROW": 0, "_EXPANDING": 0.5, "FEW_KEYS": 1},
     **{"MOST_CELLS": 4, "MOST_WINDOWS": 3, "MOST_PIECES": 1, "MOST_OBJECTS": 2, "RUN": 3, "LARGE": 48},
-    **{"ENTRY_BYTES": 64, "MOST_ALIKE": 2, "MOST_DEAD": 256, "MOST_ROWS": 2, "MOST_CANDIDATES": 3, "MOST_CHUNKS": 1},
+    **{"ENTRY_BYTES": 64, "MOST_OF_LEVEL": 2, "MOST_DEAD": 256, "MOST_ROWS": 2, "MOST_CANDIDATES": 3, "MOST_CHUNKS": 1},
 }
 """Sizes from which on something is split, merged, hashed or written as a change; several modules may have one."""
 

@@ -26,7 +26,7 @@ from muntin_engine.time.slice_grid import SliceGrid
 def rows_of_events(bucket: BucketReader) -> Iterator[StateRow]:
     """Yield the events, the results that may change, and the rows that wait for others of their event."""
     entries = [dated.entry._replace(schema_version=None) for dated in bucket.entries]
-    progress = InputsProgress.from_data(bucket.tracked)
+    progress = InputsProgress.from_data(bucket.progress)
     geometry = _geometry_without_forms(bucket)
     store = geometry.new_store()
     geometry.restore(store, entries, bucket.cells, progress)

@@ -80,7 +80,7 @@ def process(
     """
     previous = progress_in(state.metadata, trackers)
     progress = progress_after(previous, trackers, batch.reports)
-    state.metadata.tracked = progress.to_data()
+    state.metadata.progress = progress.to_data()
     if not batch.evaluator_blobs and query.emission.stage(previous) == query.emission.stage(progress):
         return _unchanged(query, state, previous, progress)
 
@@ -104,6 +104,7 @@ def _open(query: ArrayQuery[StoreT], state: BucketState, previous: InputsProgres
     """Take the store of a bucket from the cache, or rebuild it from the log."""
 
     def restored(entries: Sequence[LogEntry]) -> StoreT:
+        """Return a new store with the state that a log holds."""
         store = query.geometry.new_store()
         query.geometry.restore(store, entries, state.cells, previous)
         store.last_event_id = state.metadata.serial

@@ -90,7 +90,7 @@ class StretchReader:
         self.geometry = Geometry(bucket.identity["arrays"]["geometry"])
         self._keys = KeyTable()
         self._grids = _grids_of(bucket.identity)
-        watermark = InputsProgress.from_data(bucket.tracked).least.watermark
+        watermark = InputsProgress.from_data(bucket.progress).least.watermark
         self._first_live = watermark
         if self._grids:
             self._first_live = min(grid.first_live(grid.windows.first_open(watermark)) for grid in self._grids)

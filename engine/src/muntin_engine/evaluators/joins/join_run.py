@@ -86,6 +86,6 @@ def _with_ended_input(progress: InputsProgress) -> InputsProgress:
     ended = Progress(watermark=INFINITY)
     return InputsProgress(
         inputs=(*progress.inputs, ended),
-        tracked=(*progress.tracked, ()),
+        tracker_states=(*progress.tracker_states, ()),
         to_the_tick=(*progress.to_the_tick, ended.watermark),
     )

@@ -64,7 +64,7 @@ class PairEvaluator(KeepsState, LiftsRows):
         """Yield the events that a bucket of a checkpoint holds of both inputs."""
         entries = [dated.entry._replace(schema_version=None) for dated in bucket.entries]
         store = PairStore()
-        store.restore(entries, watermarks_of(InputsProgress.from_data(bucket.tracked)))
+        store.restore(entries, watermarks_of(InputsProgress.from_data(bucket.progress)))
         for side_events in store.events_by_side():
             name, identity = bucket.inputs[side_events.side]
             events = side_events.events

@@ -90,7 +90,7 @@ def process_pairs(
     """
     previous = progress_in(state.metadata, trackers)
     progress = progress_after(previous, trackers, batch.reports)
-    state.metadata.tracked = progress.to_data()
+    state.metadata.progress = progress.to_data()
     watermarks = watermarks_of(progress)
     output_watermark = progress.least.watermark
     if not batch.evaluator_blobs and watermarks_of(previous) == watermarks:

@@ -94,7 +94,7 @@ class KeyedBucket:
         metadata = state.metadata
         previous = progress_in(metadata, self._trackers)
         progress = progress_after(previous, self._trackers, reports)
-        metadata.tracked = progress.to_data()
+        metadata.progress = progress.to_data()
         patterns = self._advanced_patterns(metadata, reports, progress)
         if patterns is not None:
             metadata.patterns = patterns.present.to_data()

@@ -18,7 +18,7 @@ from muntin_engine.evaluators.keyed.shedding import Shedding
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import InputChange, Key, Progress, Rejection
 from muntin_engine.time.inputs_progress import InputsProgress
-from muntin_engine.time.progress_tracker import for_key
+from muntin_engine.time.progress_tracker import progress_of_key
 
 
 class PatternWatermarks(NamedTuple):
@@ -119,14 +119,18 @@ class KeyIntake:
         if key_watermark > EARLIEST or pattern_watermarks is not NO_PATTERNS:
             previous_watermark = max(state.key_watermark, pattern_watermarks.previous)
             if previous_watermark > EARLIEST:
-                previous = with_allowed_lateness(self._query, for_key(self._reported_previous, previous_watermark))
+                previous = with_allowed_lateness(
+                    self._query, progress_of_key(self._reported_previous, previous_watermark)
+                )
                 late_rule = late_rule._replace(
                     watermark=previous.watermark,
                     watermark_to_the_tick=max(late_rule.watermark_to_the_tick, previous_watermark),
                 )
             present_watermark = max(previous_watermark, key_watermark, pattern_watermarks.present)
             if present_watermark > EARLIEST:
-                progress = with_allowed_lateness(self._query, for_key(self._reported_progress, present_watermark))
+                progress = with_allowed_lateness(
+                    self._query, progress_of_key(self._reported_progress, present_watermark)
+                )
             is_ahead = key_watermark > self.progress.watermark
             state.key_watermark = key_watermark if is_ahead else EARLIEST
         if not rows and not state.pending:
