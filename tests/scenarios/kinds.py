@@ -26,7 +26,7 @@ class EvenStarts(WindowKind):
     def membership(self, start: int, end: int) -> tuple[int, int]:
         return (start, start) if start % 2 else (start, end)
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         first = start // 12 * 12
         yield from (Window(tick, tick + 12) for tick in range(first, end, 12))
 

@@ -1,8 +1,8 @@
 """A micro-batch of a bucket on arrays: the whole algorithm, whatever its parts are.
 
 A *batch* is a table of stretches of a key's axis with mergeable *values*. The *admission* says which rows count, the
-*geometry* how their stretches become windows, and the *emission* what is told of these. A *store* holds the stretches
-of a bucket, and its *log* their bytes.
+*geometry* how their stretches become windows, and the *emission* which of these are results. A *store* holds the
+stretches of a bucket, and its *log* their bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ArrayQuery(Generic[StoreT]):
     Attributes:
         admission: Decides which rows count.
         geometry: Makes windows of stretches.
-        emission: Decides which windows are told of.
+        emission: Decides which windows are emitted.
     """
 
     admission: RowAdmission[StoreT]

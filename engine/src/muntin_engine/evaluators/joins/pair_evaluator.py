@@ -106,7 +106,7 @@ class PairsInMemory(RunsInMemory):
         packed_payload = pa.array([self._codec.pack(list(row.payload))], pa.binary())
         starts = np.array([row.start], np.int64)
         ends = np.array([INFINITY if row.end is None else row.end], np.int64)
-        rows = RowsToLift(buckets=1, starts=starts, ends=ends, keys=[packed_key], inputs=[packed_payload])
+        rows = RowsToLift(bucket_count=1, starts=starts, ends=ends, keys=[packed_key], inputs=[packed_payload])
         return lift_each(_LIFETIME_ALONE, rows, packed=side_mark(row.side))
 
     def process(

@@ -104,10 +104,10 @@ class KeyedInMemory:
         self._bucket = bucket
         self._input_count = input_count
 
-    def process(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
+    def process(self, rows: Sequence[tuple[Key, InputChange]], reported: Progress) -> list[tuple[Key, OutputChange]]:
         """Process a micro-batch, write the state and return the changes of the output."""
         rows_by_key = [(key, [row]) for key, row in rows]
-        result = self._bucket.process(rows_by_key, [InputReport(arrived)] * self._input_count)
+        result = self._bucket.process(rows_by_key, [InputReport(reported)] * self._input_count)
         self.evicted = list(_one_by_one(result.evicted))
         return list(_one_by_one(result.output))
 
