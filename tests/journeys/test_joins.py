@@ -16,7 +16,7 @@ from muntin.errors import QueryError
 from muntin_engine import Query, condition, events, module
 from muntin_engine.testing import join
 from tests.journeys.running import collect, read_stream, run_together, write_batches
-from tests.scenarios.join_meaning import lasting
+from tests.scenarios.join_definition import lasting
 
 RIDES = pa.schema(
     [(name, pa.string() if name in ("change", "car") else pa.int64()) for name in ("change", "car", "id", "since")]

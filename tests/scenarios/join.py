@@ -29,11 +29,11 @@ from muntin_engine.wire.shuffle import SIDE, shared_name
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 from tests.engine.plan.plans import plans_by_evaluator
 from tests.scenarios.columns import schema_of
-from tests.scenarios.join_meaning import Condition, Side, final_rows, rows
-from tests.scenarios.known import Arrival, changed_events, lasting_samples, replaced_samples
+from tests.scenarios.join_definition import Condition, Side, final_rows, rows
 from tests.scenarios.lifetimes import watermark
 from tests.scenarios.query import Lifetimes, Query
-from tests.scenarios.running import Row, Run, differ
+from tests.scenarios.reference_input import Arrival, changed_events, lasting_samples, replaced_samples
+from tests.scenarios.running import Row, Run, assert_same_rows
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,9 @@ class Join:
         return plans_by_evaluator(self.plan)
 
     @property
-    def expected(self) -> Joined:
+    def expected(self) -> ExpectedJoinOutput:
         """The expected output, as it learns of micro-batches."""
-        return Joined(self)
+        return ExpectedJoinOutput(self)
 
     def punctuation_time(self, watermark: int) -> int:
         """Return the time of punctuation that makes a watermark: the same, without allowed lateness."""
@@ -166,7 +166,7 @@ class Join:
         return plan_condition(join_condition.function, {}, fields, lambda number, _: (number, 0), ["left.x", "right.x"])
 
 
-class Joined:
+class ExpectedJoinOutput:
     """The expected output of a join, and at once the input so far."""
 
     late = 0
@@ -175,7 +175,7 @@ class Joined:
 
     def __init__(self, query: Join) -> None:
         self.query = query
-        self.known = self
+        self.reference_input = self
         self._histories = [StreamHistory(), StreamHistory()]
         self._punctuations = [EARLIEST] * len(query.places)  # of each stream
 
@@ -223,7 +223,7 @@ class Joined:
             if batch.punctuation is not None:
                 self._punctuations[place] = max(self._punctuations[place], batch.punctuation)
         if not self.is_waiting:
-            differ(run.output, self._expected_rows())
+            assert_same_rows(run.output, self._expected_rows())
 
     def _expected_rows(self) -> Counter[Row]:
         query = self.query

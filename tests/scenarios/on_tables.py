@@ -13,14 +13,14 @@ from typing import Any
 from muntin import INFINITY, EarlyEmission
 from muntin.progress import Punctuated
 from muntin.testing import Batch
+from tests.scenarios.expected_output import ExpectedOutput
 from tests.scenarios.frame_kinds import kind_with_type
 from tests.scenarios.hostile import Hostile
 from tests.scenarios.job_run import JobRun
 from tests.scenarios.join import Join
-from tests.scenarios.known import Arrival
-from tests.scenarios.meaning import Windowed
 from tests.scenarios.query import Query
-from tests.scenarios.running import Run, differ
+from tests.scenarios.reference_input import Arrival
+from tests.scenarios.running import Run, assert_same_rows
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.table_run import BatchRun, TableRun, as_one_arrival
 from tests.scenarios.written_query import is_refused_otherwise
@@ -81,28 +81,28 @@ def _check(scenario: Scenario, run: TableRun, evaluator: str, random: Random) ->
         arrival = replace(arrival, clock=random.randint(0, 40))
     # A static input is one batch after which nothing is held, so nothing is shed.
     meant = query if isinstance(query, Join) else replace(query, most_held=None)
-    meaning = meant.expected if isinstance(meant, Join) else Windowed(meant)
+    expected_output = meant.expected if isinstance(meant, Join) else ExpectedOutput(meant)
 
     illegal_rows: list[dict[str, Any]] = []
     if scenario.mishaps.illegal:
-        illegal_rows = [row for _, row in scenario.illegal_rows(random, run, meaning)]
+        illegal_rows = [row for _, row in scenario.illegal_rows(random, run, expected_output)]
     rows_by_stream = run.stream_rows(arrival, illegal_rows)
     run.process_rows(rows_by_stream)
 
     if says_watermark:
-        assert isinstance(meaning, Windowed)
-        meaning.known.add(arrival)
+        assert isinstance(expected_output, ExpectedOutput)
+        expected_output.reference_input.add(arrival)
         arrival = Arrival(tuple(CLOSED for _ in scenario.scripts))
-    meaning.check(arrival, run)
+    expected_output.check(arrival, run)
     if is_refused_otherwise(query):
         return
-    known = meaning.known
-    refused = Counter({"late": known.late, "shed": known.shed})
-    refused["rejected"] = len(illegal_rows) + known.unknown + known.replaced
+    reference_input = expected_output.reference_input
+    refused = Counter({"late": reference_input.late, "shed": reference_input.shed})
+    refused["rejected"] = len(illegal_rows) + reference_input.unknown + reference_input.replaced
     assert run.counts == +refused, f"refused: {run.counts}, not {refused}"
     beside = BatchRun(meant, evaluator, rows_by_stream)
     beside.process(Arrival(tuple(CLOSED for _ in scenario.scripts)))
-    differ(_refused(run), _refused(beside))
+    assert_same_rows(_refused(run), _refused(beside))
 
 
 def _check_hostile(scenario: Hostile, run: TableRun, evaluator: str) -> None:
@@ -114,8 +114,8 @@ def _check_hostile(scenario: Hostile, run: TableRun, evaluator: str) -> None:
     meant = run.query if isinstance(run.query, Join) else replace(run.query, most_held=None)
     beside = BatchRun(meant, evaluator, rows_by_stream)
     beside.process(Arrival(tuple(CLOSED for _ in rows_by_stream)))
-    differ(_refused(run), _refused(beside))
-    differ(run.output, beside.output)
+    assert_same_rows(_refused(run), _refused(beside))
+    assert_same_rows(run.output, beside.output)
 
 
 def _refused(run: Run) -> Counter[tuple[Any, ...]]:

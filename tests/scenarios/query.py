@@ -207,7 +207,7 @@ class Query:
         """The plans of all evaluators that can run it, by the evaluator's name; the planner says which can."""
         return plans_by_evaluator(self.plan)
 
-    def meaning(self, window: WindowSpecification) -> WindowedQuery:
+    def reference_query(self, window: WindowSpecification) -> WindowedQuery:
         """Return the query over one of its windows, as the reference reads it."""
         follows_rows = isinstance(window, RowWindows | Unwindowed)
         computations: list[Computation] = []

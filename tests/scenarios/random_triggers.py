@@ -23,7 +23,7 @@ from muntin.triggers import (
     until,
     when,
 )
-from tests.scenarios.trigger_meaning import RESULT, GiveUp, Wordy
+from tests.scenarios.trigger_definition import RESULT, GiveUp, Wordy
 
 CONDITIONS = ("x > 5", "x < -5")
 SIGNALS = ("bell", "dusk")

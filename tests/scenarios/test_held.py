@@ -25,9 +25,9 @@ OF_EVENTS = ("event", "filtered", "member")
 class Read(Run):
     """A run whose state is read, without its query, after each micro-batch."""
 
-    def process(self, arrival: Any, more: Any = ()) -> None:
+    def process(self, arrival: Any, extra_rows: Any = ()) -> None:
         """Evaluate a micro-batch, and read what is held."""
-        super().process(arrival, more)
+        super().process(arrival, extra_rows)
         windows = getattr(self.query, "named", {}).values()
         if any(type(window) in OWN_KINDS for window in windows):
             return  # no plugin offers them, so a reader cannot find them by name

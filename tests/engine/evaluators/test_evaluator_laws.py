@@ -22,7 +22,7 @@ from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 from tests.modules.merged_states import ANY, COLUMNAR, MERGED, OF_ROWS
 from tests.scenarios.feed import Feed, Result, Row, row
 from tests.scenarios.query import Query
-from tests.scenarios.running import plain
+from tests.scenarios.running import comparable
 from tests.scenarios.small import treated
 
 SUMS = COLUMNAR["sums"]
@@ -93,7 +93,7 @@ def live(results: Sequence[Result]) -> Counter[Any]:
     output = Counter[Any]()
     for result in results:
         for change in result.rows:
-            columns = [(name, plain(value)) for name, value in change.items() if name not in OF_CHANGES]
+            columns = [(name, comparable(value)) for name, value in change.items() if name not in OF_CHANGES]
             output[tuple(sorted(columns, key=str))] += -1 if change.get("change") == "retract" else 1
     return +output
 

@@ -80,7 +80,7 @@ def test_leaving_out_a_cause_changes_the_result_and_leaving_out_any_other_row_do
     def results(key: Hashable, events: Iterable[Event[Any]]) -> Counter[Any]:
         if is_followed:
             events = [Event(event.start, event.end, {"x": event.payload, "order": event.payload}) for event in events]
-        output = evaluate(query.meaning(kind), list(events), INFINITY, horizon)
+        output = evaluate(query.reference_query(kind), list(events), INFINITY, horizon)
         return Counter((key, (row.window.start, row.window.end), row.value) for row in output)
 
     def name(change: StoryChange) -> Any:

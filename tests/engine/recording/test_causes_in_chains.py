@@ -63,7 +63,7 @@ def of_windows(window: str, random: Random) -> First:
     def results(events: Iterable[Event[Any]]) -> list[Event[Any]]:
         if is_followed:
             events = [Event(event.start, event.end, {"x": event.payload, "order": event.payload}) for event in events]
-        output = evaluate(query.meaning(kind), list(events), INFINITY, horizon)
+        output = evaluate(query.reference_query(kind), list(events), INFINITY, horizon)
         return [Event(row.start, row.end, row.value) for row in output]
 
     events = {key: list(named.values()) for key, named in stream.history().items()}
@@ -123,7 +123,7 @@ def test_leaving_out_a_cause_of_the_first_query_changes_the_result_of_the_last(
                 first_results.setdefault(reading_key, []).append(event)
         output = Counter[Any]()
         for key, key_results in first_results.items():
-            for row in evaluate(reading.meaning(READINGS[window]), key_results, INFINITY, FAR):
+            for row in evaluate(reading.reference_query(READINGS[window]), key_results, INFINITY, FAR):
                 output[key, (row.window.start, row.window.end), row.value] += 1
         return output
 

@@ -31,7 +31,7 @@ from tests.modules.rows import Changes, Kept, Listed, Sliding
 from tests.scenarios.inputs import BY_KEY
 from tests.scenarios.query import Query
 from tests.scenarios.running import Run
-from tests.scenarios.stepping import AS_IT_IS, final, steps
+from tests.scenarios.stepping import NO_MISHAPS, final, steps
 
 
 def over(windows: WindowSpecification, module: Module, **changed: Any) -> Query:
@@ -196,7 +196,7 @@ class Counting(MemoryCells):
 def test_a_row_of_a_large_window_writes_what_it_brings() -> None:
     rows = [points(at, first=at).punctuate(at + 1) for at in range(3000, 3020)]
     query = over(last(2000).trigger(500), Listed())
-    run = Run(query, query.plan(buckets=1), AS_IT_IS)
+    run = Run(query, query.plan(buckets=1), NO_MISHAPS)
     (bucket,) = run.cells
     cells = run.cells[bucket] = Counting()
     bytes_written = [cells.written for _ in steps(query, joined(points(*range(3000)).punctuate(3000), *rows), run=run)]

@@ -44,7 +44,7 @@ class Arrival:
     signals: frozenset[str] = frozenset()
 
 
-class KnownProgress:
+class ReferenceProgress:
     """How complete the input of a query is: the whole of it, and single keys that are ahead.
 
     There are four kinds of watermark. A stream *reports* up to where its rows are complete, by punctuation or by the
@@ -193,7 +193,7 @@ class KnownProgress:
         return tick
 
 
-class Known:
+class ReferenceInput:
     """The input of a query so far.
 
     Attributes:
@@ -207,7 +207,7 @@ class Known:
         self.late = 0
         self.shed = 0
         self._query = query
-        self._progress = KnownProgress(query)
+        self._progress = ReferenceProgress(query)
         self._held: dict[Hashable, list[Event[Any]]] = {}
 
     def add(self, arrival: Arrival) -> None:
