@@ -185,8 +185,7 @@ class ExpectedEarlyResults:
             results = {RESULT: row.value[0]}
         values: dict[str, list[Any]] = {}
         for column in trigger.reads:
-            read_column, _ = PAYLOAD[column]
-            values[column] = [read_column(event.payload) for event in added]
+            values[column] = [PAYLOAD[column].value_of(event.payload) for event in added]
         return TriggerView(
             max_event_time=progress.max_event_time,
             watermark=progress.watermark,

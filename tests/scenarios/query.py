@@ -98,6 +98,7 @@ class Query:
     wants_late_rows: bool = False
 
     def __str__(self) -> str:
+        """Return the query in a line, without options that have their defaults."""
         modules = ", ".join(module.name for module in self.modules)
         windows = ", ".join(f"{name} {window}".strip() for name, window in self.named.items())
         policies = f"clip {self.clip}, timestamps {self.timestamps}, emit {self.emit}"
@@ -159,7 +160,7 @@ class Query:
     @property
     def keeps(self) -> Callable[[Any], bool]:
         """The filter of payloads."""
-        return PAYLOAD["is_kept"][0] if self.is_filtered else _everything
+        return PAYLOAD["is_kept"].value_of if self.is_filtered else _everything
 
     @property
     def has_ids(self) -> bool:
@@ -336,9 +337,9 @@ class Query:
         if self.lifetimes in ("intervals", "named"):
             add("end", "end", pa.int64())
         if self.is_filtered:
-            add("kept", "is_kept", PAYLOAD["is_kept"][1])
+            add("kept", "is_kept", PAYLOAD["is_kept"].type)
         for place, name in enumerate(self.payload):
-            add(f"i{place}", name, PAYLOAD[name][1])
+            add(f"i{place}", name, PAYLOAD[name].type)
         return pa.record_batch(columns)
 
     @cached_property
@@ -371,10 +372,11 @@ class Query:
 
     @property
     def _types(self) -> list[pa.DataType]:
-        return [PAYLOAD[name][1] for name in self.payload]
+        return [PAYLOAD[name].type for name in self.payload]
 
     @property
     def _columns(self) -> Columns:
+        """The columns of the input that have a role."""
         has_end = self.lifetimes in ("intervals", "named")
         return Columns(
             start=_named("start"),
@@ -391,6 +393,7 @@ class Query:
         )
 
     def _plan_module(self, place: int) -> ModulePlan:
+        """Return the plan of a module, by its place among the modules."""
         module = self.modules[place]
         output = RESULT if place == 0 else f"m{place}"
         if module.is_operator:

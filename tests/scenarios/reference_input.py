@@ -278,7 +278,10 @@ class ReferenceInput:
     @property
     def events(self) -> Histories:
         """The events of each key that the filter lets in, with the lifetimes that the query sees."""
-        return {key: [event for _, event in events] for key, events in self.named_events.items()}
+        events_by_key: dict[Hashable, list[Event[Any]]] = {}
+        for key, named_events in self.named_events.items():
+            events_by_key[key] = [event for _, event in named_events]
+        return events_by_key
 
     @property
     def named_events(self) -> Mapping[Hashable, NamedEvents]:
@@ -354,9 +357,9 @@ class ReferenceInput:
             return last_start + window.size > input_watermark
         if input_watermark == INFINITY:
             return False
-        passed = [other for other in events if other.start < input_watermark]
-        passed.sort(key=lambda other: other.start)
-        last_rows = passed[-window.evicts.size :]  # type: ignore[attr-defined]
+        started = [started_event for started_event in events if started_event.start < input_watermark]
+        started.sort(key=lambda started_event: started_event.start)
+        last_rows = started[-window.evicts.size :]  # type: ignore[attr-defined]
         return event.start >= input_watermark or event in last_rows
 
 
