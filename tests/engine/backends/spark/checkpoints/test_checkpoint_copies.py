@@ -15,7 +15,7 @@ from muntin import hopping, session, snapshot, trailing, tumbling
 from muntin.rows import last
 from muntin_engine import EventStream, Query, copy_checkpoint, events, module, one_pass, read_state
 from muntin_engine.errors import StateError
-from tests.journeys.running import Kept, read_stream, write_batches
+from tests.journeys.running import MemorySink, read_stream, write_batches
 from tests.modules.restarts import Numbers
 
 SCHEMA = pa.schema(
@@ -90,7 +90,7 @@ def test_a_savepoint_of_each_kind_of_query_goes_on_when_the_original_is_gone(
     kind: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     query, original, savepoint = QUERIES[kind], tmp_path / "checkpoint [a] 1%", tmp_path / "savepoint é"
-    before, uninterrupted, after = Kept(), Kept(), Kept()
+    before, uninterrupted, after = MemorySink(), MemorySink(), MemorySink()
     run(query(stream_of(spark, tmp_path, BEFORE)), original, before)
     copy = copy_checkpoint(original, savepoint)
     assert copy.last_batch == max(before.batches)
@@ -143,7 +143,7 @@ def test_a_savepoint_of_one_pass_goes_on_in_copies_of_its_folders(spark: SparkSe
 def test_a_moved_checkpoint_says_so_and_names_the_command(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    checkpoint, moved, kept = tmp_path / "checkpoint", tmp_path / "moved", Kept()
+    checkpoint, moved, kept = tmp_path / "checkpoint", tmp_path / "moved", MemorySink()
     run(totals(stream_of(spark, tmp_path, BEFORE), tumbling(10)), checkpoint, kept)
     query = totals(stream_of(spark, tmp_path, len(BATCHES)), tumbling(10))
 
@@ -176,7 +176,7 @@ def test_a_moved_checkpoint_says_so_and_names_the_command(
 def test_a_checkpoint_by_another_name_of_its_folder_was_not_moved(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    kept = Kept()
+    kept = MemorySink()
     (tmp_path / "link").symlink_to(tmp_path / "real", target_is_directory=True)
     (tmp_path / "real").mkdir()
     for folder, batches in (("real", BEFORE), ("link", len(BATCHES))):
@@ -187,11 +187,11 @@ def test_a_checkpoint_by_another_name_of_its_folder_was_not_moved(
 
 def test_a_copy_that_was_cut_short_is_not_started(spark: SparkSession, tmp_path: Path) -> None:
     query = totals(stream_of(spark, tmp_path, BEFORE), tumbling(10))
-    run(query, tmp_path / "checkpoint", Kept())
+    run(query, tmp_path / "checkpoint", MemorySink())
     copy_checkpoint(tmp_path / "checkpoint", tmp_path / "copy")
     begun = tmp_path / "copy/muntin/copying/begun"  # what a process leaves that is killed while it copies
     begun.parent.mkdir()
     begun.write_text("not whole")
-    for start in (lambda: query.check(tmp_path / "copy"), lambda: run(query, tmp_path / "copy", Kept())):
+    for start in (lambda: query.check(tmp_path / "copy"), lambda: run(query, tmp_path / "copy", MemorySink())):
         with pytest.raises(StateError, match=r"is a copy that was cut short: files are missing in it\n.*\n  delete it"):
             start()

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from muntin import tumbling
 from muntin_engine import Query, events, module
 from muntin_engine.errors import StateError, StateMismatchError
-from tests.journeys.running import Kept, read_stream, write_batches
+from tests.journeys.running import MemorySink, read_stream, write_batches
 
 pytestmark = pytest.mark.nightly
 
@@ -27,7 +27,7 @@ def test_a_query_restarts_is_checked_and_ends_with_a_checkpoint_that_has_a_url(
     (tmp_path / "far").mkdir()
     jvm = spark.sparkContext._jsc.hadoopConfiguration()
     jvm.set("fs.viewfs.mounttable.far.link./data", f"file://{tmp_path}/far")
-    checkpoint, folder, kept = "viewfs://far/data/checkpoint", tmp_path / "in", Kept()
+    checkpoint, folder, kept = "viewfs://far/data/checkpoint", tmp_path / "in", MemorySink()
     batches = [batch((3, 1.0)), batch((7, 2.0), (12, 4.0))]
 
     def sums(name: str) -> Query:

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from muntin import tumbling
 from muntin.errors import QueryError
 from muntin_engine import Query, events, fold, module
-from tests.journeys.running import Kept, collect, stream_of
+from tests.journeys.running import MemorySink, collect, stream_of
 
 # windows of 10 ticks   0         10        20
 # batch 0               a b       a
@@ -49,7 +49,7 @@ def test_retracted_results_meet_a_condition_as_they_did_when_they_were_emitted(
 ) -> None:
     stream = events(stream_of(spark, tmp_path / "in", BATCHES), key="key", at="at", watermark=30)
     whole = stream.window(tumbling(10), emit="eager").aggregate(n=module("stats.count"), km=module("stats.sum", "km"))
-    kept = Kept()
+    kept = MemorySink()
     few = whole.where("n = 1 OR n = 3").select("key", "n", start="window.start")
     few.write(checkpoint=tmp_path / "checkpoint", results=kept, available_now=True).awaitTermination()
     assert kept.counts == [len(kept.batches[number]) for number in sorted(kept.batches)]

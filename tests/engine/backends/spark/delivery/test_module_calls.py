@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import muntin_stats as stats
 from muntin import tumbling
 from muntin_engine import ModuleCall, Query, ShippingError, StateMismatchError, events, module
-from tests.journeys.running import Kept, read_stream, write_batches
+from tests.journeys.running import MemorySink, read_stream, write_batches
 
 LOCK = threading.Lock()
 LIMIT = 2.0
@@ -133,7 +133,7 @@ def hours(spark: SparkSession, tmp_path: Path) -> Callable[..., Query]:
 
 
 def written(query: Query, checkpoint: Path) -> list[dict[str, Any]]:
-    kept = Kept()
+    kept = MemorySink()
     query.write(checkpoint=checkpoint, results=kept, available_now=True).awaitTermination()
     return list(kept.rows)
 

@@ -24,7 +24,7 @@ from muntin.windows import WindowSpecification
 from muntin_engine import ChangelogTable, ParquetFolder, Query, Sink, events, fold, module
 from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.errors import SinkError, StateError
-from tests.journeys.running import Kept, collect, read_stream, stream_of, write_batches
+from tests.journeys.running import MemorySink, collect, read_stream, stream_of, write_batches
 from tests.modules.members import Count, Members
 
 SCHEMA = pa.schema(
@@ -120,7 +120,7 @@ def lose_commit(checkpoint: Path, batch_id: int) -> None:
 
 
 @dataclass
-class Failing(Kept):
+class Failing(MemorySink):
     """Has no room for a micro-batch when that first comes."""
 
     full_in: int = 1
@@ -141,7 +141,7 @@ def test_all_outputs_come_from_one_evaluation(spark: SparkSession, short: DataFr
 
     told = tmp_path / "told"
     query = windows(short, m=module(Members, "x"), s=module(Told, "x", file=str(told)))
-    rejected, progress = Kept(), Kept()
+    rejected, progress = MemorySink(), MemorySink()
     run(query, tmp_path, results=tmp_path / "results", late_rows=look, rejected_rows=rejected, metrics=progress)
 
     found = read(spark, tmp_path / "results")
@@ -178,11 +178,11 @@ def test_a_sink_for_late_rows_changes_neither_the_evaluator_nor_the_results_and_
     keyed = events(stream, key="key", at="at", change="change", source="of", sources=SOURCES, buckets=2)
     query = keyed.window(window).aggregate(m=module(of, "x"))
     assert f"\nevaluator   {evaluator}: " in query.plan_text()
-    with_late, without = Kept(), Kept()
+    with_late, without = MemorySink(), MemorySink()
     for results, folder in ((with_late, tmp_path / "late"), (without, tmp_path / "counted")):
         run(query, folder, results=results)
     write_batches(tmp_path / "stream", [OPEN[0], pa.concat_tables(BATCHES[2:])])
-    late = Kept()
+    late = MemorySink()
     run(query, tmp_path / "late", results=with_late, late_rows=late)
     run(query, tmp_path / "counted", results=without)
     assert with_late.rows == without.rows != []
@@ -198,7 +198,7 @@ def test_late_rows_of_each_side_of_a_join_come_from_pairs_on_arrays(spark: Spark
     )
     query = left.join(right, left_columns={"l": "x"}, right_columns={"r": "x"})
     assert "\nevaluator   pairing" in query.plan_text()
-    late, results, alone = Kept(), Kept(), Kept()
+    late, results, alone = MemorySink(), MemorySink(), MemorySink()
     run(query, tmp_path / "late", results=results, late_rows=late)
     run(query, tmp_path / "counted", results=alone)
     assert sorted(map(str, results.rows)) == sorted(map(str, alone.rows)) != []
@@ -210,7 +210,7 @@ def test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all(
     spark: SparkSession, short: DataFrame, tmp_path: Path
 ) -> None:
     query = windows(short, m=module(Members, "x"))
-    failing, progress = Failing(full_in=1), Kept()
+    failing, progress = Failing(full_in=1), MemorySink()
     sinks = {"results": tmp_path / "results", "rejected_rows": failing, "metrics": progress}
     with pytest.raises(StreamingQueryException) as failure:
         run(query, tmp_path, **sinks)
@@ -306,7 +306,7 @@ def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: S
         keyed = events(of, key="key", at="at", change="change", buckets=2)
         return keyed.window(hopping(10, 5), emit=emit).aggregate(n=module(Count), m=module(Members, "x"))
 
-    table, progress = ChangelogTable(tmp_path / "the table"), Kept()
+    table, progress = ChangelogTable(tmp_path / "the table"), MemorySink()
     written = ParquetFolder(tmp_path / "all changes")
     settled = Settled(table, written)
     sinks = {"results": Pair(written, table), "rejected_rows": settled, "metrics": progress}
@@ -363,7 +363,7 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(
 def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
     open_stream = stream_of(spark, tmp_path / "stream", OPEN)
     query = windows(open_stream, n=module("stats.count"), s=module("stats.sum", "x"))
-    progress = Kept()
+    progress = MemorySink()
     sinks: dict[str, Any] = {
         "results": tmp_path / "results",
         "rejected_rows": Failing(full_in=2),
@@ -394,7 +394,7 @@ def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: Spark
 def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
     keyed = events(stream_of(spark, tmp_path / "stream", OPEN), key="key", at="at", change="change", buckets=2)
     query = keyed.window(tumbling(10), emit="speculative").aggregate(m=module(Members, "x"))
-    table, kept, place = ChangelogTable(tmp_path / "tablé of [all] rows"), Kept(), tmp_path / "checkpoint é 1"
+    table, kept, place = ChangelogTable(tmp_path / "tablé of [all] rows"), MemorySink(), tmp_path / "checkpoint é 1"
     running = query.write(checkpoint=place, results=table, metrics=kept, every="1 ms", on_end="close")
     running.processAllAvailable()
     assert running.isActive
@@ -416,7 +416,7 @@ def test_starts_of_one_checkpoint_at_once_follow_each_other(stream: DataFrame, t
     Else Spark refuses one of them, and each later start of that checkpoint in the session.
     """
     is_busy, may_end = threading.Event(), threading.Event()
-    query, kept, errors = windows(stream, m=module(Members, "x")), Kept(), list[Exception]()
+    query, kept, errors = windows(stream, m=module(Members, "x")), MemorySink(), list[Exception]()
 
     def block(rows: DataFrame, number: int) -> None:
         is_busy.set()
@@ -427,7 +427,7 @@ def test_starts_of_one_checkpoint_at_once_follow_each_other(stream: DataFrame, t
 
     def start_again() -> None:
         try:
-            start(results=Kept(), every="1 hour")
+            start(results=MemorySink(), every="1 hour")
         except Exception as error:
             errors.append(error)
 
