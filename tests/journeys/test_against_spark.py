@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from muntin import calendar, cumulate, landmark, session, tumbling
 from muntin.rows import last
 from muntin_adapters.combinators import all_of, grouping_by
-from muntin_engine import events, module
+from muntin_engine import Query, events, module
 from muntin_engine.testing.streaming.job_on_spark import setting
 from tests.journeys.running import collect, collect_together
 
