@@ -73,6 +73,7 @@ class ChainedRun(RecordedRun):
         return self.numbers.setdefault((key, event.start, event.payload), len(self.numbers))
 
     def _pass_on(self) -> None:
+        """Run the second query over the results that the first one has just written."""
         buckets = self._random.sample(self.task.buckets, BUCKETS)
         map_output: list[dict[str, Any]] = []
         for partition, task_buckets in enumerate((buckets[:1], buckets[1:])):

@@ -87,4 +87,7 @@ def _changes_of_key(story: Story, key: Any) -> list[Any]:
 
 
 def _keys(scenario: Any) -> set[Any]:
-    return {step.key for stream in scenario.scripts for step in stream.changes()}
+    keys: set[Any] = set()
+    for stream in scenario.scripts:
+        keys.update(step.key for step in stream.changes())
+    return keys

@@ -89,11 +89,16 @@ def test_what_ran_last_is_known_however_the_process_ended(tmp_path: Path) -> Non
     ways = ["exit", "fault", "kill", "sliced"]
     story = [sys.executable, "-m", "tests.engine.workers.dying_story", str(tmp_path), *ways]
     lines = subprocess.run(story, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    ended = {name: (int(pid), int(code)) for name, pid, code in (line.split() for line in lines)}
-    assert {name: code for name, (_, code) in ended.items()} == {"exit": 3, "fault": -11, "kill": -9, "sliced": 3}
+    pids: dict[str, int] = {}
+    exit_codes: dict[str, int] = {}
+    for line in lines:
+        way, pid, code = line.split()
+        pids[way] = int(pid)
+        exit_codes[way] = int(code)
+    assert exit_codes == {"exit": 3, "fault": -11, "kill": -9, "sliced": 3}
     traces = {trace.pid: trace for trace in read_traces(tmp_path)}
     for way in ("exit", "fault", "kill"):
-        trace = traces[ended[way][0]]
+        trace = traces[pids[way]]
         assert trace.is_running
         assert not trace.is_alive
         assert (

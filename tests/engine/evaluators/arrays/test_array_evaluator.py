@@ -19,7 +19,7 @@ from muntin_engine.state.store_cache import STORE_CACHE
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.task_payload import TaskPayload
-from tests.engine.wire.payloads import TICKS, arrived, rows, task_of
+from tests.engine.wire.payloads import TICKS, bucket_input, rows, task_of
 
 
 class Told(ColumnarAggregate[int, int]):
@@ -66,13 +66,13 @@ def sliced(module: Any, result: Any = int, arrow_type: pa.DataType | None = None
 
 def run(task: TaskPayload, *batches: pa.RecordBatch, cells: MemoryCells | None = None) -> dict[str, Any]:
     """Return the output of a bucket by stream: rows, or a count alone."""
-    found: dict[str, Any] = {}
-    for blob in run_bucket(task, 0, cells or MemoryCells(), arrived(task, *batches)):
+    output: dict[str, Any] = {}
+    for blob in run_bucket(task, 0, cells or MemoryCells(), bucket_input(task, *batches)):
         if blob.data is None:
-            found[blob.stream] = blob.rows
+            output[blob.stream] = blob.rows
         else:
-            found.setdefault(blob.stream, []).extend(from_blob(blob.data).to_pylist())
-    return found
+            output.setdefault(blob.stream, []).extend(from_blob(blob.data).to_pylist())
+    return output
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,9 @@ def test_a_result_beyond_its_column_is_null(dtype: Any) -> None:
 
 def test_a_session_says_how_much_decoded_state_a_worker_keeps() -> None:
     batch = rows(start=[3], i0=[5])
-    kept = {}
+    cached_stores = {}
     for most in (0, 2**20):
         task = sliced(Largest(), worker=WorkerSettings(cache_bytes=most))
         run(task, batch)
-        kept[most] = [name for name in STORE_CACHE._stores if name == (task.cache_token, 0)]
-    assert [len(names) for names in kept.values()] == [0, 1]
+        cached_stores[most] = [name for name in STORE_CACHE._stores if name == (task.cache_token, 0)]
+    assert [len(names) for names in cached_stores.values()] == [0, 1]

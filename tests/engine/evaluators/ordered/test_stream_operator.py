@@ -37,10 +37,10 @@ def points(*times: int, key: str = "a", script: Script = NOTHING) -> Script:
     return script
 
 
-def emitted(query: Query, script: Script, **given: Any) -> list[list[tuple[int, Any]]]:
+def emitted(query: Query, script: Script, **options: Any) -> list[list[tuple[int, Any]]]:
     """Return the starts and values of the results of each micro-batch."""
     results: list[list[tuple[int, Any]]] = []
-    for run in steps(query, script, **given):
+    for run in steps(query, script, **options):
         results.append([(row["lifetime"]["start"], row["value"]) for row in run.output_changes])
     return results
 

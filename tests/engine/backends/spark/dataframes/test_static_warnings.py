@@ -22,7 +22,7 @@ from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.evaluators.arrays.test_array_evaluator import sliced
 from tests.engine.plan.test_metrics import Sums, Total
-from tests.engine.wire.payloads import arrived, rows, task_of
+from tests.engine.wire.payloads import bucket_input, rows, task_of
 
 A_BUCKET = BucketCounts(4, {"null time": 2})
 ANOTHER = BucketCounts(0, {"duplicate id": 1})
@@ -180,7 +180,7 @@ def test_a_worker_counts_what_its_modules_skip() -> None:
         i1=pa.array([1.0, 2.0, None, 1.0]),
         i2=pa.array(["x", "y", None, "z"]),
     )
-    assert arrived(task, sales).row_counts.unaccepted_by(task.choosy_labels) == {"shops.best": 2}
+    assert bucket_input(task, sales).row_counts.unaccepted_by(task.choosy_labels) == {"shops.best": 2}
 
 
 STARTS = [1, None, 5, 9, None, 12]
@@ -200,7 +200,9 @@ def test_a_worker_counts_what_its_buckets_put_out(
 ) -> None:
     accumulator: Accumulator[Counts] = Accumulator(ids, {}, CountsParam())
     reporter = CountReporter(accumulator, 3)
-    reporter.report(12, list(run_bucket(task, 0, MemoryCells(), arrived(task, rows(start=STARTS, **ends)))), {}, {})
+    reporter.report(
+        12, list(run_bucket(task, 0, MemoryCells(), bucket_input(task, rows(start=STARTS, **ends)))), {}, {}
+    )
     reporter.report(6, [], {"total": 2}, {})
     assert accumulator.value == {(3, 12): BucketCounts(*expected), (3, 6): BucketCounts(0, {}, {"total": 2})}
 
