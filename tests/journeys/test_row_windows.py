@@ -20,7 +20,7 @@ from muntin.rows import batch, between, delta, elapsed, last, marker
 from muntin_engine import EventStream, Query, events, module
 from muntin_engine.api.query import WindowedStream
 from tests.journeys.running import collect, read_stream, run, run_together, table_of, write_batches
-from tests.modules.row_operators import Told
+from tests.modules.row_operators import HandlerCalls
 from tests.modules.rows import Listed, Sliding
 
 SCHEMA = pa.schema(
@@ -149,7 +149,7 @@ def test_a_module_follows_rows_and_what_they_give_when_they_leave_is_a_second_ou
 ) -> None:
     batches = [table([*reversed(ROWS[:10])]), table(ROWS[10:])]
     source = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
-    query = source.window(last(3).partition("x % 2")).apply(module(Told, "seq"))
+    query = source.window(last(3).partition("x % 2")).apply(module(HandlerCalls, "seq"))
     outputs: dict[str, list[dict[str, Any]]] = {"results": [], "evicted": []}
 
     def collector(output: str) -> Any:
@@ -178,7 +178,7 @@ def test_a_module_follows_rows_and_what_they_give_when_they_leave_is_a_second_ou
     assert len(insertions) == len(complete_rows)
     with pytest.raises(QueryError, match="gives nothing when rows leave"):
         source.window(last(3)).aggregate(rows=module(Listed, "seq")).evicted_rows()
-    assert "rows.told 1.0.0: told of each row that comes" in query.plan_text()
+    assert "rows.handler_calls 1.0.0: told of each row that comes" in query.plan_text()
 
 
 @pytest.mark.nightly
@@ -186,7 +186,7 @@ def test_what_rows_give_when_they_leave_is_the_input_of_another_query(spark: Spa
     """Each trade that leaves the last three of its key is counted where it leaves, per ten ticks and over all keys."""
     batches = [table([*reversed(ROWS[:10])]), table(ROWS[10:])]
     source = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
-    query = source.window(last(3)).apply(module(Told, "seq"))
+    query = source.window(last(3)).apply(module(HandlerCalls, "seq"))
     second_query = (
         query.as_events(key=None, buckets=2, output="evicted_rows")
         .window(tumbling(4))

@@ -42,7 +42,7 @@ from muntin_engine.time.source_rules import SourceRules
 from muntin_engine.wire.event_ids import in_utc
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 from tests.engine.plan.plans import plans_by_evaluator
-from tests.modules.several_inputs import both, is_of_both
+from tests.modules.several_inputs import as_input, is_of_both
 from tests.modules.state_shapes import columnar_schema_version, schema_version
 from tests.scenarios.columns import PAYLOAD, RESULT, STREAMS, columns_of, id_of, schema_of
 from tests.scenarios.lifetimes import length_of
@@ -216,7 +216,7 @@ class Query:
             if self.rows:
                 payload: Callable[[Any], Any] = itemgetter("x")
             elif self.reads_streams:
-                payload = both
+                payload = as_input
             else:
                 payload = _unchanged
             accepts = is_of_both if self.reads_streams else _accepts(module, of_rows=self.rows is not None)

@@ -25,7 +25,7 @@ class SupportsLess(Protocol):
 
 Ordered = TypeVar("Ordered", bound=SupportsLess)
 Number = TypeVar("Number", int, float)
-Told = TypeVar("Told", bound=Hashable)
+Hashed = TypeVar("Hashed", bound=Hashable)
 LISTED: Any = list
 
 
@@ -211,7 +211,7 @@ def test_a_type_that_loses_nothing_is_widened(annotation: Any, given: Field) -> 
         # what a type variable may stand for
         (Ordered, [struct(a=int)], "reads values with an order, but the column s is struct"),
         (Ordered, [column(dict[str, int])], "reads values with an order"),
-        (Told, [column(list[int])], "reads values that can be told apart by a hash, but the column x is list"),
+        (Hashed, [column(list[int])], "reads values that can be told apart by a hash, but the column x is list"),
         (
             Number,
             [column(str)],
@@ -243,7 +243,7 @@ def test_one_type_variable_means_one_type() -> None:
         bind_inputs(Both, [column(str, "a"), column(int, "b")])
 
 
-@pytest.mark.parametrize(("variable", "kind"), [(Ordered, str), (Told, bytes), (Number, int), (Number, Decimal)])
+@pytest.mark.parametrize(("variable", "kind"), [(Ordered, str), (Hashed, bytes), (Number, int), (Number, Decimal)])
 def test_a_type_variable_takes_what_it_may_stand_for(variable: Any, kind: type) -> None:
     assert len(bind_inputs(reading(variable), [column(kind)]).reads) == 1
 

@@ -83,7 +83,7 @@ TASKS = {
 }
 
 
-def metrics_of(task: TaskPayload, cells: MemoryCells, *batches: pa.RecordBatch) -> dict[str, int]:
+def bucket_metrics(task: TaskPayload, cells: MemoryCells, *batches: pa.RecordBatch) -> dict[str, int]:
     """Evaluate batches of one micro-batch, and return the metrics of the bucket."""
     return metrics_after(task, cells, bucket_input(task, *batches))
 
@@ -106,9 +106,9 @@ def mark(tick: int) -> pa.RecordBatch:
 def test_keys_are_counted_that_have_rows_in_the_batch(name: str) -> None:
     task = TASKS[name]
     cells = MemoryCells()
-    assert metrics_of(task, cells, inserts(1, 2, 12, 3, keys="abab"))["keys"] == 2
-    assert metrics_of(task, cells, inserts(4, keys="c"), inserts(5, keys="b"))["keys"] == 2
-    assert "keys" not in metrics_of(task, cells, mark(9))
+    assert bucket_metrics(task, cells, inserts(1, 2, 12, 3, keys="abab"))["keys"] == 2
+    assert bucket_metrics(task, cells, inserts(4, keys="c"), inserts(5, keys="b"))["keys"] == 2
+    assert "keys" not in bucket_metrics(task, cells, mark(9))
 
 
 @pytest.mark.parametrize("name", ["columnar", "sliced"])
@@ -129,18 +129,18 @@ def test_windows_that_close_are_counted_key_by_key(name: str) -> None:
     # [0, 10) has rows of a and b, [10, 20) of a, [20, 30) of a
     task = TASKS[name]
     cells = MemoryCells()
-    assert "windows_closed" not in metrics_of(task, cells, inserts(1, 2, 12, 25, keys="abaa"))
-    assert metrics_of(task, cells, mark(10))["windows_closed"] == 2
-    assert metrics_of(task, cells, mark(40))["windows_closed"] == 2
+    assert "windows_closed" not in bucket_metrics(task, cells, inserts(1, 2, 12, 25, keys="abaa"))
+    assert bucket_metrics(task, cells, mark(10))["windows_closed"] == 2
+    assert bucket_metrics(task, cells, mark(40))["windows_closed"] == 2
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_open_windows_are_those_that_have_begun_and_are_not_complete(name: str) -> None:
     task = TASKS[name]
     cells = MemoryCells()
-    assert "windows_open" not in metrics_of(task, cells, inserts(1, 25))
-    assert metrics_of(task, cells, mark(10))["windows_open"] == 2
-    assert metrics_of(task, cells, mark(30))["windows_open"] == 0
+    assert "windows_open" not in bucket_metrics(task, cells, inserts(1, 25))
+    assert bucket_metrics(task, cells, mark(10))["windows_open"] == 2
+    assert bucket_metrics(task, cells, mark(30))["windows_open"] == 0
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -148,7 +148,7 @@ def test_state_bytes_are_the_sizes_of_the_cells_after_each_batch(name: str) -> N
     task = TASKS[name]
     cells = MemoryCells()
     for batch in [inserts(1, 2, keys="ab"), inserts(3), mark(5), inserts(*range(11, 60)), mark(30), mark(30), mark(99)]:
-        metrics = metrics_of(task, cells, batch)
+        metrics = bucket_metrics(task, cells, batch)
         state_bytes = 0
         for cell_name, sealed in cells.cells.items():
             cell = unseal(cell_name, sealed)
@@ -159,11 +159,11 @@ def test_state_bytes_are_the_sizes_of_the_cells_after_each_batch(name: str) -> N
 def test_bytes_written_are_those_of_the_cells_that_changed() -> None:
     task = TASKS["columnar"]
     cells = MemoryCells()
-    first = metrics_of(task, cells, inserts(1, 2, keys="ab"))
+    first = bucket_metrics(task, cells, inserts(1, 2, keys="ab"))
     assert first["bytes_written"] == first["state_bytes"]
-    second = metrics_of(task, cells, inserts(3))
+    second = bucket_metrics(task, cells, inserts(3))
     assert 0 < second["bytes_written"] < second["state_bytes"]
-    assert 0 < metrics_of(task, cells)["bytes_written"] < second["bytes_written"], (
+    assert 0 < bucket_metrics(task, cells)["bytes_written"] < second["bytes_written"], (
         "the metadata say which batch was last"
     )
 
@@ -171,20 +171,20 @@ def test_bytes_written_are_those_of_the_cells_that_changed() -> None:
 def test_the_general_evaluator_reports_the_keys_events_and_windows_that_it_holds() -> None:
     task = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema())
     cells = MemoryCells()
-    metrics = metrics_of(task, cells, inserts(1, 2, 12, 14, keys="abaa"))
+    metrics = bucket_metrics(task, cells, inserts(1, 2, 12, 14, keys="abaa"))
     assert (metrics["keys_held"], metrics["events_held"], metrics["windows_revisable"]) == (2, 4, 3)
-    metrics = metrics_of(task, cells, mark(10))
+    metrics = bucket_metrics(task, cells, mark(10))
     assert (metrics["keys_held"], metrics["events_held"], metrics["windows_revisable"]) == (1, 2, 1)
     assert metrics["windows_closed"] == 2
-    metrics = metrics_of(task, cells, mark(20))
+    metrics = bucket_metrics(task, cells, mark(20))
     assert (metrics["keys_held"], metrics["events_held"], metrics["windows_revisable"]) == (0, 0, 0)
 
 
 def test_results_that_are_taken_back_are_counted() -> None:
     task = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema())
     cells = MemoryCells()
-    assert "retractions" not in metrics_of(task, cells, inserts(1))
-    assert metrics_of(task, cells, inserts(2, 13))["retractions"] == 1
+    assert "retractions" not in bucket_metrics(task, cells, inserts(1))
+    assert bucket_metrics(task, cells, inserts(2, 13))["retractions"] == 1
 
 
 def test_early_results_are_counted_apart() -> None:
@@ -193,9 +193,9 @@ def test_early_results_are_counted_apart() -> None:
     emit = early(every_count(2), refinement="retract")
     task = general(plan={"emit": emit}, results=schema)
     cells = MemoryCells()
-    metrics = metrics_of(task, cells, inserts(1, 2, 3))
+    metrics = bucket_metrics(task, cells, inserts(1, 2, 3))
     assert (metrics["early"], metrics["windows_revisable"]) == (1, 1)
-    metrics = metrics_of(task, cells, inserts(4, 5), mark(10))
+    metrics = bucket_metrics(task, cells, inserts(4, 5), mark(10))
     assert (metrics["retractions"], metrics["windows_closed"]) == (1, 1)
     assert "windows_revisable" in metrics
     assert metrics["windows_revisable"] == 0
@@ -205,13 +205,13 @@ def test_early_results_are_counted_apart() -> None:
 def test_progress_is_reported_as_the_bucket_knows_it(name: str) -> None:
     task = TASKS[name]
     cells = MemoryCells()
-    metrics = metrics_of(task, cells, inserts(1, 25))
+    metrics = bucket_metrics(task, cells, inserts(1, 25))
     assert (metrics["watermark"], metrics["output_watermark"], metrics["newest"]) == (EARLIEST, EARLIEST, 25)
-    metrics = metrics_of(task, cells, mark(12))
+    metrics = bucket_metrics(task, cells, mark(12))
     assert metrics["newest"] == 25
     assert metrics["watermark"] == 10
     assert metrics["output_watermark"] == 10
-    metrics = metrics_of(task, cells, rows(start=[None], end=[None], change=["close"]))
+    metrics = bucket_metrics(task, cells, rows(start=[None], end=[None], change=["close"]))
     assert (metrics["watermark"], metrics["output_watermark"]) == (INFINITY, INFINITY)
 
 
@@ -219,13 +219,13 @@ def test_progress_is_reported_as_the_bucket_knows_it(name: str) -> None:
 def test_a_clock_is_reported_from_its_first_reading_on(name: str) -> None:
     task = TASKS[name]
     cells = MemoryCells()
-    assert "clock" not in metrics_of(task, cells, inserts(1))
-    assert metrics_of(task, cells, rows(start=[7], end=[None], change=["clock"]))["clock"] == 7
-    assert metrics_of(task, cells, inserts(2))["clock"] == 7
+    assert "clock" not in bucket_metrics(task, cells, inserts(1))
+    assert bucket_metrics(task, cells, rows(start=[7], end=[None], change=["clock"]))["clock"] == 7
+    assert bucket_metrics(task, cells, inserts(2))["clock"] == 7
 
 
 def test_a_static_input_reports_no_metrics_that_nobody_reads() -> None:
-    assert set(metrics_of(task_of(is_static=True), MemoryCells(), rows(start=[1], end=[2]))) <= {
+    assert set(bucket_metrics(task_of(is_static=True), MemoryCells(), rows(start=[1], end=[2]))) <= {
         "accepted",
         "output_watermark",
     }

@@ -15,7 +15,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.wire.task_payload import TaskPayload
-from tests.engine.evaluators.arrays.test_array_evaluator import Largest, Told, sliced
+from tests.engine.evaluators.arrays.test_array_evaluator import Largest, ResultsOfSums, sliced
 from tests.engine.wire.payloads import bucket_input, rows, task_of
 
 SEED = 7
@@ -149,7 +149,7 @@ def test_a_cell_of_another_time_or_place_is_recognized_by_the_metadata_that_list
 TASKS = {
     "general": task_of(),
     "sliced": sliced(Largest()),
-    "columnar": sliced(Told()),
+    "columnar": sliced(ResultsOfSums()),
 }
 
 

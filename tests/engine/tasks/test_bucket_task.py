@@ -25,7 +25,7 @@ from muntin_engine.tasks.task_metrics import names_of_counts
 from muntin_engine.time.changes import Progress
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
-from tests.engine.evaluators.arrays.test_array_evaluator import Told
+from tests.engine.evaluators.arrays.test_array_evaluator import ResultsOfSums
 from tests.engine.plan.plans import input_of, plan_of
 from tests.engine.wire.payloads import IDS, TICKS, bucket_input, map_output_rows, rows, task_of
 from tests.modules.columnar import INVERTIBLE
@@ -164,7 +164,7 @@ def test_an_id_that_is_nan_is_equal_to_itself_as_a_key_is(evaluator: str, kind: 
     results = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
 
     def new_process() -> TaskPayload:
-        return task_of(Told(), has_changes=True, has_ids=True, evaluator=evaluator, results=results)
+        return task_of(ResultsOfSums(), has_changes=True, has_ids=True, evaluator=evaluator, results=results)
 
     first = rows(start=[1, 1], end=[30, 30], id=ids(["nan", "-0.0"]), change=["insert"] * 2, i0=[5, 6])
     assert run(new_process(), cells, first) == {"accepted": [{"rows": 2}]}

@@ -105,10 +105,10 @@ def test_what_ran_last_is_known_however_the_process_ended(tmp_path: Path) -> Non
             trace.death_message
             == f"a worker (process {trace.pid}) died while or after test.dying 1.2.3 ran{PLACE[:-1]}"
         )
-    assert traces[ended["sliced"][0]].death_message.endswith("died while or after test.dying_parts 1.2.3 ran")
+    assert traces[pids["sliced"]].death_message.endswith("died while or after test.dying_parts 1.2.3 ran")
     message = last_death([tmp_path])
     assert message.startswith("one of these workers died, and Spark ended the others:\na worker (process ")
-    assert all(traces[pid].death_message in message for pid, _ in ended.values())
+    assert all(traces[pid].death_message in message for pid in pids.values())
 
 
 def test_a_worker_that_spark_ended_does_not_hide_the_one_that_died(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from muntin_stats import (
     Sum,
     Variance,
 )
-from tests.plugins.forms import form_of, result, results_at_once, same, tree_result
+from tests.plugins.forms import equal_results, form_of, result, results_at_once, tree_result
 
 REPEATABLY = settings(max_examples=25)
 
@@ -131,8 +131,8 @@ def test_a_form_gives_the_result_of_its_module_whatever_is_merged_with_what(case
     @given(payload_lists(case), st.randoms(use_true_random=False))
     def check(payloads: list[Any], random: Random) -> None:
         expected = result(case.module, payloads)
-        assert same(result(form, payloads), expected)
-        assert same(tree_result(form, payloads, random), expected)
+        assert equal_results(result(form, payloads), expected)
+        assert equal_results(tree_result(form, payloads, random), expected)
 
     check()
 
@@ -149,7 +149,7 @@ def test_a_result_does_not_depend_on_those_computed_along_with_it(case: Case) ->
         if groups:
             at_once = results_at_once(form, groups)
             alone = [results_at_once(form, [group])[0] for group in groups]
-            assert all(map(same, at_once, alone)), (at_once, alone)
+            assert all(map(equal_results, at_once, alone)), (at_once, alone)
 
     check()
 
@@ -161,7 +161,7 @@ def _is_whole(payload: Any) -> bool:
 @pytest.mark.parametrize("case", ALL, ids=str)
 @pytest.mark.parametrize("payloads", [[], [None], [None, None]])
 def test_nothing_but_nulls_gives_what_the_module_gives(case: Case, payloads: list[None]) -> None:
-    assert same(result(form_of(case.module, case.annotation), payloads), result(case.module, payloads))
+    assert equal_results(result(form_of(case.module, case.annotation), payloads), result(case.module, payloads))
 
 
 @pytest.mark.parametrize("case", ALL, ids=str)

@@ -22,13 +22,13 @@ from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.wire.payloads import TICKS, bucket_input, rows, task_of
 
 
-class Told(ColumnarAggregate[int, int]):
+class ResultsOfSums(ColumnarAggregate[int, int]):
     """A sum with a form that a test chooses."""
 
-    name, version = "test.told", "1"
+    name, version = "test.results_of_sums", "1"
 
-    def __init__(self, tell: Callable[[Any], Any] = lambda sums: sums) -> None:
-        self.tell = tell
+    def __init__(self, compute: Callable[[Any], Any] = lambda sums: sums) -> None:
+        self.compute = compute
 
     def components(self) -> Mapping[str, Component]:
         return {"sum": Component.sum("int64")}
@@ -37,7 +37,7 @@ class Told(ColumnarAggregate[int, int]):
         return {"sum": payloads}
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:
-        return self.tell(components["sum"])
+        return self.compute(components["sum"])
 
 
 class Largest(IncrementalAggregate[int, int, int]):
@@ -76,7 +76,7 @@ def run(task: TaskPayload, *batches: pa.RecordBatch, cells: MemoryCells | None =
 
 
 @pytest.mark.parametrize(
-    ("tell", "result", "arrow_type", "expected"),
+    ("compute", "result", "arrow_type", "expected"),
     [
         (lambda sums: sums / 2, float, pa.float64(), 2.5),
         (lambda sums: sums > 0, bool, pa.bool_(), True),
@@ -88,33 +88,37 @@ def run(task: TaskPayload, *batches: pa.RecordBatch, cells: MemoryCells | None =
     ],
 )
 def test_arrays_become_columns_of_the_declared_type(
-    tell: Callable[[Any], Any], result: Any, arrow_type: pa.DataType, expected: Any
+    compute: Callable[[Any], Any], result: Any, arrow_type: pa.DataType, expected: Any
 ) -> None:
-    task = sliced(Told(tell), result, arrow_type, is_static=True)
+    task = sliced(ResultsOfSums(compute), result, arrow_type, is_static=True)
     (row,) = run(task, rows(start=[3], i0=[5]))["results"]
     is_time = isinstance(row["m"], datetime)
     assert (row["m"] - datetime(1970, 1, 1, tzinfo=UTC)).microseconds == expected if is_time else row["m"] == expected
 
 
 @pytest.mark.parametrize(
-    ("tell", "result", "message"),
+    ("compute", "result", "message"),
     [
-        (lambda sums: sums / 2, int, r"test.told 1 returned a value that is not .*: 'm' is an array of float64"),
+        (
+            lambda sums: sums / 2,
+            int,
+            r"test.results_of_sums 1 returned a value that is not .*: 'm' is an array of float64",
+        ),
         (lambda sums: sums, str, r"declares: 'm' is 5 of type int, declared string"),
     ],
 )
 def test_results_of_another_type_are_refused_with_the_value(
-    tell: Callable[[Any], Any], result: Any, message: str
+    compute: Callable[[Any], Any], result: Any, message: str
 ) -> None:
     arrow_type = pa.string() if result is str else pa.int64()
     with pytest.raises(ModuleContractError, match=message):
-        run(sliced(Told(tell), result, arrow_type, is_static=True), rows(start=[3], i0=[5]))
+        run(sliced(ResultsOfSums(compute), result, arrow_type, is_static=True), rows(start=[3], i0=[5]))
 
 
 @pytest.mark.parametrize("dtype", [object, np.uint64])
 def test_a_result_beyond_its_column_is_null(dtype: Any) -> None:
     beyond = 2**70 if dtype is object else 2**63
-    task = sliced(Told(lambda sums: np.full(len(sums), beyond, dtype)), int, pa.int64(), is_static=True)
+    task = sliced(ResultsOfSums(lambda sums: np.full(len(sums), beyond, dtype)), int, pa.int64(), is_static=True)
     assert [row["m"] for row in run(task, rows(start=[3], i0=[5]))["results"]] == [None]
 
 

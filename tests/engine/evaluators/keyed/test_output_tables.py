@@ -214,7 +214,7 @@ def test_of_several_watermarks_the_least_counts_however_they_come() -> None:
 
 @pytest.mark.parametrize("reader", [EventReader(EVENTS, "window"), WatermarkReader(MARKED)])
 def test_before_anything_is_known_there_is_no_watermark(reader: BlobReader) -> None:
-    assert read(reader, (6, EARLIEST, None)) == []
+    assert read(reader, blob_batch(BucketBlob(6, EARLIEST))) == []
 
 
 # Rows that were set aside, as JSON.

@@ -26,7 +26,7 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.changes import InputChange, Progress
 from muntin_engine.wire.shuffle import InputReport
-from tests.modules.row_operators import Numbers, Told
+from tests.modules.row_operators import HandlerCalls, Numbers
 from tests.modules.rows import Changes, Kept, Listed, Sliding
 from tests.scenarios.inputs import BY_KEY
 from tests.scenarios.query import Query
@@ -66,7 +66,7 @@ def output_columns(run: Run, *names: str) -> list[tuple[Any, ...]]:
 def test_results_say_which_partition_they_are_of_and_a_marker_without_rows_none() -> None:
     """Rows of the partitions a, b, a; the first and the last are markers, which flush all partitions."""
     script = points(1, 2, 3, p="aba", m=(True, False, True)).close()
-    run = final(over(batch(marker("m")).partition("p"), Told()), script)
+    run = final(over(batch(marker("m")).partition("p"), HandlerCalls()), script)
     assert output_columns(run, "partition", "text") == [
         (None, "empty -"),
         ("a", "pass 1 of - in a"),
@@ -127,7 +127,7 @@ def test_marks_are_part_of_windows_and_a_column_of_results() -> None:
 
 
 @pytest.mark.parametrize("windows", [last(elapsed(2)), last(elapsed(2)).when_full()], ids=str)
-@pytest.mark.parametrize("module", [Told(), Listed()], ids=lambda module: module.name)
+@pytest.mark.parametrize("module", [HandlerCalls(), Listed()], ids=lambda module: module.name)
 def test_windows_that_are_empty_do_not_hold_the_output_watermark(windows: RowWindows, module: Module) -> None:
     """Rows at 1 and 3 have left at 6. That the windows were full stays, and so does what the module remembers."""
     script = points(1, 3).punctuate(5).batch().punctuate(6).batch().punctuate(50)
@@ -144,7 +144,7 @@ def test_time_passes_for_a_key_up_to_its_punctuation_also_in_the_batch_that_clos
     !     leaves       !      closed in a batch of its own, or in the only one, in which rows have no order
     """
     windows = last(elapsed(5)).partition("p", age=30)
-    query = replace(over(windows, Told()), progress=BY_KEY, keys=2 if isinstance(key, tuple) else 1)
+    query = replace(over(windows, HandlerCalls()), progress=BY_KEY, keys=2 if isinstance(key, tuple) else 1)
     rows = points(2, key=key, p="a")
     at = Script().punctuate(20) if of_all else Script().punctuate(20, key=keys)
     closed = Script().punctuate(INFINITY, key=keys)

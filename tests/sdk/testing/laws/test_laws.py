@@ -81,19 +81,19 @@ def test_a_report_says_who_breaks_what_on_which_stream_and_what_to_do_and_the_sa
 
 
 @pytest.mark.usefixtures("tried_as_by_users")
-@pytest.mark.parametrize(("laws", "law", "subject", "given", "parts"), REPORTS, ids=law_and_name)
+@pytest.mark.parametrize(("laws", "law", "subject", "attributes", "parts"), REPORTS, ids=law_and_name)
 def test_a_broken_law_is_reported(
-    laws: type[Any], law: str, subject: Any, given: dict[str, Any], parts: list[str]
+    laws: type[Any], law: str, subject: Any, attributes: dict[str, Any], parts: list[str]
 ) -> None:
-    report = broken(laws, law, subject, **given)
+    report = broken(laws, law, subject, **attributes)
     assert [part for part in parts if part not in f"{report}\n{report.stream}"] == []
 
 
 @pytest.mark.cases(84)
-@pytest.mark.parametrize(("laws", "law", "subject", "given"), KEPT, ids=law_and_name)
-def test_a_law_is_kept(laws: type[Any], law: str, subject: Any, given: dict[str, Any]) -> None:
-    with suppress(pytest.skip.Exception) if not given else nullcontext():
-        check_law(suite(laws, subject, **given), law)
+@pytest.mark.parametrize(("laws", "law", "subject", "attributes"), KEPT, ids=law_and_name)
+def test_a_law_is_kept(laws: type[Any], law: str, subject: Any, attributes: dict[str, Any]) -> None:
+    with suppress(pytest.skip.Exception) if not attributes else nullcontext():
+        check_law(suite(laws, subject, **attributes), law)
 
 
 def check_law(suite: Any, law: str) -> None:
@@ -101,12 +101,12 @@ def check_law(suite: Any, law: str) -> None:
     getattr(suite, law)()
 
 
-@pytest.mark.parametrize(("laws", "law", "subject", "given", "reason"), SKIPPED, ids=law_and_name)
+@pytest.mark.parametrize(("laws", "law", "subject", "attributes", "reason"), SKIPPED, ids=law_and_name)
 def test_a_law_that_does_not_apply_is_skipped_with_the_reason(
-    laws: type[Any], law: str, subject: Any, given: dict[str, Any], reason: str
+    laws: type[Any], law: str, subject: Any, attributes: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(pytest.skip.Exception) as skipped:
-        getattr(suite(laws, subject, **given), law)()
+        getattr(suite(laws, subject, **attributes), law)()
     assert reason in str(skipped.value)
 
 

@@ -34,10 +34,10 @@ SCHEMA = pa.schema(
 SOURCES = ["bikes"]
 
 
-class Told(Aggregate[int, int]):
+class LoggingSum(Aggregate[int, int]):
     """The sum of the payloads; each time it is computed it says so in a file."""
 
-    name, version = "show.told", "1.0.0"
+    name, version = "show.logging_sum", "1.0.0"
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -141,7 +141,7 @@ def test_all_outputs_come_from_one_evaluation(spark: SparkSession, short: DataFr
         late.take(1)  # of an operator whose other buckets nobody asked for, Spark would refuse the micro-batch
 
     log = tmp_path / "told"
-    query = windows(short, m=module(Members, "x"), s=module(Told, "x", file=str(log)))
+    query = windows(short, m=module(Members, "x"), s=module(LoggingSum, "x", file=str(log)))
     rejected = MemorySink()
     metrics = MemorySink()
     run(
