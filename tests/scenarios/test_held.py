@@ -12,10 +12,10 @@ from muntin_engine.state.cells import METADATA
 from tests.engine.state.held import held
 from tests.scenarios import scenario
 from tests.scenarios.drawing import FAMILIES, drawn
-from tests.scenarios.kinds import OWN
+from tests.scenarios.kinds import CUSTOM_KINDS
 from tests.scenarios.running import Run
 
-OWN_KINDS = set(map(type, OWN.values()))
+OWN_KINDS = set(map(type, CUSTOM_KINDS.values()))
 READ: Counter[str] = Counter()
 """The rows that were read, by their kinds."""
 

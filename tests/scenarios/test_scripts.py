@@ -41,7 +41,7 @@ from tests.modules.several_inputs import Members
 from tests.scenarios.columns import ID_TYPES
 from tests.scenarios.hostile import Hostile, HostileBatch, HostileRow
 from tests.scenarios.join import Join
-from tests.scenarios.kinds import OWN
+from tests.scenarios.kinds import CUSTOM_KINDS
 from tests.scenarios.query import Query
 from tests.scenarios.reference_input import Arrival, ReferenceInput
 from tests.scenarios.running import Mishaps, Run
@@ -191,7 +191,7 @@ def test_a_window_that_a_sample_reaches_stays_when_one_without_an_end_comes() ->
 
 def test_nothing_is_kept_for_windows_of_a_plan_that_never_come() -> None:
     """The plan ends at 41; events start before and after, and last."""
-    query = Query(OWN["a plan that ends"], ANY["aggregate"], lifetimes="intervals")
+    query = Query(CUSTOM_KINDS["a plan that ends"], ANY["aggregate"], lifetimes="intervals")
     run = Run(query, query.evaluators["general"], NO_MISHAPS)
     for script in (Script().insert(1, 35, 90).insert(2, 60, 80), Script().punctuate(95)):
         for batch in script.batches():

@@ -23,7 +23,7 @@ from tests.modules.merged_states import ANY, COLUMNAR, MERGED, OF_ROWS
 from tests.scenarios.feed import Feed, Result, Row, row
 from tests.scenarios.query import Query
 from tests.scenarios.running import comparable
-from tests.scenarios.small import treated
+from tests.scenarios.small import with_small_limits
 
 SUMS = COLUMNAR["sums"]
 LISTS = MERGED["deducted"]
@@ -137,7 +137,7 @@ def check_trace(name: str, evaluator: str) -> None:
         assert sorted(result.changes) == sorted(expected.changes)
 
     merged = Feed(QUERIES[name], evaluator)
-    with treated(1):
+    with with_small_limits(1):
         assert live(play(merged, batches)) == live(results)
     assert merged.is_empty
 

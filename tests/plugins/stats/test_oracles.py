@@ -69,7 +69,9 @@ def test_the_ends_of_floats_are_summed_as_any_others() -> None:
     assert expand([5e-324, float_info.max, -float_info.max]) == [5e-324]
     assert expand([]) == expand([0.0, -0.0]) == expand([2.5, -2.5]) == []
     twice = Total.of([1.7e308, 1.7e308])
-    assert (twice.rounded, twice.over(2), (twice - Total.of([1.7e308])).rounded) == (inf, 1.7e308, 1.7e308)
+    assert twice.rounded == inf
+    assert twice.over(2) == 1.7e308
+    assert (twice - Total.of([1.7e308])).rounded == 1.7e308
     assert Total().rounded == 0.0
     assert nearest(10**400, -3) == nearest(-(10**400), 3) == -inf
     assert nearest(-(10**400), -3) == inf

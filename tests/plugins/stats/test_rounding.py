@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from math import inf, isfinite, isnan, nan, sqrt
 from random import Random
 from typing import Any
@@ -44,16 +45,16 @@ def test_a_window_without_the_large_value_is_right_to_the_bit(values: list[float
         form = form_of(module, float)
         small = form.add_events(form.create_state(), values)
         large = form.add_events(form.create_state(), [1e16, *values, -1e16])
-        with_it = form.combine(large, small)
+        with_large_value = form.combine(large, small)
         assert equal_results(form.compute_result(form.combine(form.create_state(), small)), result(module, values))
         assert equal_results(tree_result(form, values, random), result(module, values))
         assert results_at_once(form, [[1e16, *values], values])[1] == result(module, values)
-        assert form.compute_result(with_it) == result(module, [1e16, *values, -1e16, *values])
+        assert form.compute_result(with_large_value) == result(module, [1e16, *values, -1e16, *values])
 
 
 @REPEATABLY
 @given(st.lists(EIGHTHS | ODD, min_size=1, max_size=6), RANDOMS)
-def test_what_is_not_finite_decides_sums_and_averages(values: list[float], random: Random) -> None:
+def test_infinity_and_nan_decide_sums_and_averages(values: list[float], random: Random) -> None:
     assume(not all(map(isfinite, values)))
     assert equal_results(*form_and_module_results(Sum(), float, values, random))
     assert equal_results(*form_and_module_results(Average(), float, values, random))
@@ -145,8 +146,9 @@ def test_a_trend_of_any_size_is_right_to_ten_digits(points: list[Point[float, fl
 
 @REPEATABLY
 @given(st.lists(st.builds(Point, EIGHTHS | ODD, EIGHTHS | ODD), min_size=1, max_size=4), RANDOMS)
-def test_what_is_not_finite_makes_a_trend_nan(points: list[Point[float, float]], random: Random) -> None:
-    assume(any(not isfinite(coordinate or 0.0) for point in points for coordinate in point))
+def test_infinity_and_nan_make_a_trend_nan(points: list[Point[float, float]], random: Random) -> None:
+    coordinates = [coordinate or 0.0 for coordinate in chain.from_iterable(points)]
+    assume(not all(map(isfinite, coordinates)))
     rounded, exact = form_and_module_results(LinearTrend(), Point[float, float], points, random)
     assert isnan(rounded)
     assert isnan(exact)

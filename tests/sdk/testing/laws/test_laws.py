@@ -41,9 +41,10 @@ from tests.sdk.testing.laws.law_cases import (
 
 
 def suite(laws: type[Any], subject: Any = None, **attributes: Any) -> Any:
-    """Run pytest over a laws class that a writer subclassed, and return its report."""
-    given = {} if subject is None else {laws.subject_name(): subject}
-    return type("TestSuite", (laws,), {**given, **attributes})()
+    """Return an instance of a laws class that a writer subclassed for a subject."""
+    if subject is not None:
+        attributes = {laws.subject_name(): subject, **attributes}
+    return type("TestSuite", (laws,), attributes)()
 
 
 def broken(laws: type[Any], law: str, subject: Any, **attributes: Any) -> LawError:
@@ -176,7 +177,9 @@ def test_a_vectorised_function_gets_its_own_kind_of_column() -> None:
 
 def test_every_law_has_a_statement_and_a_remedy() -> None:
     classes = [getattr(testing, name) for name in testing.__all__ if name.endswith("Laws")]
-    tests = [getattr(cls, law) for cls in classes for law in laws_of(cls)]
+    tests: list[Any] = []
+    for cls in classes:
+        tests += [getattr(cls, law) for law in laws_of(cls)]
     assert len(tests) > 80
     for test in tests:
         assert re.fullmatch(r"[A-Z].*\.", test.law.statement)
@@ -200,4 +203,7 @@ def test_the_example_of_the_kit_is_two_files_that_pass(tmp_path: Path) -> None:
 def test_the_examples_in_the_kits_docstrings_are_seen_by_doctest() -> None:
     finder = doctest.DocTestFinder()
     modules = [sys.modules[name] for name in list(sys.modules) if name.startswith("muntin.testing")]
-    assert len([test for module in modules for test in finder.find(module) if test.examples]) >= 12
+    examples = 0
+    for module in modules:
+        examples += len([test for test in finder.find(module) if test.examples])
+    assert examples >= 12
