@@ -281,7 +281,7 @@ def test_the_time_of_a_module_is_part_of_that_of_the_stage_that_calls_it(
     for place in (durations, task_payload):
         monkeypatch.setattr(place, "clock", Clock.read)
     batch = [inserts(1, 2), mark(10)] if task.input.columns.has_changes else [rows(start=[1, 2])]
-    metrics = metrics_of(timed(task), MemoryCells(), *batch)
+    metrics = bucket_metrics(timed(task), MemoryCells(), *batch)
     assert (metrics["module_us:m"], metrics[stage]) == (5_000, 5_000)
     assert not set(TIME_OF) - {stage} & metrics.keys()
 
@@ -297,7 +297,7 @@ def test_the_first_bucket_alone_gets_the_durations_of_the_map_side() -> None:
 def test_a_bucket_reports_no_more_than_its_query_declares() -> None:
     declared = {metric.name for metric in METRICS} | {"module_us:m"}
     for task in TASKS.values():
-        assert set(metrics_of(timed(task), MemoryCells(), inserts(1, 25), mark(12))) <= declared
+        assert set(bucket_metrics(timed(task), MemoryCells(), inserts(1, 25), mark(12))) <= declared
 
 
 def test_a_query_declares_what_its_evaluator_can_know() -> None:
