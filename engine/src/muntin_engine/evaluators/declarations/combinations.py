@@ -1,7 +1,7 @@
 """The combinations of parts on arrays that evaluators have, and the conditions that a query has to meet for each.
 
-A condition is a `Demand`: a function that returns why a plan does not meet it, and None if it does. Its docstring states
-the condition.
+A condition is a `Demand`: a function that returns why a plan does not meet it, and None if it does. Its docstring
+states the condition.
 """
 
 from __future__ import annotations
