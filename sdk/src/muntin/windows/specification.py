@@ -99,8 +99,8 @@ class WindowSpecification(ABC):
         """Return True if windows lie between neighbouring ends of lifetimes: each start or end of an event is a cut.
 
         That is: `membership(start, end)` is `(start, end)`, and `cut` yields the pairs of neighbours in
-        `stretches.edges`. Partial states of such windows may be added where events start and subtracted where they end.
-        False, the default, if windows are others.
+        `stretches.edges`. Partial states of such windows may be added where events start and subtracted where they
+        end. False, the default, if windows are others.
         """
         return False
 

@@ -72,7 +72,7 @@ NO_PENDING: Final = PendingRows()
 """No row waits."""
 
 
-class _Edge(NamedTuple):
+class _RowEdge(NamedTuple):
     """A row as an edge of the graph.
 
     Attributes:
@@ -86,7 +86,7 @@ class _Edge(NamedTuple):
     row: InputChange
 
 
-_Edges: TypeAlias = dict[int, list[_Edge]]
+_Edges: TypeAlias = dict[int, list[_RowEdge]]
 """Edges by the node that they leave, the one to take first at the end of its list."""
 
 
@@ -140,7 +140,7 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], until: int) -> Cha
     rejected: list[InputChange] = []
     if not are_detours and (is_over or _lacks_late_rows(imbalance, first_legal)):
         detours, misfits = _detours(edges_beside)
-        waiting_misfits: list[_Edge] = []
+        waiting_misfits: list[_RowEdge] = []
         for edge in misfits:
             if is_over or min(edge.source, edge.target) < first_legal:
                 rejected.append(edge.row)
@@ -183,16 +183,16 @@ def sync_time(start: int, row: InputChange) -> int:
     return target if row.end is None else min(row.end, target)
 
 
-def _edge(start: int, row: InputChange) -> _Edge:
+def _edge(start: int, row: InputChange) -> _RowEdge:
     """Return the edge of a row of an event with a start, other than that of a blind revision, which has no source."""
     end = INFINITY if row.end is None else row.end
     if row.new_end is None:
-        return _Edge(start, end, row)
+        return _RowEdge(start, end, row)
     # Ends before the start of an event that was adjusted are ends at its start: there it is absent.
-    return _Edge(max(start, end), max(start, row.new_end), row)
+    return _RowEdge(max(start, end), max(start, row.new_end), row)
 
 
-def _by_source(edges: Iterable[_Edge]) -> _Edges:
+def _by_source(edges: Iterable[_RowEdge]) -> _Edges:
     """Return edges by the node that they leave, the one to the smallest node at the end of its list."""
     leaving_by_node: _Edges = {}
     for edge in edges:
@@ -203,20 +203,20 @@ def _by_source(edges: Iterable[_Edge]) -> _Edges:
     return leaving_by_node
 
 
-def _walk(edges: _Edges, node: int) -> list[_Edge]:
+def _walk(edges: _Edges, node: int) -> list[_RowEdge]:
     """Follow edges from a node until none leads on, take them out, and return them in order."""
-    walk: list[_Edge] = []
+    walk: list[_RowEdge] = []
     while leaving := edges.get(node):
         walk.append(leaving.pop())
         node = walk[-1].target
     return walk
 
 
-def _detours(edges: Iterable[_Edge]) -> tuple[list[_Edge], list[_Edge]]:
+def _detours(edges: Iterable[_RowEdge]) -> tuple[list[_RowEdge], list[_RowEdge]]:
     """Return the edges that lead from a node back to it, and those that do not."""
     edges_by_source = _by_source(edges)
-    detours: list[_Edge] = []
-    misfits: list[_Edge] = []
+    detours: list[_RowEdge] = []
+    misfits: list[_RowEdge] = []
     for node in sorted(edges_by_source):
         while walk := _walk(edges_by_source, node):
             # Up to the last return to the node, the walk is a detour.
@@ -226,7 +226,7 @@ def _detours(edges: Iterable[_Edge]) -> tuple[list[_Edge], list[_Edge]]:
     return detours, misfits
 
 
-class _Offer(NamedTuple):
+class _OfferedPayload(NamedTuple):
     """A payload that an event may have.
 
     Attributes:
@@ -238,7 +238,7 @@ class _Offer(NamedTuple):
     payload: tuple[Any, ...]
 
 
-def _payload(base: EventState, end: int, applied: Sequence[_Edge]) -> tuple[tuple[object, ...], bool]:
+def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[tuple[object, ...], bool]:
     """Return the payload of an event after rows, and True if each payload that these retract was inserted.
 
     There is a choice only where an event was inserted again. A retraction retracts the payload that it repeats; one
@@ -250,15 +250,15 @@ def _payload(base: EventState, end: int, applied: Sequence[_Edge]) -> tuple[tupl
         end: The end of the event after the rows.
         applied: The edges of the rows.
     """
-    inserted = [_Offer(edge.target, edge.row.payload) for edge in applied if edge.row.new_end is None]
+    inserted = [_OfferedPayload(edge.target, edge.row.payload) for edge in applied if edge.row.new_end is None]
     retracted = [edge.row.payload for edge in applied if edge.target == base.start]
     if not inserted and not retracted:
         return base.payload, True
 
     # Each retraction takes the payload out that it repeats.
     repeated = Counter(freeze(payload) for payload in retracted if any(value is not None for value in payload))
-    first_offers = [_Offer(base.end, base.payload)] if base.is_alive else []
-    offers: list[_Offer] = []
+    first_offers = [_OfferedPayload(base.end, base.payload)] if base.is_alive else []
+    offers: list[_OfferedPayload] = []
     for offer in first_offers + inserted:
         frozen_payload = freeze(offer.payload)
         if repeated[frozen_payload]:
@@ -280,7 +280,7 @@ def _payload(base: EventState, end: int, applied: Sequence[_Edge]) -> tuple[tupl
     return greatest.payload, has_retracted_payloads
 
 
-def _nodes_that_lead_to(node: int, start: int, edges: Sequence[_Edge]) -> set[int]:
+def _nodes_that_lead_to(node: int, start: int, edges: Sequence[_RowEdge]) -> set[int]:
     """Return the nodes from which edges lead to a node, and that node, without ways through the start."""
     sources_by_target: dict[int, set[int]] = {}
     for edge in edges:
