@@ -85,15 +85,15 @@ def test_the_name_of_a_query_differs_by_its_window_its_modules_and_its_input() -
 def test_a_query_without_windows_has_lifetimes_and_the_evaluator_says_how_complete_it_is() -> None:
     plan = value_of("query(Steps, window=Unwindowed())")
     assert plan.choice.evaluator == "event_by_event"
-    assert (plan.added, plan.lifetime_column) == (("lifetime",), "lifetime")
-    told = dict(topics_of(plan))
-    assert told["window"] == "none, each event by itself, emit final"
-    assert "context" not in told
+    assert (plan.engine_columns, plan.lifetime_column) == (("lifetime",), "lifetime")
+    topics = dict(topics_of(plan))
+    assert topics["window"] == "none, each event by itself, emit final"
+    assert "context" not in topics
     assert text_of(plan).splitlines()[0] == "Query without windows, by key, emit final"
     assert spell_grouping(plan) == "test.steps by key"
     assert from_dict(Unwindowed().to_dict()) == Unwindowed()
     with pytest.raises(QueryError, match="event_by_event evaluator cannot run this query: it is for queries without w"):
-        value_of("query(wanted='event_by_event')")
+        value_of("query(requested_evaluator='event_by_event')")
 
 
 # A progress policy that would fail in the workers is refused where the query is planned.
@@ -130,7 +130,7 @@ class Many(Following):
 
 
 @pytest.mark.parametrize(
-    ("policy", "said"),
+    ("policy", "message"),
     [
         (Unlike(3), r"policy Unlike is not a value: .*\n  make it a frozen dataclass"),
         (Greedy(), r"policy Greedy failed in watermark: IndexError.*\n.*rows=1.*\n  test it with .*ProgressPolicyLaws"),
@@ -139,10 +139,10 @@ class Many(Following):
     ],
     ids=lambda part: type(part).__name__,
 )
-def test_a_policy_that_cannot_work_is_refused(policy: ProgressPolicy, said: str) -> None:
-    with pytest.raises(PolicyError, match=said):
+def test_a_policy_that_cannot_work_is_refused(policy: ProgressPolicy, message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
         plan_of(input=input_of(policy))
-    with pytest.raises(PolicyError, match=said):
+    with pytest.raises(PolicyError, match=message):
         plan_of(input=input_of(rules=(SourceRules("north", policy),)))
 
 

@@ -28,7 +28,7 @@ class Placed(NamedTuple):
 def drawn(random: Random, orders: int) -> list[Placed]:
     rows: list[Placed] = []
     for _ in range(random.randint(1, 40)):
-        payload = [random.choice((None, "a", "B", "é", "z"))]
+        payload: list[Any] = [random.choice((None, "a", "B", "é", "z"))]
         payload += [random.choice((None, 1, 2, -7)) for _ in range(orders)]
         rows.append(Placed(random.randrange(3), random.choice((0, 1, 5, 2**55)), tuple(payload)))
     return rows

@@ -70,7 +70,7 @@ class RankedEvaluator(KeepsState, LiftsRows):
         query = RankedQuery(windows, RowSequence.by_columns(orders), RankedStates((), windows))
         store = query.new_store()
         entries = [dated.entry._replace(schema_version=None) for dated in bucket.entries]
-        restore(query, store, entries, InputsProgress.from_data(bucket.tracked).least.watermark)
+        restore(query, store, entries, InputsProgress.from_data(bucket.progress).least.watermark)
         tables = [("event", table) for table in store.waiting.tables()]
         tables.append(("member", store.in_windows.table()))
         for kind, rows in tables:
@@ -142,7 +142,7 @@ class RankedInMemory(RunsInMemory):
         keys = [pa.array([part], pa.int64() if part is None else None) for part in key]
         starts = np.array([row.start], np.int64)
         inputs = [self._column(place, value) for place, value in enumerate(row.payload)]
-        return lift_each(_ONE_TICK, RowsToLift(buckets=1, starts=starts, ends=None, keys=keys, inputs=inputs))
+        return lift_each(_ONE_TICK, RowsToLift(bucket_count=1, starts=starts, ends=None, keys=keys, inputs=inputs))
 
     def process(
         self, state: BucketState, trackers: Sequence[ProgressTracker], batch: BucketBatch

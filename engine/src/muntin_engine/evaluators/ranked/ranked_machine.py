@@ -71,7 +71,7 @@ def process_ranked(
     """
     previous = progress_in(state.metadata, trackers)
     progress = progress_after(previous, trackers, batch.reports)
-    state.metadata.tracked = progress.to_data()
+    state.metadata.progress = progress.to_data()
     watermark = progress.least.watermark
     if not batch.evaluator_blobs and previous.least.watermark == watermark:
         first_start = state.metadata.timer.output_watermark

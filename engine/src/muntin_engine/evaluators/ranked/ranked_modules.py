@@ -78,7 +78,7 @@ class RankedForms(RankedModules):
     def lift(self, rows: StretchTable, keys: KeyTable) -> StretchTable:
         """Return rows with the components of each."""
         inputs = [column.combine_chunks() for column in rows.parts[ROWS].table.columns]
-        to_lift = RowsToLift(buckets=1, starts=rows.low, ends=None, keys=(), inputs=inputs)
+        to_lift = RowsToLift(bucket_count=1, starts=rows.low, ends=None, keys=(), inputs=inputs)
 
         def located_at(row: int) -> tuple[Key, Window]:
             (key,) = keys_in(keys.take(rows.keys[row : row + 1]))
