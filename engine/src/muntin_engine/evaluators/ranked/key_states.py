@@ -31,7 +31,7 @@ class WindowState(NamedTuple):
     removed: int = 0
 
 
-class KeyRows(NamedTuple):
+class RowsOfKey(NamedTuple):
     """The rows of a key in a batch.
 
     Attributes:
@@ -94,7 +94,7 @@ class KeyStates:
         """Forget all states."""
         self._states = {}
 
-    def results(self, keys: Sequence[KeyRows], payloads: Payloads) -> list[Any]:
+    def results(self, keys: Sequence[RowsOfKey], payloads: Payloads) -> list[Any]:
         """Return the results of windows, key by key.
 
         Args:
@@ -123,7 +123,7 @@ class KeyStates:
             self._states[key.code] = WindowState(state, window.removed + removed)
         return results
 
-    def _slide_by_one(self, state: State, values: list[Any], key: KeyRows, results: list[Any]) -> State:
+    def _slide_by_one(self, state: State, values: list[Any], key: RowsOfKey, results: list[Any]) -> State:
         """Add the results of windows that are computed at each row; return the state of the last one."""
         module = self._module
         add = module.add_events
@@ -157,7 +157,7 @@ class KeyStates:
             raise ModuleCallError(module, method) from safe_cause(error)
         return state
 
-    def _slide(self, state: State, values: list[Any], key: KeyRows, results: list[Any]) -> State:
+    def _slide(self, state: State, values: list[Any], key: RowsOfKey, results: list[Any]) -> State:
         """Add the results of windows that are computed at some rows; return the state of all rows up to the last."""
         size = self._windows.size
         previous = key.held - 1

@@ -20,7 +20,7 @@ from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindow
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, Part, StretchTable
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, lifted_arrays, reduced_parts
 from muntin_engine.evaluators.arrays.values.state_modules import located
-from muntin_engine.evaluators.ranked.key_states import KeyRows, KeyStates
+from muntin_engine.evaluators.ranked.key_states import RowsOfKey, KeyStates
 from muntin_engine.evaluators.ranked.rank_windows import RankRuns, RowsByRank
 from muntin_engine.evaluators.ranked.ranked_store import RankedStore
 from muntin_engine.modules.binding import Binding
@@ -150,7 +150,7 @@ class RankedStates(RankedModules):
         return ResultWindows(0, table, store.keys.take(table.keys), results)
 
 
-def _rows_of_keys(ranked: RowsByRank, newest: IntArray) -> list[KeyRows]:
+def _rows_of_keys(ranked: RowsByRank, newest: IntArray) -> list[RowsOfKey]:
     """Return where the rows of each key lie, and those at which a window is computed."""
     counts = ranked.held_counts + ranked.released_counts
     ends = np.cumsum(counts)
@@ -159,7 +159,7 @@ def _rows_of_keys(ranked: RowsByRank, newest: IntArray) -> list[KeyRows]:
     window_counts = np.diff(window_ends, prepend=0)
     places = (newest - np.repeat(firsts, window_counts)).tolist()
     columns = (ranked.keys, firsts, ranked.held_counts, counts, window_ends - window_counts, window_ends)
-    keys: list[KeyRows] = []
+    keys: list[RowsOfKey] = []
     for code, first, held, count, first_window, end_window in zip(*map(np.ndarray.tolist, columns), strict=True):
-        keys.append(KeyRows(code, first, held, count, places[first_window:end_window]))
+        keys.append(RowsOfKey(code, first, held, count, places[first_window:end_window]))
     return keys
