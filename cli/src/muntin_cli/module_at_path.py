@@ -56,7 +56,8 @@ def module_at(path: Path, name: str) -> type[Module]:
     offers = "\n".join(f"    {_described(module)}" for module in sorted(named or candidates, key=_described))
     reason = f"{len(named)} modules are called {name}" if named else f"no module is called {name}"
     raise UsageError(
-        f"{path}: {reason}; it has\n{offers}\n  expected: one module of that name, or one alone: name the file that has it"
+        f"{path}: {reason}; it has\n{offers}\n"
+        "  expected: one module of that name, or one alone: name the file that has it"
     )
 
 

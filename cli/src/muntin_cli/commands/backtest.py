@@ -17,7 +17,6 @@ from muntin_cli.output import counted, show, show_json
 
 if TYPE_CHECKING:
     from muntin_cli.recordings import ModuleOptions
-    from muntin_engine.recording.recording import Recording
 
 EXAMPLE: Final = """\b
 Examples:

@@ -241,8 +241,8 @@ class _ComparedColumns:
             uncompared = sorted({*old_outputs, *new_outputs} - {*outputs})
             if not outputs:
                 raise RecordingError(
-                    f"the old version returns {', '.join(old_outputs)}, and the new one {', '.join(new_outputs)}: there "
-                    "is nothing to compare\n  expected: rows with a field of one name"
+                    f"the old version returns {', '.join(old_outputs)}, and the new one {', '.join(new_outputs)}, so "
+                    "there is nothing to compare\n  expected: rows with a field of the same name"
                 )
         places = [name for name in old.plan.added if name in new.plan.added and name not in _COLUMNS_OF_CHANGES]
         keys = tuple(key.name for key in old.plan.keys)
