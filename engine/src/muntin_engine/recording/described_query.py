@@ -57,8 +57,10 @@ def plan_of(data: Mapping[str, Any], code: NamedCode, evaluator: str | None = No
     try:
         plan = plan_from_data(data["plan"], payloads, code)
         if code.replacements:
-            return _planned_anew(replace(plan, wanted=evaluator or plan.wanted), _alternatives(data))
-        return with_choice(replace(plan, wanted=evaluator or data["plan"]["evaluator"]), DECLARATIONS)
+            return _planned_anew(
+                replace(plan, requested_evaluator=evaluator or plan.requested_evaluator), _alternatives(data)
+            )
+        return with_choice(replace(plan, requested_evaluator=evaluator or data["plan"]["evaluator"]), DECLARATIONS)
     except MuntinError as error:
         raise RecordingError(str(error)) from error
 
@@ -87,9 +89,9 @@ def _planned_anew(plan: Plan, declarations: Sequence[Declaration]) -> Plan:
     try:
         return checked_plan(plan, declarations)
     except QueryError:
-        if plan.wanted is None:
+        if plan.requested_evaluator is None:
             raise
-        return checked_plan(replace(plan, wanted=None), declarations)
+        return checked_plan(replace(plan, requested_evaluator=None), declarations)
 
 
 def _alternatives(data: Mapping[str, Any]) -> list[Declaration]:

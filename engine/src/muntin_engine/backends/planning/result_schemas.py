@@ -43,12 +43,12 @@ def result_schema(query: PlannedQuery) -> pa.Schema:
 
 def schema_of_results(plan: Plan, types: CarriedTypes) -> pa.Schema:
     """Return the schema of the results of a plan."""
-    return _schema(plan, types, plan.added, plan.outputs)
+    return _schema(plan, types, plan.engine_columns, plan.outputs)
 
 
 def schema_of_evicted(plan: Plan, types: CarriedTypes) -> pa.Schema:
     """Return the schema of the second output of a plan that has one."""
-    return _schema(plan, types, plan.added_to_evicted, plan.evicted)
+    return _schema(plan, types, plan.engine_columns_of_evicted, plan.evicted)
 
 
 def refused_schema(query: PlannedQuery) -> pa.Schema:

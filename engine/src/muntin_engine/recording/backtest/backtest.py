@@ -244,7 +244,11 @@ class _ComparedColumns:
                     f"the old version returns {', '.join(old_outputs)}, and the new one {', '.join(new_outputs)}, so "
                     "there is nothing to compare\n  expected: rows with a field of the same name"
                 )
-        places = [name for name in old.plan.added if name in new.plan.added and name not in _COLUMNS_OF_CHANGES]
+        places = [
+            name
+            for name in old.plan.engine_columns
+            if name in new.plan.engine_columns and name not in _COLUMNS_OF_CHANGES
+        ]
         keys = tuple(key.name for key in old.plan.keys)
         return cls(tuple(replaced), keys, tuple(places), tuple(outputs), tuple(uncompared))
 
