@@ -148,7 +148,7 @@ class Recording:
         replacements: dict[str, type[Module] | Module] = {}
         for name, module in modules.items():
             self.check_runs(name)
-            replacements[name] = module.cls if isinstance(module, ModuleCall) else with_version(module)
+            replacements[name] = _replacement(module)
         for run in self.runs:
             for data in run.data["plan"]["modules"]:
                 if data["name"] in replacements:
@@ -428,6 +428,24 @@ class Recording:
                     number = self.batches[place - 1].number
                     title = f"{other} differs from {first} after micro-batch {number}:"
                     raise AssertionError("\n".join([title, *differences]))
+
+
+def _replacement(module: ModuleLike) -> type[Module] | Module:
+    """Return a module, or its class, in the place of another one.
+
+    Raises:
+        RecordingError: It is no module.
+    """
+    if isinstance(module, ModuleCall):
+        return module.cls
+    module_class = module if isinstance(module, type) else type(module)
+    if not issubclass(module_class, Module):
+        raise RecordingError(
+            f"{safe_repr(module)} is no module\n"
+            "  expected: the class of a module, or its call, such as module(f, returns=float) for a plain function f"
+        )
+    replacement: type[Module] | Module = with_version(module)
+    return replacement
 
 
 def _check_kind(data: Mapping[str, Any], module: type[Module] | Module) -> None:

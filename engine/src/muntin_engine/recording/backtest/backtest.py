@@ -86,9 +86,10 @@ class Backtest:
         """Return the comparison in a few lines."""
         old_modules = ", ".join(self.old.modules)
         new_modules = ", ".join(self.new.modules)
+        verb = "differs" if self.differing == 1 else "differ"
         lines = [
             f"{old_modules} (old) and {new_modules} (new) over {self.rows} rows",
-            f"{self.old.results} results (old) and {self.new.results} (new), of which {self.differing} differ",
+            f"{self.old.results} results (old) and {self.new.results} (new), of which {self.differing} {verb}",
         ]
         for column in self.columns:
             counts = ", ".join(f"{count} {kind}" for kind, count in column.counts.items())
@@ -324,10 +325,10 @@ def _notes(
     for difference in recording.differences:
         yield f"the old version is not the one that was recorded: {difference}"
     for name in ("clip", "timestamps"):
-        old_policy = getattr(old.plan, name)
-        new_policy = getattr(new.plan, name)
-        if old_policy is not new_policy:
-            yield f"the old version runs with {name}={str(old_policy)!r}, and the new one with {str(new_policy)!r}"
+        old_policy = str(getattr(old.plan, name))
+        new_policy = str(getattr(new.plan, name))
+        if old_policy != new_policy:
+            yield f"the old version runs with {name}={old_policy!r}, and the new one with {name}={new_policy!r}"
     for column in differences:
         if column.type_change:
             yield column.type_change
