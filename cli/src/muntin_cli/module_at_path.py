@@ -90,10 +90,10 @@ def _code_at(path: Path) -> _Code:
     Raises:
         UsageError: There is none.
     """
+    path = path.resolve()
     file = path.with_name(f"{path.name}.py")
     if not path.exists() and file.is_file():
         path = file
-    path = path.resolve()
     if path.is_file():
         if path.suffix != ".py":
             raise UsageError(f"{path} is no file of Python\n  expected: a file such as new_spread.py, or a folder")
