@@ -202,4 +202,7 @@ def test_a_module_that_fails_is_a_finding(folder: Path, muntin: Run) -> None:
     (folder / "total.py").write_text(NEW.replace("return sum(", "return 1 / 0 + sum("))
     done = muntin("backtest", folder / "recording", "--module", f"stats.sum={folder}/total.py")
     assert done.code == 1
-    assert "muntin: the new version: stats.sum 2 failed in compute_result: ZeroDivisionError: division by zero" in done.errors
+    assert (
+        "muntin: the new version: stats.sum 2 failed in compute_result: ZeroDivisionError: division by zero"
+        in done.errors
+    )

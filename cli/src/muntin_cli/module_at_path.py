@@ -62,7 +62,7 @@ def module_at(path: Path, name: str) -> type[Module]:
 
 
 @dataclass(frozen=True)
-class _Code:
+class _CodeAtPath:
     """Code that can be imported.
 
     Attributes:
@@ -84,7 +84,7 @@ class _Code:
         return names - set(sys.stdlib_module_names) - _SHARED
 
 
-def _code_at(path: Path) -> _Code:
+def _code_at(path: Path) -> _CodeAtPath:
     """Find the code that a path names.
 
     Raises:
@@ -98,13 +98,13 @@ def _code_at(path: Path) -> _Code:
         if path.suffix != ".py":
             raise UsageError(f"{path} is no file of Python\n  expected: a file such as new_spread.py, or a folder")
         root, name = _place_of(path)
-        return _Code(root, [name])
+        return _CodeAtPath(root, [name])
     if not path.is_dir():
         raise UsageError(f"there is no {path}\n  expected: a file of Python, or the folder of a package")
     entries = _entry_points(path / "pyproject.toml")
     if entries:
         root = path / "src" if (path / "src").is_dir() else path
-        return _Code(root, [entry.partition(":")[0] for entry in entries], entries)
+        return _CodeAtPath(root, [entry.partition(":")[0] for entry in entries], entries)
     return _code_of_package(_package_in(path))
 
 
@@ -146,7 +146,7 @@ def _package_in(folder: Path) -> Path:
     raise UsageError(f"{folder} {reason}\n  expected: a folder with one package, or the file of the module")
 
 
-def _code_of_package(package: Path) -> _Code:
+def _code_of_package(package: Path) -> _CodeAtPath:
     """Return the code of a package: all of its Python modules but those that only run, and those of tests."""
     root, name = _place_of(package / "__init__.py")
     names = [name]
@@ -154,10 +154,10 @@ def _code_of_package(package: Path) -> _Code:
         parts = module.name.split(".")
         if "__main__" not in parts and "tests" not in parts:
             names.append(module.name)
-    return _Code(root, names)
+    return _CodeAtPath(root, names)
 
 
-def _imported_modules(path: Path, code: _Code) -> list[type[Module]]:
+def _imported_modules(path: Path, code: _CodeAtPath) -> list[type[Module]]:
     """Import code beside what is installed, and return the modules that it offers, or else those that it defines.
 
     Raises:
