@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +14,7 @@ from muntin_cli.recordings import spelled_value
 
 if TYPE_CHECKING:
     from muntin_engine.recording.backtest.backtest import Backtest, VersionOutcome
-    from muntin_engine.recording.backtest.comparison import ColumnDifferences
+    from muntin_engine.recording.backtest.comparison import ColumnDifferences, Distribution
     from muntin_engine.recording.recording import Recording
 
 _SIZES: Final = ("B", "kB", "MB", "GB")
@@ -84,7 +85,7 @@ class BacktestReport:
         for column in self._result.columns:
             line = [column.name, *map(str, column.counts.values())]
             if column.distribution is not None:
-                line += [_spelled_number(value) for value in column.distribution[1:]]
+                line += _spelled_distribution(column.distribution)
             lines.append(line + [""] * (len(heads) - len(line)))
         show_table(heads, lines)
 
@@ -153,13 +154,20 @@ def _column_as_data(column: ColumnDifferences) -> dict[str, Any]:
         "old_type": str(column.old_type),
         "new_type": str(column.new_type),
         "counts": dict(column.counts),
-        "distribution": None if distribution is None else distribution._asdict(),
+        "distribution": None if distribution is None else asdict(distribution),
     }
 
 
 def _spelled_key(key: Any) -> str:
     """Return a key as `--key` takes it."""
     return ",".join(map(spelled_value, key.values())) if isinstance(key, Mapping) else spelled_value(key)
+
+
+def _spelled_distribution(distribution: Distribution) -> list[str]:
+    """Return a distribution as the cells of a line, without the number of differences."""
+    values = asdict(distribution)
+    del values["count"]
+    return list(map(_spelled_number, values.values()))
 
 
 def _spelled_number(value: float) -> str:

@@ -217,7 +217,7 @@ def _defined_modules(imported: Sequence[ModuleType], new_code: Iterable[ModuleTy
     """Return the classes of modules that Python modules define, or else those that they import from elsewhere."""
     homes = {python_module.__name__ for python_module in new_code}
     defined: dict[type[Module], None] = {}
-    found_elsewhere: dict[type[Module], None] = {}
+    imported_from_elsewhere: dict[type[Module], None] = {}
     for python_module in imported:
         for value in vars(python_module).values():
             if not _is_module(value):
@@ -226,8 +226,8 @@ def _defined_modules(imported: Sequence[ModuleType], new_code: Iterable[ModuleTy
             if home in homes:
                 defined[value] = None
             else:
-                found_elsewhere[value] = None
-    return list(defined or found_elsewhere)
+                imported_from_elsewhere[value] = None
+    return list(defined or imported_from_elsewhere)
 
 
 def _is_module(value: object) -> bool:

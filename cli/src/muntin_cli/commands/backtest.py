@@ -102,7 +102,8 @@ def backtest(  # noqa: PLR0913, PLR0917  # each is an option
         if page is not None:
             show(f"wrote {page / 'old.html'} and {page / 'new.html'}")
         elif report.shown_keys:
-            show(_way_to_rows(None if source.is_file() and record is None else record or source, module))
+            kept_rows = record if source.is_file() else source
+            show(_way_to_rows(kept_rows, module))
     return ExitCode.FINDINGS if result.failing.num_rows else ExitCode.OK
 
 
@@ -152,7 +153,8 @@ def _record(file: Path, inputs: Sequence[str], folder: Path, options: ModuleOpti
     except ImportError as error:
         raise EnvironmentLacksError("muntin backtest needs the engine\n  install it: pip install muntin") from error
     with errors_in_sql(text):
-        record_old_version(sql(text, modules=modules_in(options.files), **paths), folder)
+        query = sql(text, modules=modules_in(options.files), **paths)
+        record_old_version(query, folder, options.paths)
 
 
 def _way_to_rows(recording: Path | None, modules: Sequence[Path]) -> str:

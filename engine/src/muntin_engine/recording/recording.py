@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike, fspath
@@ -147,7 +147,7 @@ class Recording:
         """
         replacements: dict[str, type[Module] | Module] = {}
         for name, module in modules.items():
-            self.check_runs(name)
+            check_name(name, self.module_names, self.before)
             replacements[name] = _replacement(module)
         for run in self.runs:
             for data in run.data["plan"]["modules"]:
@@ -163,24 +163,6 @@ class Recording:
         """The names of the modules that the query runs."""
         names = [data["name"] for run in self.runs for data in run.data["plan"]["modules"]]
         return tuple(dict.fromkeys(names))
-
-    def check_runs(self, name: str) -> None:
-        """Raise unless the query runs a module of a name.
-
-        Raises:
-            RecordingError: It does not.
-        """
-        if name in self.module_names:
-            return
-        lines = [f"the recorded query runs no module {name!r}"]
-        if self.module_names:
-            lines.append(f"  it runs {', '.join(self.module_names)}")
-        else:
-            lines.append("  it runs none, as a join or a filter of events does")
-        for earlier in self.before:
-            if name in earlier.module_names:
-                lines.append(f"  a query before it runs it, which has a recording of its own: {earlier.path}")
-        raise RecordingError("\n".join(lines))
 
     def _with(self, **attributes: Any) -> Recording:
         """Return the recording with other attributes, without reading its folder again."""
@@ -428,6 +410,30 @@ class Recording:
                     number = self.batches[place - 1].number
                     title = f"{other} differs from {first} after micro-batch {number}:"
                     raise AssertionError("\n".join([title, *differences]))
+
+
+def check_name(name: str, module_names: Collection[str], before: Sequence[Recording] = ()) -> None:
+    """Raise unless a module that is to be replaced is one of a query.
+
+    Args:
+        name: The name of the module.
+        module_names: The names of the modules of the query.
+        before: The recordings of the queries before.
+
+    Raises:
+        RecordingError: The query does not run it.
+    """
+    if name in module_names:
+        return
+    lines = [f"the query runs no module {name!r}"]
+    if module_names:
+        lines.append(f"  it runs {', '.join(module_names)}")
+    else:
+        lines.append("  it runs none, as a join or a filter of events does")
+    for earlier in before:
+        if name in earlier.module_names:
+            lines.append(f"  a query before it runs it, which has a recording of its own: {earlier.path}")
+    raise RecordingError("\n".join(lines))
 
 
 def _replacement(module: ModuleLike) -> type[Module] | Module:

@@ -29,9 +29,9 @@ def results(values: list[Any], value_type: pa.DataType, keys: list[Any] | None =
 
 
 def compared(old: pa.Table, new: pa.Table, folder: Path) -> Any:
-    found = compare(ComparedResults(old, new, ["station"], ["window"], ["km"]), folder)
-    (column,) = found.columns
-    assert found.differing == column.rows.num_rows
+    comparison = compare(ComparedResults(old, new, ["station"], ["window"], ["km"]), folder)
+    (column,) = comparison.columns
+    assert comparison.differing == column.rows.num_rows
     return column
 
 

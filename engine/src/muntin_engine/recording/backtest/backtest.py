@@ -23,7 +23,7 @@ from muntin_engine.recording.backtest.comparison import (
     rows_where,
 )
 from muntin_engine.recording.backtest.version_run import VersionRun
-from muntin_engine.recording.recording import ModuleLike, Recording
+from muntin_engine.recording.recording import ModuleLike, Recording, check_name
 from muntin_engine.sinks.recordings.recorder import Recorder
 from muntin_engine.wire.task_payload import TaskPayload
 
@@ -139,11 +139,14 @@ def backtest(
         raise RecordingError(
             "no module is replaced\n  expected: its new version by its name: {'trading.spread': Spread}"
         )
-    with TemporaryDirectory(prefix="muntin-backtest-") as place:
-        folder = Path(place)
-        recording = source if isinstance(source, Recording) else record_old_version(source, folder / "recording")
-        for name in modules:
-            recording.check_runs(name)
+    with TemporaryDirectory(prefix="muntin-backtest-") as temporary:
+        folder = Path(temporary)
+        if isinstance(source, Recording):
+            recording = source
+            for name in modules:
+                check_name(name, recording.module_names, recording.before)
+        else:
+            recording = record_old_version(source, folder / "recording", modules)
         with _errors_of_new_version():
             new_recording = recording.with_modules(modules)
             new_run = VersionRun(_NEW, new_recording, folder / "new.arrow")
@@ -152,38 +155,49 @@ def backtest(
             columns = _ComparedColumns.of(recording, modules, old_run.task, new_run.task)
             if fail_if:
                 _check_condition(fail_if, columns, old_run.task.results, new_run.task.results, folder)
-            rows = 0
-            for batch in recording.batches:
-                # A copy, so that the rows of a micro-batch are not kept when the next one is read.
-                copy = replace(batch)
-                rows += copy.rows  # reads them, which is the work of neither version
-                old_run.process(copy)
-                new_run.process(copy)
+            rows = _run_both(recording, old_run, new_run)
             since = _since(recording)
             results = columns.of_results(old_run.results(since), new_run.results(since))
             comparison = compare(results, folder)
-            return Backtest(
-                old=_outcome(columns, old_run, len(results.old)),
-                new=_outcome(columns, new_run, len(results.new)),
-                rows=rows,
-                differing=comparison.differing,
-                columns=comparison.columns,
-                failing=all_differences([_failing(column, fail_if) for column in comparison.columns]),
-                notes=tuple(_notes(recording, columns, old_run.task, new_run.task, comparison.columns)),
-            )
+
+        return Backtest(
+            old=_outcome(columns, old_run, len(results.old)),
+            new=_outcome(columns, new_run, len(results.new)),
+            rows=rows,
+            differing=comparison.differing,
+            columns=comparison.columns,
+            failing=all_differences([_failing(column, fail_if) for column in comparison.columns]),
+            notes=tuple(_notes(recording, columns, old_run.task, new_run.task, comparison.columns)),
+        )
 
 
-def record_old_version(query: Query[Any], folder: Path) -> Recording:
+def _run_both(recording: Recording, old_run: VersionRun, new_run: VersionRun) -> int:
+    """Evaluate each micro-batch for both versions, and return the number of rows."""
+    rows = 0
+    for recorded_batch in recording.batches:
+        # A copy, so that the rows of a micro-batch are not kept when the next one is read.
+        batch = replace(recorded_batch)
+        rows += batch.rows  # reads them, which is the work of neither version
+        old_run.process(batch)
+        new_run.process(batch)
+    return rows
+
+
+def record_old_version(query: Query[Any], folder: Path, names: Iterable[str]) -> Recording:
     """Record a query over tables, whatever their size.
 
     Args:
         query: The query.
         folder: A folder for the recording.
+        names: The names of the modules that are to be replaced.
 
     Raises:
+        RecordingError: The query has no module of a name.
         QueryError: The query is one on Spark.
         ModuleFailedError: A module raised an exception.
     """
+    for name in names:
+        check_name(name, [module.module.name for module in query.plan.modules])
     try:
         query.record(Recorder(folder, most_bytes=_NO_LIMIT))
     except ModuleFailedError as error:
@@ -323,7 +337,7 @@ def _notes(
     if labels == columns.module_labels(new):
         yield f"both versions are called {', '.join(labels)}"
     for difference in recording.differences:
-        yield f"the old version is not the one that was recorded: {difference}"
+        yield f"not all versions are those that were recorded: {difference}"
     for name in ("clip", "timestamps"):
         old_policy = str(getattr(old.plan, name))
         new_policy = str(getattr(new.plan, name))

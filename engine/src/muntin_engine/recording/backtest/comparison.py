@@ -33,7 +33,8 @@ _LARGEST_FIRST: Final = "abs(difference) DESC NULLS LAST, kind"
 """The order of differences: by size, and those without one last."""
 
 
-class Distribution(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Distribution:
     """The distribution of new - old over the results that both versions have, with different numbers.
 
     Attributes:
