@@ -187,6 +187,10 @@ def test_a_query_over_tables(query: Path, muntin: Run) -> None:
         (["recording", "--module", "stats.sum=total.py", "--input", "a"], "--input belongs to a query in SQL"),
         (["nothing", "--module", "stats.sum=total.py"], "is not a recording"),
         (["hours.sql", "--module", "stats.sum=total.py"], "is a query, and has no tables"),
+        (
+            ["hours.sql", "--input", "rides.csv", "--module", "pace.py", "--module", "rides.space=pace.py"],
+            "the query runs no module 'rides.space'\n  it runs rides.pace",
+        ),
     ],
 )
 def test_wrong_use_ends_with_code_2(

@@ -27,6 +27,7 @@ from muntin.errors import ModuleFailedError, QueryError
 from muntin.testing import Script
 from muntin_engine import Recording, RecordingError, backtest, events, module
 from muntin_engine.state.frozen_values import freeze
+from tests.engine.recording.chained import Reading, chained
 from tests.engine.recording.recorded import RecordedRun, arrivals, program_modules, recorded
 from tests.scenarios.drawing import FAMILIES, drawn
 from tests.scenarios.join import Join
@@ -321,6 +322,21 @@ def test_a_join_runs_no_module(tmp_path: Path) -> None:
     _, recording = recorded(scenario, next(iter(scenario.query.evaluators)), tmp_path / "r")
     with pytest.raises(RecordingError, match="it runs none, as a join"):
         backtest(recording, {"test.total": Total})
+
+
+def test_a_query_of_a_chain_is_run_by_itself(tmp_path: Path) -> None:
+    stream = Script()
+    for number in range(20):
+        stream = stream.point(number, 3 * number, number, key="ab"[number % 2])
+        stream = stream.batch().punctuate(3 * number) if number % 4 == 3 else stream
+    first = Query(tumbling(10), (Total(),), lifetimes="points")
+    second = Reading(tumbling(30), (Spelled(),), lifetimes="intervals", sources=((),) * 3)
+    _, recording = chained(Scenario(first, stream.close(), CALM), second, tmp_path / "r", is_regrouped=False)
+    with pytest.raises(RecordingError, match=rf"it runs test.spelled\n(.|\n)*of its own: {tmp_path / 'r'}"):
+        backtest(recording, {"test.total": OddTotal})
+    assert backtest(recording, {"test.spelled": Spelled}).differing == 0
+    assert backtest(recording.before[0], {"test.total": Total}).differing == 0
+    assert backtest(recording.before[0], {"test.total": OddTotal}).differing > 0
 
 
 def test_a_condition_is_refused_before_anything_runs(tmp_path: Path) -> None:
