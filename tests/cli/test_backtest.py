@@ -133,6 +133,7 @@ def test_a_condition_decides_the_exit_code(folder: Path, muntin: Run, condition:
     done = muntin("backtest", folder / "recording", "--module", new, "--fail-if", condition)
     assert done.code == code
     assert f"--fail-if {condition!r}: {failing}" in done.output
+    assert muntin("backtest", folder / "recording", "--module", new, "--fail-if", condition, "--rows", "0").code == code
     data = muntin("backtest", folder / "recording", "--module", new, "--fail-if", condition, "--json").data
     assert data["differing"] == 2
     assert data["new"]["modules"] == ["stats.sum 2"]

@@ -69,11 +69,12 @@ class BacktestReport:
         if result.differing:
             show()
             self._show_columns()
+        if self._fail_if:
+            show()
+            show(f"--fail-if {self._fail_if!r}: {counted(result.failing.num_rows, 'difference')}")
+        if self._listed:
             show()
             self._show_differences()
-        if self._fail_if:
-            failing = counted(result.failing.num_rows, "difference")
-            show(f"--fail-if {self._fail_if!r}: {failing}")
 
     def _show_columns(self) -> None:
         """Print the summary of each column."""
@@ -90,9 +91,7 @@ class BacktestReport:
         show_table(heads, lines)
 
     def _show_differences(self) -> None:
-        """Print the largest differences."""
-        if not self._listed:
-            return
+        """Print the largest differences, or those of them that meet the condition."""
         places = [name for name in self._listed[0] if name not in ("column", "key", "kind", "old", "new", "difference")]
         lines: list[list[str]] = []
         for difference in self._listed:
@@ -137,7 +136,7 @@ def write_pages(folder: Path, old: Recording, new: Recording, keys: Sequence[Any
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, recording in (("old", old), ("new", new)):
-            story = recording.story(keys or None)
+            story = recording.story(keys)
             (folder / f"{name}.html").write_text(page_of(story), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{folder} cannot be written: {error.strerror}\n  name another folder: --page") from error

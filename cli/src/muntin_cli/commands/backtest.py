@@ -69,9 +69,9 @@ def backtest(  # noqa: PLR0913, PLR0917  # each is an option
     ] = None,
     as_json: AsJson = False,
 ) -> ExitCode:
-    """Run old and new versions of modules over the same rows, and show which results differ.
+    """Compare two versions of a module over the same rows.
 
-    The rows are those of a recording, or of tables that a query in SQL reads. Spark is not needed.
+    The rows are those of a recording, or of tables that a query in SQL reads. Both versions run in this process.
     """
     from muntin_cli.backtests import BacktestReport, write_pages
     from muntin_cli.query_results import check_free, write_rows
@@ -89,7 +89,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # each is an option
         recording = opened(folder, options.files, key or [])
         result = run_backtest(recording, replacements, fail_if=fail_if)
         report = BacktestReport(result, rows, fail_if)
-        if page is not None:
+        if page is not None and report.shown_keys:
             write_pages(page, recording, recording.with_modules(replacements), report.shown_keys)
     if output is not None:
         write_rows(result.differences, output)
@@ -99,7 +99,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # each is an option
         report.show()
         if output is not None:
             show(f"wrote {counted(result.differences.num_rows, 'difference')} to {output}")
-        if page is not None:
+        if page is not None and report.shown_keys:
             show(f"wrote {page / 'old.html'} and {page / 'new.html'}")
         elif report.shown_keys:
             kept_rows = record if source.is_file() else source
