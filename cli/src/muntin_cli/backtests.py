@@ -64,6 +64,7 @@ class BacktestReport:
         show()
         verb = "differs" if result.differing == 1 else "differ"
         show(f"{counted(result.differing, 'result')} {verb}, over {counted(result.rows, 'row')}")
+        show(f"compared: {result.compared}")
         for note in result.notes:
             show(note)
         if result.differing:
@@ -116,6 +117,7 @@ class BacktestReport:
         return {
             "old": _version_as_data(result.old),
             "new": _version_as_data(result.new),
+            "compared": result.compared,
             "rows": result.rows,
             "differing": result.differing,
             "columns": [_column_as_data(column) for column in result.columns],

@@ -453,9 +453,10 @@ def test_versions_of_other_properties_run_over_the_same_windows() -> None:
 
 def test_a_few_lines_say_what_was_compared(tmp_path: Path) -> None:
     result = backtest(script_query(tmp_path / "r", Total()), {"test.total": Spelled})
-    assert str(result).splitlines()[:3] == [
+    assert str(result).splitlines()[:4] == [
         "test.total 1 (old) and test.spelled 1 (new) over 4 rows",
         "3 results (old) and 3 (new), of which 1 differs",
+        "compared: result by key, window, as results are in the end",
         "result: 1 changed, 0 only old, 0 only new",
     ]
     assert result.old.processor_seconds > 0

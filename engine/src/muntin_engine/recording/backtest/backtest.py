@@ -62,6 +62,7 @@ class Backtest:
     Attributes:
         old: What the old version did.
         new: What the new version did.
+        compared: The columns that were compared, and by which columns results were matched, in words.
         rows: The number of rows that both have read.
         differing: The number of results that differ.
         columns: The differences of each column of the modules, with `rows`, `counts` and `distribution`.
@@ -71,6 +72,7 @@ class Backtest:
 
     old: VersionOutcome
     new: VersionOutcome
+    compared: str
     rows: int
     differing: int
     columns: tuple[ColumnDifferences, ...]
@@ -90,6 +92,7 @@ class Backtest:
         lines = [
             f"{old_modules} (old) and {new_modules} (new) over {self.rows} rows",
             f"{self.old.results} results (old) and {self.new.results} (new), of which {self.differing} {verb}",
+            f"compared: {self.compared}",
         ]
         for column in self.columns:
             counts = ", ".join(f"{count} {kind}" for kind, count in column.counts.items())
@@ -163,6 +166,7 @@ def backtest(
         return Backtest(
             old=_outcome(columns, old_run, len(results.old)),
             new=_outcome(columns, new_run, len(results.new)),
+            compared=columns.in_words,
             rows=rows,
             differing=comparison.differing,
             columns=comparison.columns,
@@ -270,6 +274,11 @@ class _ComparedColumns:
     def of_results(self, old: pa.Table, new: pa.Table) -> ComparedResults:
         """Return results of both versions, with the columns that are compared."""
         return ComparedResults(old, new, self.keys, self.places, self.values)
+
+    @property
+    def in_words(self) -> str:
+        """The columns that are compared, and those by which results are matched."""
+        return f"{', '.join(self.values)} by {', '.join((*self.keys, *self.places))}, as results are in the end"
 
     def module_labels(self, task: TaskPayload) -> tuple[str, ...]:
         """Return the names and versions of the replaced modules, or of those in their places."""
