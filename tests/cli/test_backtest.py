@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Final
@@ -203,6 +204,17 @@ def test_wrong_use_ends_with_code_2(
     done = muntin("backtest", *arguments)
     assert (done.code, done.output) == (2, "")
     assert message in done.errors
+
+
+@pytest.mark.parametrize("lacking", ["muntin_engine", "duckdb"])
+def test_a_package_that_is_missing_is_said(
+    lacking: str, folder: Path, muntin: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == lacking else find_spec(name))
+    done = muntin("backtest", folder / "recording", "--module", f"stats.sum={folder}/total.py")
+    assert done.code == 3
+    assert f"needs {lacking}, which is not installed" in done.errors
 
 
 def test_a_module_that_fails_is_a_finding(folder: Path, muntin: Run) -> None:

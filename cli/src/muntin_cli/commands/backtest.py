@@ -77,6 +77,9 @@ def backtest(  # noqa: PLR0913, PLR0917  # each is an option
     from muntin_cli.query_results import check_free, write_rows
     from muntin_cli.recordings import ModuleOptions, opened
 
+    _check_installed()
+    from muntin_engine.recording.backtest.backtest import backtest as run_backtest
+
     options = ModuleOptions.of(module)
     if not options.paths:
         raise UsageError("no new version is named\n  expected: --module NAME=PATH, as in trading.spread=./new_spread")
@@ -84,8 +87,6 @@ def backtest(  # noqa: PLR0913, PLR0917  # each is an option
         check_free(output)
     replacements = options.replacements()
     with _recording_folder(source, inputs or [], record, options) as folder:
-        from muntin_engine.recording.backtest.backtest import backtest as run_backtest
-
         recording = opened(folder, options.files, key or [])
         result = run_backtest(recording, replacements, fail_if=fail_if)
         report = BacktestReport(result, rows, fail_if)
@@ -107,6 +108,22 @@ def backtest(  # noqa: PLR0913, PLR0917  # each is an option
     return ExitCode.FINDINGS if result.failing.num_rows else ExitCode.OK
 
 
+def _check_installed() -> None:
+    """Refuse to go on without the engine and DuckDB, which compares results.
+
+    Raises:
+        EnvironmentLacksError: One of them is not installed.
+    """
+    from importlib.util import find_spec
+
+    for package in ("muntin_engine", "duckdb"):
+        if find_spec(package) is None:
+            raise EnvironmentLacksError(
+                f"muntin backtest needs {package}, which is not installed\n"
+                "  install it: pip install 'muntin-engine[local]'"
+            )
+
+
 @contextmanager
 def _recording_folder(
     source: Path, inputs: Sequence[str], record: Path | None, options: ModuleOptions
@@ -115,7 +132,6 @@ def _recording_folder(
 
     Raises:
         UsageError: Options do not belong to the source.
-        EnvironmentLacksError: The engine is not installed.
     """
     if not source.is_file():
         if inputs or record is not None:
@@ -144,14 +160,11 @@ def _record(file: Path, inputs: Sequence[str], folder: Path, options: ModuleOpti
     """
     from muntin_cli.query_inputs import sql_in, tables_of
     from muntin_cli.recordings import modules_in
+    from muntin_engine.api.sql_query import errors_in_sql, sql
+    from muntin_engine.recording.backtest.backtest import record_old_version
 
     text = sql_in(file)
     paths = {table.name: str(table.path) for table in tables_of(inputs)}
-    try:
-        from muntin_engine.api.sql_query import errors_in_sql, sql
-        from muntin_engine.recording.backtest.backtest import record_old_version
-    except ImportError as error:
-        raise EnvironmentLacksError("muntin backtest needs the engine\n  install it: pip install muntin") from error
     with errors_in_sql(text):
         query = sql(text, modules=modules_in(options.files), **paths)
         record_old_version(query, folder, options.paths)
