@@ -90,6 +90,19 @@ def test_the_difference_of_large_numbers_is_exact(tmp_path: Path) -> None:
     assert column.rows.column("difference").to_pylist() == [1.0]
 
 
+@pytest.mark.parametrize("value_type", [pa.duration("us"), pa.timestamp("us"), pa.timestamp("us", "UTC")], ids=str)
+def test_times_and_lengths_differ_by_seconds(value_type: pa.DataType, tmp_path: Path) -> None:
+    old = results([1_000_000, 5, None], value_type)
+    new = results([3_500_000, 5, 7], value_type)
+    column = compared(old, new, tmp_path)
+    assert column.rows.column("difference").to_pylist() == [2.5, None]
+    assert column.rows.schema.field("new").type == value_type
+    assert column.rows.column("new").cast(pa.int64()).to_pylist() == [3_500_000, 7]
+    assert column.distribution is not None
+    assert column.distribution.mean == 2.5
+    assert rows_where(column, "new - old > INTERVAL 2 SECONDS").num_rows == 1
+
+
 def test_rows_of_one_window_are_matched_by_what_is_equal(tmp_path: Path) -> None:
     old = results([1, 2, 2, 3], pa.int64(), ["a"] * 4)
     new = results([2, 3, 4, 2, 5], pa.int64(), ["a"] * 5)

@@ -65,9 +65,10 @@ class ColumnDifferences:
         old_type: The Arrow type of the column of the old version.
         new_type: The Arrow type of the column of the new version.
         rows: A row for each difference, the largest first: `key`, `window` or `lifetime` and the other columns that
-            tell results apart, `kind`, `old`, `new`, and `difference`, which is new - old where both are numbers.
+            tell results apart, `kind`, `old`, `new`, and `difference`, which is new - old of numbers, and of times and
+            lengths of time in seconds.
         counts: The number of differences of each kind.
-        distribution: The distribution of new - old; None if the column has no numbers, or none that differ.
+        distribution: The distribution of `difference`; None if no values of both versions can be subtracted.
     """
 
     name: str
@@ -129,8 +130,8 @@ def compare(results: ComparedResults, folder: Path) -> Comparison:
         folder: The folder for what does not fit into memory.
     """
     with _connection(folder) as connection:
-        connection.register("old_results", results.old)
-        connection.register("new_results", results.new)
+        connection.register("old_results", _with_microseconds(results.old, results.values))
+        connection.register("new_results", _with_microseconds(results.new, results.values))
         _pair_differing_rows(connection, results)
         ((differing,),) = connection.sql("SELECT count(*) FROM pairs").fetchall()
         columns = [_differences_of(connection, results, place) for place, _ in enumerate(results.values)]
@@ -185,6 +186,30 @@ def _connection(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConnectio
         if folder is not None:
             connection.execute("SET temp_directory = ?", [str(folder)])
         yield connection
+
+
+def _with_microseconds(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Return a table with numbers in place of lengths of time: DuckDB's have months, whose length differs.
+
+    Args:
+        table: The table.
+        names: The columns that may have lengths of time.
+    """
+    for name in names:
+        column = table.column(name)
+        if pa.types.is_duration(column.type):
+            table = table.set_column(table.column_names.index(name), name, column.cast(pa.int64()))
+    return table
+
+
+def _with_lengths(rows: pa.Table, data_type: pa.DataType) -> pa.Table:
+    """Return differences with lengths of time in place of their numbers, where these are values of such a type."""
+    if not pa.types.is_duration(data_type):
+        return rows
+    for name in ("old", "new"):
+        place = rows.column_names.index(name)
+        rows = rows.set_column(place, name, rows.column(place).cast(data_type))
+    return rows
 
 
 def _pair_differing_rows(connection: duckdb.DuckDBPyConnection, results: ComparedResults) -> None:
@@ -243,6 +268,8 @@ def _differences_of(connection: duckdb.DuckDBPyConnection, results: ComparedResu
         f"WHERE NOT (in_old AND in_new) OR old{place} IS DISTINCT FROM new{place}) "
         f"ORDER BY {_LARGEST_FIRST}, {', '.join(map(quoted, results.places))}, key"
     ).to_arrow_table()
+    if old_type == new_type:
+        rows = _with_lengths(rows, old_type)
     counts = dict.fromkeys(KINDS, 0)
     connection.register("differences", rows)
     counts |= dict(connection.sql("SELECT kind, count(*) FROM differences GROUP BY kind").fetchall())
@@ -257,7 +284,11 @@ def _key(names: Sequence[str]) -> str:
 
 
 def _difference(old_type: pa.DataType, new_type: pa.DataType) -> str:
-    """Return the expression of new - old; null for what is no number."""
+    """Return the expression of new - old, of times and lengths in seconds; null for what cannot be subtracted."""
+    if old_type == new_type and pa.types.is_duration(old_type):
+        return "(new - old) / 1e6"  # they are microseconds here
+    if old_type == new_type and pa.types.is_timestamp(old_type):
+        return "(epoch_us(new) - epoch_us(old)) / 1e6"
     if not (_is_number(old_type) and _is_number(new_type)):
         return "CAST(NULL AS DOUBLE)"
     if pa.types.is_integer(old_type) and pa.types.is_integer(new_type):
