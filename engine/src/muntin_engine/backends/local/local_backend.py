@@ -13,9 +13,10 @@ import pyarrow as pa
 from muntin.errors import QueryError
 from muntin_engine.backends.backend import Backend, EventRows
 from muntin_engine.backends.local.cores import check_workers
+from muntin_engine.backends.local.database import relation_of
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.translation import translated
-from muntin_engine.backends.local.frames.local_frame import opened, relation_of
+from muntin_engine.backends.local.frames.local_frame import opened
 from muntin_engine.backends.local.inputs.local_inputs import LocalInputs
 from muntin_engine.backends.local.refusals import FailedRowError, not_yet, of_stream_under_test
 from muntin_engine.backends.local.results.local_changelogs import LocalChangelogs, with_keys

@@ -12,9 +12,10 @@ import duckdb
 import pyarrow as pa
 
 from muntin.errors import QueryError
+from muntin_engine.backends.local.database import new_connection
 from muntin_engine.backends.local.duckdb_types import duckdb_type, quoted
 from muntin_engine.backends.local.frames.frame_kind import FrameKind
-from muntin_engine.backends.local.frames.local_frame import LocalFrame, new_connection, opened
+from muntin_engine.backends.local.frames.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.frames.micro_batch import MicroBatch
 from muntin_engine.backends.local.plain_sql.queries import translated_query
 from muntin_engine.backends.local.plain_sql.tables import (

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from muntin_engine.backends.local.frames.local_frame import MEMORY_PERCENT, limit_database
+from muntin_engine.backends.local.database import MEMORY_PERCENT, limit_database
 from muntin_engine.backends.local.runs.exchange import BucketInput, SentBlobs
 from muntin_engine.backends.local.runs.freed_memory import hand_back_freed_memory
 from muntin_engine.backends.local.runs.run_input import InputPiece
