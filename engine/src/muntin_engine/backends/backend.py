@@ -341,7 +341,15 @@ class Backend(DistributedRows):
 
     @abstractmethod
     def register_functions(self, session: Any, names: Sequence[str | Function[..., Any]]) -> list[str]:
-        """Register functions with the SQL of a session, and return their names there; all installed ones if none."""
+        """Let expressions call functions, and return the names that these have in SQL.
+
+        Args:
+            session: The session whose SQL is to know them; None for expressions over tables in this process.
+            names: The functions, or the names of installed ones; none for all installed ones.
+
+        Raises:
+            UnknownModuleError: No installed plugin offers a name.
+        """
 
     @abstractmethod
     def ship_packages(self, target: Any, packages: Sequence[str | PathLike[str]]) -> list[str]:

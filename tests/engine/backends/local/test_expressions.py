@@ -221,10 +221,6 @@ def test_what_raises_on_spark_raises(text: str) -> None:
         ("try_cast(1 / a as int)", "casts what may fail itself"),
         ("year(s)", "takes string\n  expected: a date or a timestamp"),
         ("1e400", "is no double"),
-        (
-            "stats_clamp(d, 0D, 1D)",
-            "calls stats.clamp, a function of a plugin, which only Spark calls in SQL\n  call it in",
-        ),
     ],
 )
 def test_what_has_no_translation_is_refused(text: str, message: str) -> None:

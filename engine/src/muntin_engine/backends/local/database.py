@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from threading import get_ident
 from typing import Final
@@ -11,6 +12,7 @@ from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
+from duckdb.func import ARROW, SPECIAL
 
 from muntin_engine.backends.local.cores import available_cores
 
@@ -25,6 +27,21 @@ def new_connection() -> duckdb.DuckDBPyConnection:
     connection = _database().cursor()
     _CONNECTIONS.setdefault(get_ident(), WeakSet()).add(connection)
     return connection
+
+
+def create_function(
+    name: str, function: Callable[[pa.ChunkedArray], pa.Array], argument_type: str, result_type: str
+) -> None:
+    """Make a function known to all connections.
+
+    Args:
+        name: The name.
+        function: The function, which gets the arguments of some rows, nulls too, and returns a value for each.
+        argument_type: The type of its argument, as DuckDB calls it.
+        result_type: The type of its values.
+    """
+    # The connection of the database itself, as DuckDB may drop a function with the connection that made it.
+    _database().create_function(name, function, [argument_type], result_type, type=ARROW, null_handling=SPECIAL)
 
 
 def interrupt_thread(thread: int) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn
 
 import pyarrow as pa
 
+from muntin.catalog import installed
 from muntin.errors import QueryError
 from muntin_engine.backends.backend import Backend, EventRows
 from muntin_engine.backends.local.cores import check_workers
@@ -174,9 +175,14 @@ class LocalBackend(Backend):
             raise query_error(error) from error
 
     def register_functions(self, session: Any, names: Sequence[str | Function[..., Any]]) -> list[str]:
-        """Refuse functions in SQL."""
-        del session, names
-        raise not_yet("functions of plugins in SQL")
+        """Let expressions over tables call functions, and return the names that these have there."""
+        from muntin_engine.backends.local.expressions.plugin_functions import register_function  # it imports sqlglot
+
+        del session  # only Spark has one
+        functions = [installed().function(name) if isinstance(name, str) else name for name in names]
+        for function in functions:
+            register_function(function)
+        return [function.sql_name for function in functions]
 
     def ship_packages(self, target: Any, packages: Sequence[str | PathLike[str]]) -> list[str]:
         """Refuse to send packages: a query runs in this process, which has them."""

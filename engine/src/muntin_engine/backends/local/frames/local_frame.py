@@ -8,7 +8,7 @@ over frames, whose rows are computed when they are read.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
@@ -19,6 +19,7 @@ import pyarrow as pa
 from muntin.errors import QueryError
 from muntin_engine.backends.local.database import new_connection
 from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.expressions.called_function import CalledFunction, functions_in
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.frames.column_reading import NoReading
 from muntin_engine.backends.local.frames.frame_kind import BATCH_ROWS, FrameColumns, FrameKind, changed_since, reason_of
@@ -80,6 +81,10 @@ class LocalFrame(ABC):
     def keys_of_changelog(self) -> list[str] | None:
         """Return the key columns that a changelog itself names; None if it names none."""
         return None
+
+    def called_functions(self) -> tuple[CalledFunction, ...]:
+        """Return the functions that its expressions call, and those of the tables that it is computed from."""
+        return ()
 
     @abstractmethod
     def is_hidden(self, name: str) -> bool:
@@ -336,6 +341,11 @@ class ChangedFrame(LocalFrame):
         """Return the error for reading a column that the other table has with a type without a meaning."""
         return self.frame.refusal(name) if name in self.kept_names else None
 
+    def called_functions(self) -> tuple[CalledFunction, ...]:
+        """Return the functions that the columns and the other table call."""
+        sqls = [expression.sql for _, expression in self.columns]
+        return (*self.frame.called_functions(), *functions_in(*sqls))
+
     def is_hidden(self, name: str) -> bool:
         """True if a column is one of the other table that no expression can read."""
         return name in self.kept_names and self.frame.is_hidden(name)
@@ -361,6 +371,14 @@ def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, D
         if field.name in names:
             columns.append((field.name, DuckdbExpression(quoted(field.name), field.type)))
     return columns
+
+
+def called_by_all(frames: Iterable[LocalFrame]) -> tuple[CalledFunction, ...]:
+    """Return the functions that several tables call."""
+    functions: list[CalledFunction] = []
+    for frame in frames:
+        functions += frame.called_functions()
+    return tuple(functions)
 
 
 def opened(frame: Any) -> LocalFrame:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from muntin_engine.backends.local.expressions.called_function import functions_in
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.frames.local_frame import opened
 from muntin_engine.backends.local.inputs.column_lookup import TextColumn, column_expression, look_up_column
@@ -70,12 +71,14 @@ class LocalColumnReader(ColumnReader):
             projected["change"] = None  # no column of the input
             expressions["change"] = DuckdbExpression("'insert'", pa.string())
         condition = None if request.rows is None else column_expression(frame, request.rows, "rows").sql
-        rows = LocalRows(frame, expressions, condition)
+        sqls = [expression.sql for expression in expressions.values()]
+        if condition is not None:
+            sqls.append(condition)
+        rows = LocalRows(frame, expressions, condition, functions=(*frame.called_functions(), *functions_in(*sqls)))
         if has_marks:
             rows = replace(rows, marks=marks_of(request, rows.schema, scale))
         return rows, ProjectedRows(frame.origin, projected, identities, request.rows)
 
-    def called_functions(self, df: object) -> Iterable[Function[..., Any]]:
-        """Return no functions: expressions call none of plugins."""
-        del df
-        return ()
+    def called_functions(self, df: LocalRows) -> Iterable[Function[..., Any]]:
+        """Return the functions that the expressions of projected rows call."""
+        return [called.function for called in df.functions]
