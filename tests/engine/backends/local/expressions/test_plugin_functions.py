@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import pandas as pd
@@ -500,6 +501,25 @@ def test_functions_travel_to_workers_with_what_they_read(tmp_path: Path) -> None
     failing = rows.window(tumbling(1_000)).aggregate(m=stats.max("probe_picky(x)"))
     with pytest.raises(ModuleError, match=r"probe.picky 1.0.0 failed: ValueError: one too many\n  arguments"):
         failing.results(workers=2)
+
+
+@pytest.mark.usefixtures("two_workers")
+def test_a_function_that_cannot_travel_is_called_in_this_process(tmp_path: Path) -> None:
+    calls: list[int] = []
+    lock = Lock()
+
+    @function("probe.counted", version="1.0.0")
+    def counted(x: float) -> float:
+        with lock:
+            calls.append(1)
+        return x
+
+    functions(counted)
+    pq.write_table(pa.table({"at": range(3_000), "x": [1.0] * 3_000}), tmp_path / "rows.parquet", row_group_size=300)
+    rows = events(str(tmp_path / "rows.parquet"), at="at")
+    results = rows.window(tumbling(1_000)).aggregate(m=stats.max("probe_counted(x)")).results(workers=2)
+    assert results.column("m").to_pylist() == [1.0] * 3
+    assert len(calls) == 3_000
 
 
 # Beside Spark.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, cached_property
 from itertools import count
 from threading import Lock
 from typing import Any, Final
@@ -146,11 +146,25 @@ class CalledFunction:
             f"  expected: values of the type {declared}"
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as modules do: code of no installed package is pickled whole."""
+    @property
+    def can_travel(self) -> bool:
+        """True if other processes can get the function."""
+        try:
+            _ = self._packed
+        except Exception:  # whatever the parts of the function raise when they are pickled
+            return False
+        return True
+
+    @cached_property
+    def _packed(self) -> bytes:
+        """The function as it travels, as modules do: code of no installed package is pickled whole."""
         import cloudpickle
 
-        return _unpacked, (self.name, pickled_with_local_code(cloudpickle, (self.function, self._argument_types)))
+        return pickled_with_local_code(cloudpickle, (self.function, self._argument_types))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel by the name that DuckDB has for the function here, and has for it there then."""
+        return _unpacked, (self.name, self._packed)
 
 
 class _FailedCallError(Exception):

@@ -71,6 +71,8 @@ class LocalRows:
         """Return parts of the rows, in order, that processes can read side by side; none if there are no such parts."""
         if self.marks:
             return []  # they follow all rows of the table, so no part may have them
+        if not all(function.can_travel for function in self.functions):
+            return []  # this process reads the rows, and other ones get what it computed
         return [replace(self, frame=part) for part in self.frame.parts()]
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
