@@ -24,6 +24,7 @@ def _(translator: Translator, node: exp.Bracket) -> DuckdbExpression:
     container = translator.of(node.this)
     (place_node,) = node.expressions
     if pa.types.is_map(container.type):
+        _ = node.args.get("offset")  # `element_at` has one for arrays
         return _value_at(translator, node, container, place_node)
     place = _place_in(translator, node, container, place_node)
     length = f"len({container.sql})"
