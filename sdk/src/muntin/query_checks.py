@@ -29,9 +29,7 @@ LONGEST_WINDOW: Final = 2**60
 TIME_AS_POINT: Final = ErrorMessage("give their time as {points}", points=Call("events", ..., Argument("at", ...)))
 """The advice for events that come with an end of their own where points are needed."""
 
-STARTS_AS_POINTS: Final = ErrorMessage(
-    "make points of them last: {points}", points=StreamCall(Call("to_points"))
-)
+STARTS_AS_POINTS: Final = ErrorMessage("make points of them last: {points}", points=StreamCall(Call("to_points")))
 """The advice for events whose lifetimes a query has changed where points are needed."""
 
 _NO_KEY: Final = object()

@@ -21,9 +21,9 @@ CASES: Final[Cases] = (
         "events(df, CODE't', order='offset', watermark='1 hour').window(last(3))",
     ),
     (
-        "in_order.set_duration(5).window(last(3))",
+        "in_order.set_duration('5 minutes').window(last(3))",
         r"make points of them last: (\.to_points\(\))",
-        "in_order.set_duration(5)CODE.window(last(3))",
+        "in_order.set_duration('5 minutes')CODE.window(last(3))",
     ),
     (
         "in_order.window(last(3), timestamps='time_bound')",

@@ -50,6 +50,7 @@ def with_payload(
         computed[name] = expression
 
     if keeps_others:
+        _check_names(call, (), list(computed))
         return _with_replaced(frame, computed)
     folded_names = {name.casefold() for name in (*names, *event_columns)}
     kept_names = [name for name in frame.schema.names if name.casefold() in folded_names]
