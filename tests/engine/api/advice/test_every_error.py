@@ -122,7 +122,7 @@ EXCUSED: Final = {
     "engine/backends/local/expressions/nested.py: field without a name": _UNREACHED,
     "engine/backends/local/expressions/times.py: timestampadd(HOUR, 1, t)": _UNREACHED,
     "engine/backends/local/frames/files.py": _FILES,
-    "engine/backends/local/frames/libraries.py": _FILES,
+    "engine/backends/local/frames/arrow_data.py": _FILES,
     "engine/backends/local/frames/local_frame.py": _UNREACHED,
     "engine/backends/local/frames/local_stream.py": _JOB,
     "engine/backends/local/inputs/time_marks.py": _JOB,

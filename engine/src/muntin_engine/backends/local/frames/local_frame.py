@@ -23,7 +23,7 @@ from muntin_engine.backends.local.expressions.called_function import CalledFunct
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.frames.column_reading import NoReading
 from muntin_engine.backends.local.frames.frame_kind import BATCH_ROWS, FrameColumns, FrameKind, changed_since, reason_of
-from muntin_engine.backends.local.frames.libraries import kind_of
+from muntin_engine.backends.local.frames.frame_kinds import kind_of
 from muntin_engine.backends.local.frames.micro_batch import MicroBatch
 
 _TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, or lists, structs and maps of them"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from muntin_engine.backends.backend import Inputs, UnitedStreams
-from muntin_engine.backends.local.frames.libraries import kind_of
+from muntin_engine.backends.local.frames.frame_kinds import kind_of
 from muntin_engine.backends.local.frames.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.inputs.column_reader import LocalColumnReader
 from muntin_engine.backends.local.inputs.payload_columns import with_payload
