@@ -58,11 +58,6 @@ class LocalInputs(LocalColumnReader, Inputs):
         """Name the columns that bound keys."""
         return ranges_of(self, df, keys, key_ranges)
 
-    def text_of_column(self, df: Any, column: Any) -> str | None:
-        """Return None: columns of tables are text, which is written as it is."""
-        del df, column
-        return None
-
     def payload_columns(self, df: Any, event_columns: Sequence[str]) -> Mapping[str, Any]:
         """Return the columns of events by name, without those that make rows events."""
         return {name: name for name in self.column_names(df) if name not in event_columns}
