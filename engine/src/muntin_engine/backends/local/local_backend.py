@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from muntin.modules.call import ModuleCall
     from muntin_engine.backends.write_request import WriteRequest, WrittenOutputs
     from muntin_engine.plan.plan import Plan
-    from muntin_engine.plan.request import WindowRequest
+    from muntin_engine.plan.request import ColumnLike, WindowRequest
     from muntin_engine.sinks.recordings.recorder import Recorder
 
 
@@ -77,7 +77,9 @@ class LocalBackend(Backend):
             selection = replace(selection, condition=condition)
         return selection
 
-    def output_as_events(self, query: PlannedQuery, output: str, order: Any) -> EventRows:
+    def output_as_events(
+        self, query: PlannedQuery, output: str, order: ColumnLike | tuple[ColumnLike, ...] | None
+    ) -> EventRows:
         """Return an output of a query as events of another one."""
         rows = ResultEvents(query, output)
         self.inputs.look_up(rows, orders_by_name(order), {})
