@@ -48,11 +48,12 @@ def rides(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame([], _SCHEMA)
 
 
-def there_and_back(query: Query, rides: DataFrame, **others: DataFrame) -> Query:
-    data = query.to_dict(rides=rides, **others)
+def read_back(query: Query, rides: DataFrame, **other_tables: DataFrame) -> Query:
+    """Return a query made of its data, which are valid and have gone through JSON; both have the same data."""
+    data = query.to_dict(rides=rides, **other_tables)
     _VALID.validate(data)
-    back = query_from_dict(json.loads(json.dumps(data)), {"rides": rides, **others})
-    assert back.to_dict(rides=rides, **others) == data
+    back = query_from_dict(json.loads(json.dumps(data)), {"rides": rides, **other_tables})
+    assert back.to_dict(rides=rides, **other_tables) == data
     return back
 
 
@@ -67,38 +68,39 @@ def meaning(query: Query) -> dict[str, Any]:
     }
 
 
-_WANTED = {"windows", "join", "union", "as_events", "where", "select", "with_columns", "to_edges"}
+_CALLS = {"windows", "join", "union", "as_events", "where", "select", "with_columns", "to_edges"}
 
 
 @pytest.mark.nightly
 def test_random_queries_come_back(rides: DataFrame) -> None:
-    random, calls = Random(27), Counter[str]()
-    while sum(calls.values()) < 80 or not calls.keys() >= _WANTED:
-        with suppress(MuntinError):  # what is refused is no query
+    random = Random(27)
+    calls = Counter[str]()
+    while sum(calls.values()) < 80 or not calls.keys() >= _CALLS:
+        with suppress(MuntinError):  # a query that is refused is drawn again
             query = random_query(random, rides)
-            assert meaning(there_and_back(query, rides)) == meaning(query)
+            assert meaning(read_back(query, rides)) == meaning(query)
             calls.update(step.call for step in query.steps)
-    assert calls.keys() >= _WANTED
+    assert calls.keys() >= _CALLS
 
 
 def test_each_kind_of_windows_and_each_trigger_is_in_a_query_that_comes_back(rides: DataFrame) -> None:
     from muntin import early
 
-    def stream(**given: Any) -> Any:
-        return events(rides, key="station", at="leaves", **given)
+    def stream(**options: Any) -> Any:
+        return events(rides, key="station", at="leaves", **options)
 
-    made = 0
+    query_count = 0
     for windows in (*WINDOWS, *ROWS):
         if "elapsed" in repr(write_value(windows)):
             continue  # a bare number of ticks, which timestamps do not have
         query = stream(order="line").window(windows).aggregate(n=stats.count())
-        assert meaning(there_and_back(query, rides)) == meaning(query)
-        made += 1
+        assert meaning(read_back(query, rides)) == meaning(query)
+        query_count += 1
     for trigger in TRIGGERS:
         query = stream().window(tumbling("1 hour"), emit=early(trigger)).aggregate(n=stats.sum("km"))
-        assert meaning(there_and_back(query, rides)) == meaning(query)
-        made += 1
-    assert made == len(WINDOWS) + len(ROWS) - 2 + len(TRIGGERS)
+        assert meaning(read_back(query, rides)) == meaning(query)
+        query_count += 1
+    assert query_count == len(WINDOWS) + len(ROWS) - 2 + len(TRIGGERS)
 
 
 def test_every_call_of_the_api_has_a_signature_to_be_written_by() -> None:
@@ -128,7 +130,7 @@ def test_other_streams_are_inputs_with_names(rides: DataFrame, spark: SparkSessi
     clocked = events(rides, at="leaves").with_heartbeat(beats, at="at", delay="1 minute")
     query = union(a=clocked, b=events(rides, at="leaves")).window(snapshot()).aggregate(n=stats.count())
     assert '"with_heartbeat": "input"' in json.dumps(query.to_dict(rides=rides))
-    assert meaning(there_and_back(query, rides, beats=beats)) == meaning(query)
+    assert meaning(read_back(query, rides, beats=beats)) == meaning(query)
 
 
 def test_a_column_of_sparks_is_text_that_means_the_same_or_refused(rides: DataFrame) -> None:
@@ -137,7 +139,7 @@ def test_a_column_of_sparks_is_text_that_means_the_same_or_refused(rides: DataFr
     data = query.to_dict(rides=rides)
     assert data["query"][:2] == [{"events": "rides", "key": "station", "at": "leaves"}, {"where": {"sql": "(km > 2)"}}]
     assert data["query"][3]["aggregate"]["n"]["columns"] == [{"sql": "(km * 2)"}]
-    assert meaning(there_and_back(query, rides)) == meaning(query)
+    assert meaning(read_back(query, rides)) == meaning(query)
     secret = stream.window(tumbling("1 hour")).aggregate(n=module("stats.last", F.when(F.col("km") > 2, "far")))
     text = stream.window(tumbling("1 hour")).aggregate(n=module("stats.last", F.lit("km"))).to_dict()
     assert text["query"][3]["aggregate"]["n"]["columns"] == [{"sql": "'km'"}]
@@ -262,9 +264,8 @@ def test_a_module_of_the_program_is_given(rides: DataFrame) -> None:
     data = query.to_dict(rides=rides)
     with pytest.raises(QueryError, match=r"query\[2\].aggregate.w: .*\n(.*\n)*.*modules="):
         query_from_dict(data, {"rides": rides})
-    assert meaning(query_from_dict(data, {"rides": rides}, [Widest, module(max_of, "km", returns=float)])) == meaning(
-        query
-    )
+    same_modules = [Widest, module(max_of, "km", returns=float)]
+    assert meaning(query_from_dict(data, {"rides": rides}, same_modules)) == meaning(query)
     with pytest.raises(QueryError, match=r"aggregate\(modules=...\) cannot be written"):
         windowed.aggregate(w=module(Widest, "km", floor=lambda: 1)).to_dict()
 
@@ -286,7 +287,7 @@ def is_near(one: float, other: float, most: float) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda d: d.pop("muntin"), "is not the text of a query"),
         (lambda d: d.update(muntin=2), "version 2"),
@@ -352,9 +353,9 @@ def is_near(one: float, other: float, most: float) -> bool:
         (lambda d: d["query"][2].update(aggregate=["stats.count"]), "aggregate: expected a mapping of names"),
     ],
 )
-def test_a_mistake_is_told_with_its_place_and_the_closest_name(rides: DataFrame, change: Any, told: str) -> None:
+def test_a_mistake_is_told_with_its_place_and_the_closest_name(rides: DataFrame, change: Any, message: str) -> None:
     query = events(rides, key="station", at="leaves").window(tumbling("1 hour")).aggregate(n=stats.sum("km"))
     data = json.loads(json.dumps(query.to_dict(rides=rides)))
     change(data)
-    with pytest.raises(QueryError, match=told):
+    with pytest.raises(QueryError, match=message):
         query_from_dict(data, {"rides": rides})
