@@ -14,6 +14,7 @@ import pyarrow as pa
 from muntin_engine.backends.local.frames.local_frame import interrupt_thread
 from muntin_engine.backends.local.inputs.local_rows import LocalRows
 from muntin_engine.backends.local.runs.row_reader import RowReader
+from muntin_engine.wire.arrow_arrays import arrow_scalar
 from muntin_engine.wire.shuffle import SIDE, shared_name
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class InputSide:
         """Return projected rows under the names that rows of all inputs have, where there are several."""
         if self.inputs == 1:
             return batch
-        sides = pa.repeat(pa.scalar(self.side, pa.int32()), len(batch))
+        sides = pa.repeat(arrow_scalar(self.side, pa.int32()), len(batch))
         names = [shared_name(self.side, name) for name in batch.schema.names]
         return pa.RecordBatch.from_arrays([sides, *batch.columns], names=[SIDE, *names])
 

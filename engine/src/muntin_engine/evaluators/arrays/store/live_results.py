@@ -13,6 +13,7 @@ from muntin_engine.evaluators.arrays.stretches.coding import encode
 from muntin_engine.evaluators.arrays.stretches.component_values import COUNTED, Dense
 from muntin_engine.evaluators.arrays.stretches.result_tables import EVENT_ID
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, StretchTable, concat
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar
 
 
 class LiveResults:
@@ -74,8 +75,8 @@ def _in_both(previous: StretchTable, results: StretchTable) -> tuple[BoolArray, 
     columns: list[pa.Array] = []
     for column in both.parts[ROWS].table.columns:
         values = column.combine_chunks()
-        columns.append(pc.add(values, 0.0) if pa.types.is_floating(values.type) else values)  # no -0.0
-    codes = encode([pa.array(both.keys), pa.array(both.low), *columns], len(both)).codes
+        columns.append(pc.add(values, arrow_scalar(0.0)) if pa.types.is_floating(values.type) else values)  # no -0.0
+    codes = encode([arrow_array(both.keys), arrow_array(both.low), *columns], len(both)).codes
     previous_codes = codes[: len(previous)]
     result_codes = codes[len(previous) :]
     return np.isin(previous_codes, result_codes), np.isin(result_codes, previous_codes)

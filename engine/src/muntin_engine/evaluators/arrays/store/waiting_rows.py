@@ -15,6 +15,7 @@ from muntin_engine.evaluators.keyed.key_events import Identity
 from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.changes import InputChange
+from muntin_engine.wire.arrow_arrays import empty_table
 from muntin_engine.wire.blobs import from_blob, to_blob
 
 
@@ -67,7 +68,7 @@ class WaitingRows:
                 of_key.append([*identity, rows, list(pending.base) if pending.base else None])
             named.append(of_key)
         codes = np.array(list(self.by_key), np.int64)
-        blobs = map(to_blob, (keys.take(codes), schema.empty_table()))
+        blobs = map(to_blob, (keys.take(codes), empty_table(schema)))
         packed: bytes = msgpack.packb([*blobs, codec.pack(named)])
         return packed
 
