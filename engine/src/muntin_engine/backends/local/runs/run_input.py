@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -61,10 +61,14 @@ class InputPiece(ABC):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Return the projected rows."""
 
+    @abstractmethod
+    def batches_in_thread(self) -> Generator[pa.RecordBatch]:
+        """Return the projected rows as a thread reads them, so that Ctrl-C reaches whoever takes them."""
+
 
 @dataclass(frozen=True)
 class FilePiece(InputPiece):
-    """Rows of files, which the worker reads."""
+    """Rows of files, which a worker reads."""
 
     local_rows: LocalRows
     place: InputSide
@@ -73,6 +77,10 @@ class FilePiece(InputPiece):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Read the rows."""
         return map(self.place.shared, self.local_rows.batches())
+
+    def batches_in_thread(self) -> Generator[pa.RecordBatch]:
+        """Read the rows in a thread."""
+        return RowReader(self.batches(), interrupt_thread).batches()
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,10 @@ class BlockPiece(InputPiece):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Return the rows."""
         return iter(self.block)
+
+    def batches_in_thread(self) -> Generator[pa.RecordBatch]:
+        """Return the rows, which a thread has read already."""
+        yield from self.block
 
 
 class RunInput(ABC):
@@ -125,7 +137,7 @@ class PartedInput(RunInput):
         """Read part after part."""
         while self._left:
             piece = self._left.popleft()
-            with closing(RowReader(piece.batches(), interrupt_thread).batches()) as batches:
+            with closing(piece.batches_in_thread()) as batches:
                 yield from batches
             if is_enough(piece.rows):
                 return
