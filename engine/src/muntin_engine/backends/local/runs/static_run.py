@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
     from muntin_engine.wire.task_payload import TaskPayload
 
-START_SECONDS: Final = 2.0
-"""The seconds of work left for which workers are started: they take about one to start."""
+START_SECONDS: Final = 1.0
+"""The seconds of work left for which workers are started: each takes half of one to start, beside this process."""
 
 WARM_SECONDS: Final = 0.3
 """The seconds of work left for which workers that run already are used."""
