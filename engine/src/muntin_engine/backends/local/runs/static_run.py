@@ -24,6 +24,7 @@ from muntin_engine.backends.local.runs.spilled_blobs import SpillFolder
 from muntin_engine.backends.local.runs.task_runs import TaskOutput, run_static_bucket, run_without_state
 from muntin_engine.backends.local.runs.worker_jobs import BucketJob, Job, MapJob, StatelessJob
 from muntin_engine.packages.pickled_code import pickled_with_local_code
+from muntin_engine.tasks.evaluator_registry import load_evaluator
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.wire.shuffle import RowCounts
 
@@ -74,6 +75,7 @@ class StaticRun:
             SetupError: A worker process was killed.
         """
         keeps_state = self._task.plan.choice.keeps_state
+        load_evaluator(self._task.plan.choice.evaluator)  # or the first part and bucket would seem slow
         with self._folder, self._progress:
             is_failed = True  # also after Ctrl-C, or when the caller wants no more
             try:
