@@ -157,12 +157,12 @@ class BucketSystem(System):
         if isinstance(question, HotKey):
             yield from _hot_key_tables(question, files)
             return
-        left = self._most_rows
+        rows_left = self._most_rows
         for path in files.paths:
             table = pq.read_table(path).combine_chunks()
-            if left is not None:
-                table = table[:left]
-                left -= len(table)
+            if rows_left is not None:
+                table = table[:rows_left]
+                rows_left -= len(table)
             size = self._rows_per_batch or max(1, len(table))
             for first in range(0, len(table), size):
                 yield table[first : first + size]

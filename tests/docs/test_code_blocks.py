@@ -10,6 +10,7 @@ import shlex
 import tomllib
 from contextlib import suppress
 from inspect import signature
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,17 @@ PROGRAMS = {
     *("cd", "export", "git", "make", "mkdir", "muntin", "pip", "pytest", "python", "rm"),
     *("cat", "spark-class", "spark-submit", "ssh-keygen"),
 }
-RUNNABLE = [
-    page for page in PAGES if page not in NOTEBOOKS and any(block.language == "python" for block in blocks(page))
-]
-BLOCKS = [block for page in PAGES for block in blocks(page)]
+
+
+def is_runnable(page: Path) -> bool:
+    """True if a page has Python, and is no notebook."""
+    return page not in NOTEBOOKS and any(block.language == "python" for block in blocks(page))
+
+
+RUNNABLE = list(filter(is_runnable, PAGES))
+BLOCKS = list(chain.from_iterable(map(blocks, PAGES)))
 STREAMS = re.compile(r"\breadStream\b|\bwriteStream\b|\bawaitTermination\b")
-"""What starts a streaming query, which takes seconds, or names one."""
+"""The calls that start a streaming query, which takes seconds, or name one."""
 
 
 BROKEN = {"rides.forgetful", "rides.pace", "tides.last"}

@@ -37,7 +37,9 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def test_the_engine_and_the_sdk_do_not_know_the_plugin() -> None:
-    sources = [file for folder in ("sdk", "engine", "cli") for file in (ROOT / folder).rglob("*.py")]
+    sources: list[Any] = []
+    for folder in ("sdk", "engine", "cli"):
+        sources += (ROOT / folder).rglob("*.py")
     assert len(sources) > 300
     assert [file for file in sources if "muntin_retail" in file.read_text(encoding="utf-8")] == []
 
@@ -57,8 +59,12 @@ def _histories() -> Iterator[list[Event[str]]]:
 
 
 def _with_members(kind: WindowKind, events: list[Event[str]]) -> list[Window]:
-    windows = reference.windows(kind, events, INFINITY)
-    return [window for window in windows if any(reference.belongs(kind, event, window) for event in events)]
+    """Return the windows of events that have a member."""
+    with_members: list[Window] = []
+    for cut_window in reference.windows(kind, events, INFINITY):
+        if any(reference.belongs(kind, event, cut_window) for event in events):
+            with_members.append(cut_window)
+    return with_members
 
 
 def test_visits_are_those_of_a_loop_over_sorted_events() -> None:
@@ -77,7 +83,9 @@ def test_visits_are_those_of_a_loop_over_sorted_events() -> None:
 def test_shifts_are_those_that_have_a_tick_of_an_event() -> None:
     kind: Any = window("retail.shifts", day=7, night=4)
     for events in _histories():
-        ticks = {tick for event in events for tick in range(event.start, event.end)}
+        ticks: set[int] = set()
+        for event in events:
+            ticks.update(range(event.start, event.end))
         days = {tick // 11 * 11 for tick in ticks if tick % 11 < 7}
         nights = {tick // 11 * 11 + 7 for tick in ticks if tick % 11 >= 7}
         expected = [*(Window(day, day + 7) for day in days), *(Window(night, night + 4) for night in nights)]
