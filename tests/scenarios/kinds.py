@@ -28,7 +28,7 @@ class EvenStarts(WindowKind):
             return start, start  # such an event is in no window
         return start, end
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         first = start // 12 * 12
         for tick in range(first, end, 12):
             yield Window(tick, tick + 12)

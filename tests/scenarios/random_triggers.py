@@ -65,17 +65,17 @@ def random_views(random: Random, window: Window) -> list[TriggerView]:
     max_event_time = window.start
     views: list[TriggerView] = []
     for place in range(random.randint(1, 25)):
-        came = random.choice([0, 0, 1, 2, 5]) if place else random.randint(1, 3)
+        arrivals = random.choice([0, 0, 1, 2, 5]) if place else random.randint(1, 3)
         if random.random() < 0.5:
             clock = max(0, clock) + random.randint(0, 20)
         max_event_time += random.choice([0, 0, 1, 3])
-        rows = [random.randint(-9, 9) for _ in range(came)]
+        rows = [random.randint(-9, 9) for _ in range(arrivals)]
         views.append(
             TriggerView(
                 max_event_time=max_event_time,
                 clock=clock,
-                came=came,
-                newest=random.randrange(window.start, window.end) if came else EARLIEST,
+                arrivals=arrivals,
+                newest=random.randrange(window.start, window.end) if arrivals else EARLIEST,
                 signals=frozenset(signal for signal in SIGNALS if random.random() < 0.05),
                 values={"x > 5": [x > 5 for x in rows], "x < -5": [x < -5 if x else None for x in rows]},
                 results={RESULT: "x" * random.randint(0, 14)},

@@ -28,7 +28,7 @@ SMALL_LIMITS: Final[Mapping[str, object]] = {
     "RUN": 3,
     "LARGE": 48,
     "ENTRY_BYTES": 64,
-    "MOST_ALIKE": 2,
+    "MOST_OF_LEVEL": 2,
     "MOST_DEAD": 256,
     "MOST_ROWS": 2,
     "MOST_CANDIDATES": 3,

@@ -21,7 +21,7 @@ from tests.engine.plan.queries import value_of
 DAY = 24 * 3600 * 1_000_000
 
 CHANGES = {
-    # a change of query(Count, wanted='general'), and what of the identity it changes
+    # a change of query(Count, requested_evaluator='general'), and what of the identity it changes
     "window=tumbling(5)": ["window"],
     "**CLIP_LEFT": ["clip"],
     "**TIMES_POINT_AT_END": ["timestamps"],
@@ -70,8 +70,8 @@ EMISSIONS = (
 
 def differing(first: str, second: str) -> list[str]:
     """Return the names of the parts in which the identities of two queries differ, results left out."""
-    first_identity = plan_identity(value_of(f"query({first}, wanted='general')"))
-    second_identity = plan_identity(value_of(f"query({second}, wanted='general')"))
+    first_identity = plan_identity(value_of(f"query({first}, requested_evaluator='general')"))
+    second_identity = plan_identity(value_of(f"query({second}, requested_evaluator='general')"))
     assert json.loads(json.dumps(second_identity)) == second_identity, "it is plain data"
     differing_names: list[str] = []
     for name in first_identity | second_identity:
@@ -117,7 +117,7 @@ def test_a_checkpoint_is_of_one_silence_after_which_keys_are_forgotten(
     stored_age: int | None, spelled_age: str
 ) -> None:
     def identity_with(age: int | None) -> Mapping[str, Any]:
-        return plan_identity(plan_of(window=landmark("1 day"), forget_keys_after=age, wanted="general"))
+        return plan_identity(plan_of(window=landmark("1 day"), forget_keys_after=age, requested_evaluator="general"))
 
     stored = identity_with(stored_age)
     (difference,) = differences_between(stored, identity_with(7 * DAY))
@@ -137,7 +137,7 @@ def test_the_parts_on_arrays_are_stored_and_differ_by_themselves_only_where_noth
     stored = plan_identity(value_of("query(Statistics)"))
     parts = {"geometry": "slices", "arrivals": "insertions", "held": "components of forms"}
     assert stored["arrays"] == parts
-    assert "arrays" not in plan_identity(value_of("query(Members, wanted='general')"))
+    assert "arrays" not in plan_identity(value_of("query(Members, requested_evaluator='general')"))
     changed = dict.fromkeys(parts, "others")
     alone = differences_between(stored, {**stored, "arrays": changed})
     assert [difference.subject for difference in alone] == ["parts of the evaluation on arrays"]

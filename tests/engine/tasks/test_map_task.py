@@ -157,7 +157,7 @@ def test_a_row_of_an_undeclared_source_is_set_aside_and_says_nothing() -> None:
 def test_only_the_largest_starts_are_kept_however_many_rows_come() -> None:
     task = task_of(policy=bounded_disorder(2), buckets=1)
     batches = [rows(start=list(range(low, low + 50)), end=[None] * 50) for low in (100, 0, 40)]
-    (observed,) = bucket_input(task, *batches).reports[0].observed
+    (observed,) = bucket_input(task, *batches).reports[0].observations
     assert observed == Observation(None, 149, 150, (149, 148, 147))
 
 
