@@ -28,7 +28,9 @@ TUTORIAL = next(block for block in blocks(DOCS / "how-to/write-a-window-type.md"
 class Shifts(ScheduledWindows):
     """A plan that is data."""
 
-    name, version, title = "test.shifts", "1.0", "shifts"
+    name = "test.shifts"
+    version = "1.0"
+    title = "shifts"
 
     plan: tuple[tuple[str, str], ...]
 
@@ -40,7 +42,9 @@ class Shifts(ScheduledWindows):
 class Watches(ScheduledWindows):
     """Watches of some hours that overlap, one every hour."""
 
-    name, version, title = "test.watches", "1.0", "watches"
+    name = "test.watches"
+    version = "1.0"
+    title = "watches"
 
     hours: int = 3
 
