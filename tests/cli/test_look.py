@@ -17,12 +17,12 @@ from muntin.testing import Script
 from muntin_cli import recordings
 from muntin_cli.commands import look as command
 from muntin_stats.average import Average
-from tests.cli.running import Done
+from tests.cli.running import CommandRun
 from tests.engine.recording.recorded import recorded
 from tests.scenarios.query import Query
 from tests.scenarios.scenario import Scenario
 
-Muntin = Callable[..., Done]
+Muntin = Callable[..., CommandRun]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.conftest import ROOT
-from tests.cli.running import Done, Run
+from tests.cli.running import CommandRun, Run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -120,7 +120,7 @@ def folder(tmp_path: Path) -> Path:
 def ask(muntin: Run, folder: Path, tmp_path: Path) -> Run:
     """Ask a question of the folder, with more arguments."""
 
-    def run(text: str, *arguments: object) -> Done:
+    def run(text: str, *arguments: object) -> CommandRun:
         question = tmp_path / "question.sql"
         question.write_text(text)
         return muntin("query", question, "--input", folder, *arguments)
@@ -297,7 +297,7 @@ def test_a_failure_of_spark_is_told_at_its_place(
     assert len(done.errors.splitlines()) <= 6
 
 
-def assert_failure_at(done: Done, text: str, at: str, said: str) -> None:
+def assert_failure_at(done: CommandRun, text: str, at: str, said: str) -> None:
     """Assert that a failure is reported with the line and the column of its place."""
     assert done.code == 2
     assert said in done.errors

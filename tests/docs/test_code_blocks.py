@@ -47,7 +47,7 @@ BROKEN = {"rides.forgetful", "rides.pace", "tides.last"}
 LAWS = [getattr(muntin.testing, name) for name in muntin.testing.__all__ if name.endswith("Laws")]
 
 
-def of(language: str) -> list[Block]:
+def blocks_in(language: str) -> list[Block]:
     return [block for block in BLOCKS if block.language == language]
 
 
@@ -128,15 +128,15 @@ def test_a_block_that_is_not_run_says_why() -> None:
 
 
 def test_toml_blocks_can_be_read() -> None:
-    assert of("toml")
-    for block in of("toml"):
+    assert blocks_in("toml")
+    for block in blocks_in("toml"):
         assert tomllib.loads(block.text), block
 
 
 def test_shell_blocks_use_programs_that_the_reader_has_and_targets_that_the_makefile_has() -> None:
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     commands: list[tuple[Block, list[str]]] = []
-    for block in of("shell"):
+    for block in blocks_in("shell"):
         for line in block.text.replace("\\\n", "").splitlines():
             words = [word for word in shlex.split(line, comments=True) if "=" not in word]
             if words:

@@ -128,7 +128,7 @@ def test_a_kind_survives_a_checkpoint(name: str) -> None:
     assert from_dict(json.loads(json.dumps(kind.to_dict()))) == kind
 
 
-def _stored(**changed: Any) -> dict[str, Any]:
+def _identity_of_visits(**changed: Any) -> dict[str, Any]:
     identity: dict[str, Any] = json.loads(
         json.dumps(plan_identity(plan_of(window=window("retail.visits", gap="1 hour"))))
     )
@@ -138,11 +138,11 @@ def _stored(**changed: Any) -> dict[str, Any]:
 
 def test_a_checkpoint_of_an_older_version_is_continued_since_the_one_that_the_kind_says() -> None:
     plan = plan_of(window=window("retail.visits", gap="1 hour"))
-    check_plans([plan], [_stored(version="1.2")], "s3://a/b", DECLARATIONS)
-    check_plans([plan], [_stored(version="1.1")], "s3://a/b", DECLARATIONS)
+    check_plans([plan], [_identity_of_visits(version="1.2")], "s3://a/b", DECLARATIONS)
+    check_plans([plan], [_identity_of_visits(version="1.1")], "s3://a/b", DECLARATIONS)
     for version in ("1.0", "1.3"):
         with pytest.raises(StateMismatchError) as refused:
-            check_plans([plan], [_stored(version=version)], "s3://a/b", DECLARATIONS)
+            check_plans([plan], [_identity_of_visits(version=version)], "s3://a/b", DECLARATIONS)
         (difference,) = refused.value.differences
         assert difference.checkpoint == f"window('retail.visits', gap='1 hour'), version {version}"
         assert difference.query == "window('retail.visits', gap='1 hour'), version 1.2"
@@ -151,12 +151,12 @@ def test_a_checkpoint_of_an_older_version_is_continued_since_the_one_that_the_ki
 def test_a_checkpoint_of_other_parameters_is_refused_whatever_the_version() -> None:
     plan = plan_of(window=window("retail.visits", gap="2 hours"))
     with pytest.raises(StateMismatchError, match="gap='1 hour'"):
-        check_plans([plan], [_stored(version="1.1")], "s3://a/b", DECLARATIONS)
+        check_plans([plan], [_identity_of_visits(version="1.1")], "s3://a/b", DECLARATIONS)
 
 
 def test_a_checkpoint_of_a_kind_that_is_gone_is_told_as_it_stands() -> None:
     with pytest.raises(StateMismatchError, match=r"kind gone\.kind, version 1\.2, gap 3600000000"):
-        check_plans([plan_of()], [_stored(kind="gone.kind")], "s3://a/b", DECLARATIONS)
+        check_plans([plan_of()], [_identity_of_visits(kind="gone.kind")], "s3://a/b", DECLARATIONS)
 
 
 def test_the_catalog_lists_kinds_and_does_not_need_them_to_start() -> None:

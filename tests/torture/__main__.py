@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _once(kinds, seed)
     log = Path(tempfile.mkdtemp(prefix="torture-")) / "log"
     print(f"seed {seed}, {options.minutes:g} minutes, {len(kinds)} kinds; what trials print is in {log}", flush=True)
-    return _run_for(Torture(options.kinds, kinds, seed, log, _tell), kinds, options.minutes)
+    return _run_for(Torture(options.kinds, kinds, seed, log, _print_with_time), kinds, options.minutes)
 
 
 def _once(kinds: Sequence[Kind], seed: int) -> int:
@@ -67,7 +67,7 @@ def _run_for(torture: Torture, kinds: Sequence[Kind], minutes: float) -> int:
     return _INTERRUPTED if was_interrupted else int(bool(torture.tally.faults))
 
 
-def _tell(line: str) -> None:
+def _print_with_time(line: str) -> None:
     print(f"{time.strftime('%H:%M:%S')}  {line}", flush=True)
 
 
