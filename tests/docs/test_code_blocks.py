@@ -41,7 +41,7 @@ STREAMS = re.compile(r"\breadStream\b|\bwriteStream\b|\bawaitTermination\b")
 """The calls that start a streaming query, which takes seconds, or name one."""
 
 
-BROKEN = {"rides.forgetful", "rides.pace", "tides.last"}
+BROKEN = {"rides.forgetful", "rides.pace", "tides.last", "trading.broken"}
 """Modules that show what an error looks like."""
 
 LAWS = [getattr(muntin.testing, name) for name in muntin.testing.__all__ if name.endswith("Laws")]
