@@ -260,11 +260,11 @@ def test_the_queries_of_a_chain_have_the_workers_of_the_call(table: pa.Table, mo
     numbers: list[int] = []
     begin = static_run.StaticRun.__init__
 
-    def noted(run: Any, query: Any, task: Any, workers: int) -> None:
+    def note_workers_and_begin(run: Any, query: Any, task: Any, workers: int) -> None:
         numbers.append(workers)
         begin(run, query, task, workers)
 
-    monkeypatch.setattr(static_run.StaticRun, "__init__", noted)
+    monkeypatch.setattr(static_run.StaticRun, "__init__", note_workers_and_begin)
     inner = at_points(table).window(tumbling(100)).aggregate(n=module("stats.count"))
     middle = (
         inner.as_events()
