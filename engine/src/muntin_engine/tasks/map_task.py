@@ -56,6 +56,11 @@ def distribute(
     yield from map_task.finish()
 
 
+def rows_at_once(task: TaskPayload) -> int:
+    """Return the number of waiting rows at which a task sends its blobs, if they are not wide."""
+    return MOST_LIFTED_ROWS if task.plan.choice.evaluator in LIFTS_ROWS else MOST_ROWS
+
+
 class MapTask:
     """The map side of a query in one task. It is handed batches of rows; those of several queries may take turns.
 
@@ -68,7 +73,7 @@ class MapTask:
         self._task = task
         self._recorded = recorded
         self._lifter = LIFTS_ROWS.get(task.plan.choice.evaluator)
-        self._most_rows = MOST_ROWS if self._lifter is None else MOST_LIFTED_ROWS
+        self._most_rows = rows_at_once(task)
         self._waiting: list[pa.RecordBatch] = []
         # Counted along, as there may be hundreds of waiting batches, and each new one asks for the totals.
         self._waiting_rows = 0
@@ -98,7 +103,8 @@ class MapTask:
 
     def _send(self) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of all rows that wait."""
-        batch = pa.concat_batches(self._waiting)
+        # Rows that a table has in memory come as one batch, which is not copied.
+        batch = self._waiting[0] if len(self._waiting) == 1 else pa.concat_batches(self._waiting)
         self._waiting = []
         self._waiting_rows = 0
         self._waiting_bytes = 0

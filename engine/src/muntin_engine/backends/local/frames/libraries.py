@@ -90,6 +90,10 @@ class PandasFrame(FrameKind):
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
     ) -> duckdb.DuckDBPyRelation:
         """Return columns of its rows without its index."""
+        return connection.from_arrow(_for_duckdb(self.table_in_memory(frame, names)))
+
+    def table_in_memory(self, frame: Any, names: Sequence[str]) -> pa.Table:
+        """Return columns of its rows without its index."""
         all_names = list(map(str, frame.columns))
         columns: list[Any] = []
         for name in names:
@@ -100,7 +104,7 @@ class PandasFrame(FrameKind):
             except _NO_ARROW_TYPE as error:
                 reason = reason_of(error)
                 raise changed_since(f"{self.word} {name!r} has values of several types: {reason}") from error
-        return connection.from_arrow(_for_duckdb(pa.Table.from_arrays(columns, list(names))))
+        return pa.Table.from_arrays(columns, list(names))
 
     def advice_for_missing_column(self, frame: Any, name: str) -> str | None:
         """Say how an index becomes columns, and columns of several levels get a name each."""
@@ -171,11 +175,14 @@ class PolarsFrame(FrameKind):
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
     ) -> duckdb.DuckDBPyRelation:
         """Return columns of its rows."""
+        return connection.from_arrow(_for_duckdb(self.table_in_memory(frame, names)))
+
+    def table_in_memory(self, frame: Any, names: Sequence[str]) -> pa.Table | None:
+        """Return columns of its rows."""
         for name in names:
             if name not in frame.columns:
                 raise changed_since(f"the frame has no column {name!r} any more")
-        columns = [frame.get_column(name) for name in names]
-        return connection.from_arrow(_for_duckdb(pa.table(type(frame)(columns))))
+        return pa.table(type(frame)([frame.get_column(name) for name in names]))
 
     def row_count(self, frame: Any) -> int | None:
         """Return the number of its rows."""
@@ -214,6 +221,9 @@ class LazyPolarsFrame(PolarsFrame):
                     yield batch.cast(schema)
 
         return connection.from_arrow(_for_duckdb(pa.RecordBatchReader.from_batches(schema, batches())))
+
+    def table_in_memory(self, frame: Any, names: Sequence[str]) -> None:
+        """Return None, as its rows are not computed yet."""
 
     def row_count(self, frame: Any) -> None:
         """Return None, as its rows are not computed yet."""
@@ -287,6 +297,10 @@ class ArrowData(FrameKind):
             _READ_READERS.add(frame)
             return connection.from_arrow(_for_duckdb(_with_columns(names, frame)))
         return connection.from_arrow(_for_duckdb(_with_columns(names, frame.reader())))
+
+    def table_in_memory(self, frame: Any, names: Sequence[str]) -> pa.Table | None:
+        """Return columns of its rows; None of what is no `pyarrow.Table`."""
+        return frame.select(list(names)) if isinstance(frame, pa.Table) else None
 
     def keys_of_changelog(self, frame: Any) -> list[str] | None:
         """Return the key columns that a changelog itself names, in the metadata of its ids."""

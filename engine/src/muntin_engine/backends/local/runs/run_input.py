@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from muntin_engine.backends.local.frames.frame_kind import BATCH_ROWS
 from muntin_engine.backends.local.frames.local_frame import interrupt_thread
 from muntin_engine.backends.local.inputs.local_rows import LocalRows
 from muntin_engine.backends.local.runs.row_reader import RowReader
@@ -142,10 +143,11 @@ class PartedInput(RunInput):
 class ReadInput(RunInput):
     """A table that this process reads, for workers too."""
 
-    def __init__(self, rows: LocalRows, place: InputSide) -> None:
+    def __init__(self, rows: LocalRows, place: InputSide, batch_rows: int) -> None:
         self.total_rows = rows.row_count
-        # A query that runs while rows are read has a thread of its own that reads.
-        batches = rows.batches() if rows.frame.runs_queries else RowReader(rows.batches(), interrupt_thread).batches()
+        batches = rows.batches(batch_rows)
+        if not rows.frame.runs_queries:  # a query that runs while rows are read has a thread of its own that reads
+            batches = RowReader(batches, interrupt_thread).batches()
         self._batches = (place.shared(batch) for batch in batches)
 
     def batches_until(self, is_enough: Callable[[int], bool]) -> Iterator[pa.RecordBatch]:
@@ -160,7 +162,7 @@ class ReadInput(RunInput):
         block: list[pa.RecordBatch] = []
         rows = 0
         size = 0
-        for batch in self._batches:
+        for batch in self._small_batches():
             block.append(batch)
             rows += len(batch)
             size += batch.nbytes
@@ -171,6 +173,12 @@ class ReadInput(RunInput):
                 size = 0
         if block:
             yield BlockPiece(block, rows)
+
+    def _small_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that are left in batches of which several fit into a block."""
+        for batch in self._batches:
+            for start in range(0, len(batch), BATCH_ROWS):
+                yield batch.slice(start, BATCH_ROWS)
 
     def close(self) -> None:
         """Stop to read."""
@@ -183,15 +191,16 @@ def input_batches(query: PlannedQuery, side: int) -> Iterator[pa.RecordBatch]:
     return map(InputSide(side, len(query.sources)).shared, rows.batches())
 
 
-def run_input(rows: LocalRows, place: InputSide, workers: int) -> RunInput:
+def run_input(rows: LocalRows, place: InputSide, workers: int, batch_rows: int) -> RunInput:
     """Return an input of a run.
 
     Args:
         rows: The rows.
         place: The place of the input.
         workers: The number of processes that may read it.
+        batch_rows: The number of rows that a map task takes at once, where the table is in memory.
     """
     parts = rows.parts() if workers > 1 else []
     if len(parts) > 1:
         return PartedInput(parts, place)
-    return ReadInput(rows, place)
+    return ReadInput(rows, place, batch_rows)

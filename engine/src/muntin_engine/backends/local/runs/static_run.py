@@ -23,7 +23,7 @@ from muntin_engine.backends.local.runs.spilled_blobs import SpillFolder
 from muntin_engine.backends.local.runs.task_runs import TaskOutput, run_static_bucket, run_without_state
 from muntin_engine.backends.local.runs.worker_jobs import Job, evaluate_bucket, evaluate_piece, map_piece
 from muntin_engine.packages.pickled_code import pickled_with_local_code
-from muntin_engine.tasks.map_task import distribute
+from muntin_engine.tasks.map_task import distribute, rows_at_once
 from muntin_engine.wire.shuffle import RowCounts
 
 if TYPE_CHECKING:
@@ -114,10 +114,11 @@ class StaticRun:
     def _inputs(self) -> Iterator[RunInput]:
         """Yield the inputs of the query, each as it is read."""
         count = len(self._query.sources)
+        batch_rows = rows_at_once(self._task)
         for side, source in enumerate(self._query.sources):
             rows: Any = source.df
             assert isinstance(rows, LocalRows)
-            yield run_input(rows, InputSide(side, count), self._workers)
+            yield run_input(rows, InputSide(side, count), self._workers, batch_rows)
 
     def _batches_until_shared(self, source: RunInput, stage: Stage) -> Iterator[pa.RecordBatch]:
         """Read an input in this process, until workers take what is left."""
