@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from muntin.errors import ModuleFailedError
 from muntin_engine.evaluators.contracts import LiftsRows
+from muntin_engine.tasks.bucket_task import without_collector
 from muntin_engine.tasks.durations import Durations, stage
 from muntin_engine.tasks.evaluator_registry import LIFTS_ROWS
 from muntin_engine.tasks.input_rows import InputRows, read_rows
@@ -185,7 +186,7 @@ def lifted_blobs(task: TaskPayload, lifter: LiftsRows, rows: pa.Table, side: int
     if problems.null_count < len(problems):
         yield from row_blobs(task, rows.filter(pc.is_valid(problems)), side)
         rows = rows.filter(pc.is_null(problems))
-    with windows_in_words(task.plan.words):
+    with without_collector(), windows_in_words(task.plan.words):
         lifted = list(lifter.lift(task, rows, side))
     buckets = [task.buckets[bucket_blob.bucket] for bucket_blob in lifted]
     columns = {
