@@ -131,11 +131,14 @@ class GoodRows(NamedTuple):
 
 def good_rows(input_task: InputTask, rows: BatchRows) -> GoodRows:
     """Leave out the rows that have a problem."""
+    new_end: IntArray = np.broadcast_to(np.int64(EARLIEST), len(rows.kind))  # one number in memory
+    if input_task.columns.has_changes:
+        new_end = rows.times.new_end.fill_null(EARLIEST).to_numpy()
     all_rows = GoodRows(
         rows.kind,
         rows.times.start.fill_null(EARLIEST).to_numpy(),
         rows.times.end.fill_null(EARLIEST).to_numpy(),
-        rows.times.new_end.fill_null(EARLIEST).to_numpy(),
+        new_end,
         rows.batch.column("source") if input_task.tracker.sources else None,
     )
     return all_rows if rows.are_good else all_rows.where(rows.is_good)
