@@ -102,7 +102,7 @@ class BucketQuery:
                 modules=self._modules,
                 join=self._joined,
                 buckets=self.buckets,
-                wanted=self.evaluator,
+                requested_evaluator=self.evaluator,
                 unit="us",
             ),
             DECLARATIONS,
@@ -113,7 +113,7 @@ class BucketQuery:
         """The query as it travels to workers."""
         plan = self.plan
         fields = [("key", _ARROW[self.key])]
-        fields += [(name, _ADDED[name]) for name in plan.added]
+        fields += [(name, _ADDED[name]) for name in plan.engine_columns]
         fields += [(part.name, pa.float64()) for part in plan.outputs]
         columns = InputColumns((pa.float64(),), has_changes=self.has_ids)
         keys = (_ARROW[self.key],)
