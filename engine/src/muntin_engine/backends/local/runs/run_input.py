@@ -15,6 +15,7 @@ from muntin_engine.backends.local.frames.frame_kind import BATCH_ROWS
 from muntin_engine.backends.local.frames.local_frame import interrupt_thread
 from muntin_engine.backends.local.inputs.local_rows import LocalRows
 from muntin_engine.backends.local.runs.row_reader import RowReader
+from muntin_engine.wire.blobs import from_blob, to_blob
 from muntin_engine.wire.shuffle import SIDE, shared_name
 
 if TYPE_CHECKING:
@@ -77,14 +78,19 @@ class FilePiece(InputPiece):
 
 @dataclass(frozen=True)
 class BlockPiece(InputPiece):
-    """Rows that this process read."""
+    """Rows that this process read, as bytes: a slice of a table in memory would take all of the table along."""
 
-    block: Sequence[pa.RecordBatch]
+    blob: bytes
     rows: int
+
+    @classmethod
+    def of(cls, block: Sequence[pa.RecordBatch], rows: int) -> BlockPiece:
+        """Take a block of rows."""
+        return cls(to_blob(pa.Table.from_batches(block)), rows)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Return the rows."""
-        return iter(self.block)
+        return iter(from_blob(self.blob).to_batches())
 
 
 class RunInput(ABC):
@@ -167,12 +173,12 @@ class ReadInput(RunInput):
             rows += len(batch)
             size += batch.nbytes
             if rows >= BLOCK_ROWS or size >= BLOCK_BYTES:
-                yield BlockPiece(block, rows)
+                yield BlockPiece.of(block, rows)
                 block = []
                 rows = 0
                 size = 0
         if block:
-            yield BlockPiece(block, rows)
+            yield BlockPiece.of(block, rows)
 
     def _small_batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows that are left in batches of which several fit into a block."""
