@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -63,6 +63,10 @@ class OutputBlob:
     def data(self) -> bytes | None:
         """The rows as an Arrow IPC stream; None for a value alone."""
         return None if self.table is None else to_blob(self.table)
+
+    def copied(self) -> OutputBlob:
+        """Return it with rows in memory of their own."""
+        return self if self.table is None else replace(self, table=from_blob(to_blob(self.table)))
 
     def columns(self) -> dict[str, Any]:
         """Return the values of the columns of `OUTPUT` that it has."""

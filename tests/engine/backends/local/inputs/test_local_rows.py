@@ -111,3 +111,17 @@ def test_many_rows_of_a_table_reach_a_map_task_at_once() -> None:
     flat = results.flatten().rename_columns(names)
     flat_by_chunks = by_chunks.flatten().rename_columns(names)
     assert flat.sort_by(order).equals(flat_by_chunks.sort_by(order))
+
+
+def test_results_stay_as_they_are_when_the_memory_of_the_table_changes() -> None:
+    k = np.array([1, 2])
+    x = np.array([1.0, 2.0])
+    table = pa.table({"k": k, "at": [1, 2], "x": x})  # Arrow holds the arrays themselves
+    rows: Any = events(table, key="k", at="at").to_query().results()
+    highest: Any = events(table, key="k", at="at").window(tumbling(1)).aggregate(x=module("stats.max", "x")).results()
+    k[:] = 7
+    x[:] = 7
+    assert table.column("x").to_pylist() == [7.0, 7.0]
+    for results in (rows, highest):
+        assert sorted(results.column("k").to_pylist()) == [1, 2]
+        assert sorted(results.column("x").to_pylist()) == [1.0, 2.0]

@@ -93,7 +93,7 @@ def close_windows(grid: SliceGrid, slices: StretchTable, first: int, last: int) 
     if not is_in.all():
         runs = runs.take(np.flatnonzero(is_in))
     if _are_windows(runs.stretches):
-        yield runs.stretches
+        yield runs.stretches.moved(runs.stretches.low, runs.stretches.low)
     elif len(runs.stretches):
         yield from _close_without_gaps(runs)
 
