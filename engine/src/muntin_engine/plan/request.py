@@ -17,7 +17,7 @@ from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.steps import Step
 from muntin_engine.time.lifetimes import (
     Lifetimes,
-    given_lifetimes,
+    incoming_lifetimes,
     lifetimes_after,
 )
 
@@ -162,7 +162,7 @@ class InputRequest(InputPolicies):
     @property
     def lifetimes(self) -> Lifetimes:
         """The kind of lifetimes of the events, after all changes."""
-        lifetimes = given_lifetimes(is_edge=self.is_edge, has_end=self.end is not None)
+        lifetimes = incoming_lifetimes(is_edge=self.is_edge, has_end=self.end is not None)
         return lifetimes_after(lifetimes, self.lifetime_changes)
 
 

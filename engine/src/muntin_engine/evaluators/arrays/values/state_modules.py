@@ -58,7 +58,7 @@ class StateModules:
 
         Args:
             bindings: The modules, which define `combine`; they see neither times nor windows.
-            codec: Knows the records in which states come.
+            codec: Packs states, and the records in them.
             axis: The axis of ticks; only messages depend on it.
             values_of: Returns the values of an input column.
         """
@@ -68,7 +68,7 @@ class StateModules:
         self._values_of = values_of
 
     def lift(
-        self, inputs: Sequence[pa.Array], order: IntArray, counts: IntArray, at: At, first: int = 0
+        self, inputs: Sequence[pa.Array], order: IntArray, counts: IntArray, locate: At, first: int = 0
     ) -> dict[Part, States]:
         """Return states of rows, each with its rows added in one call.
 
@@ -76,8 +76,8 @@ class StateModules:
             inputs: The columns of the rows.
             order: The places of the rows, state by state.
             counts: The number of rows of each state.
-            at: Returns the key and the window of a state.
-            first: The place of the first state, as `at` counts them.
+            locate: Returns the key and the window of a state.
+            first: The place of the first state, as `locate` counts them.
 
         Raises:
             ModuleFailedError: A module raised an exception.
@@ -92,7 +92,7 @@ class StateModules:
             columns = [self._values_of(column.take(places)) for column in inputs]
             for module, states in zip(self.modules, states_by_module, strict=True):
                 CURRENT_CALL.set_module(module.label)
-                with located(at, first + start):
+                with located(locate, first + start):
                     states.extend(module.lifted_states(module.payloads(columns, row_count), block_counts))
 
         parts: dict[Part, States] = {}
@@ -100,53 +100,64 @@ class StateModules:
             parts[Part(place, STATE)] = States.of(module, states, len(counts))
         return parts
 
-    def results(self, windows: StretchTable, at: At) -> list[list[Any]]:
+    def results(self, windows: StretchTable, locate: At) -> list[list[Any]]:
         """Return the results of each module; see `results_of`."""
-        return results_of(self.modules, windows, at)
+        return results_of(self.modules, windows, locate)
 
-    def to_blob(self, keys: pa.Table, stretches: StretchTable, at: At, first: int = 0) -> bytes:
+    def to_blob(self, keys: pa.Table, stretches: StretchTable, locate: At, first: int = 0) -> bytes:
         """Return stretches with the states of each module as bytes.
 
         Args:
             keys: The keys that they number.
             stretches: The stretches.
-            at: Returns the key and the window of a state.
-            first: The place of the first state, as `at` counts them.
+            locate: Returns the key and the window of a state.
+            first: The place of the first state, as `locate` counts them.
 
         Raises:
             StateError: A state is not plain data.
         """
         packed: list[bytes] = []
         for place, module in enumerate(self.modules):
-            packed.append(self._pack(module, stretches.parts[Part(place, STATE)], at, first))
-        late_rows = {part: values for part, values in stretches.parts.items() if part.name != STATE}
-        return to_blob(keys, replace(stretches, parts=late_rows), packed)
+            packed.append(self._pack(module, stretches.parts[Part(place, STATE)], locate, first))
+        unpacked_parts = {part: values for part, values in stretches.parts.items() if part.name != STATE}
+        return to_blob(keys, replace(stretches, parts=unpacked_parts), packed)
 
-    def unpack(self, packed: Sequence[bytes], count: int, version: SchemaVersion | None, at: At) -> dict[Part, States]:
-        """Return the states that `to_blob` packed, upgraded if an older schema version wrote them; None of this one.
+    def unpack(
+        self, packed: Sequence[bytes], count: int, version: SchemaVersion | None, locate: At
+    ) -> dict[Part, States]:
+        """Return the states that `to_blob` packed, upgraded where an older version of their module wrote them.
 
-        Those of a module that was added since are of nothing.
+        A module that the query did not have then gets states without rows.
+
+        Args:
+            packed: The bytes of the states of each module.
+            count: The number of stretches.
+            version: The schema version that wrote them; None if that is the present one.
+            locate: Returns the key and the window of a stretch.
 
         Raises:
             ModuleFailedError: A module raised an exception.
         """
         parts: dict[Part, States] = {}
-        with located(at):
+        with located(locate):
             for place, module in enumerate(self.modules):
-                was = place if version is None else version.places[place]
-                if was is None:
+                stored_place = place if version is None else version.places[place]
+                if stored_place is None:
                     CURRENT_CALL.set_module(module.label)
                     states = module.create_states(count)
-                elif version is None or not is_outdated(module.module, module.module.version, version.versions[was]):
-                    states = self._codec.unpack(packed[was])
+                elif version is None or not is_outdated(
+                    module.module, module.module.version, version.versions[stored_place]
+                ):
+                    states = self._codec.unpack(packed[stored_place])
                 else:
                     CURRENT_CALL.set_module(module.label)
-                    states = self._codec.reading_fields().unpack(packed[was])
-                    states = module.upgrade(states, version.versions[was])
+                    states = self._codec.reading_fields().unpack(packed[stored_place])
+                    states = module.upgrade(states, version.versions[stored_place])
                 parts[Part(place, STATE)] = States.of(module, states, count)
         return parts
 
-    def _pack(self, module: StateModule, values: States, at: At, first: int) -> bytes:
+    def _pack(self, module: StateModule, values: States, locate: At, first: int) -> bytes:
+        """Return the states of a module as bytes; the error tells of the first state that cannot be stored."""
         states = values.objects.tolist()
         try:
             return self._codec.pack(ValueColumn(states))
@@ -155,19 +166,24 @@ class StateModules:
             if unstorable_state is None:
                 raise
             place, problem = unstorable_state
-            key, window = at(first + place)
+            key, window = locate(first + place)
             extent = self._axis.spell_interval(window.start, window.end)
             raise unstorable(module.module, "a state", key, extent, problem) from error
 
 
-def results_of(modules: Sequence[StateModule], windows: StretchTable, at: At) -> list[list[Any]]:
+def results_of(modules: Sequence[StateModule], windows: StretchTable, locate: At) -> list[list[Any]]:
     """Return the results of each module; of an operator, the list of rows of each window.
+
+    Args:
+        modules: The modules.
+        windows: The windows, with the states of each module.
+        locate: Returns the key and the window at a place of the table.
 
     Raises:
         ModuleFailedError: A module raised an exception.
     """
     results: list[list[Any]] = []
-    with located(at):
+    with located(locate):
         for place, module in enumerate(modules):
             CURRENT_CALL.set_module(module.label)
             results.append(module.results(windows.parts[Part(place, STATE)].objects.tolist()))
@@ -175,11 +191,11 @@ def results_of(modules: Sequence[StateModule], windows: StretchTable, at: At) ->
 
 
 @contextmanager
-def located(at: At, first: int = 0) -> Iterator[None]:
-    """Have the failure of a call in the block say whose it is: the key and the window at the place of the call.
+def located(locate: At, first: int = 0) -> Iterator[None]:
+    """If a call in the block fails, raise an error that names the key and the window of the call.
 
     Args:
-        at: Returns the key and the window of a call, by its place.
+        locate: Returns the key and the window of a call, by its place.
         first: The place of the first call in the block.
 
     Raises:
@@ -188,7 +204,7 @@ def located(at: At, first: int = 0) -> Iterator[None]:
     try:
         yield
     except ModuleCallError as failure:
-        raise failure.located(*at(first + failure.place)) from failure.__cause__
+        raise failure.located(*locate(first + failure.place)) from failure.__cause__
 
 
 def whereabouts(keys: KeyTable, codes: IntArray, window: Callable[[int], Window]) -> At:
@@ -200,17 +216,20 @@ def whereabouts(keys: KeyTable, codes: IntArray, window: Callable[[int], Window]
         window: Returns the window of a call, by its place.
     """
 
-    def at(place: int) -> tuple[Key, Window]:
+    def locate(place: int) -> tuple[Key, Window]:
+        """Return the key and the window of a call."""
         (key,) = keys_in(keys.take(codes[place : place + 1]))
         return key, window(place)
 
-    return at
+    return locate
 
 
 def lift_states(
     modules: StateModules, grids: Sequence[SliceGrid], rows: RowsToLift, *, with_rows: bool = False
 ) -> Iterator[BucketBlob]:
-    """Yield the states of a batch of rows for each bucket that has any; of rows in no window only their number.
+    """Yield the states of a batch of rows for each bucket that has any.
+
+    Of rows in gaps between windows only the number is sent: they count as accepted, and no module sees them.
 
     Cost: that of `StateModules`, and a few passes over the rows.
 
@@ -242,7 +261,8 @@ def _lifted(
     counts = np.bincount(groups.codes, minlength=len(groups.keys))
     low = groups.low
 
-    def located_at(group: int) -> tuple[Key, Window]:
+    def locate(group: int) -> tuple[Key, Window]:
+        """Return the key of a group, and the extent of its slice."""
         (key,) = keys_in(keys.table.slice(int(groups.keys[group]), 1))
         return key, grid.extent(int(low[group]))
 
@@ -261,6 +281,6 @@ def _lifted(
         row_count = int(bucket_stretches.weight.sum())
         bucket_rows = order[row : row + row_count]
         row += row_count
-        states = modules.lift(rows.inputs, bucket_rows, bucket_stretches.weight, located_at, first)
+        states = modules.lift(rows.inputs, bucket_rows, bucket_stretches.weight, locate, first)
         with_states = replace(bucket_stretches, parts={**bucket_stretches.parts, **states})
-        yield BucketBlob(bucket, modules.to_blob(names, with_states, located_at, first))
+        yield BucketBlob(bucket, modules.to_blob(names, with_states, locate, first))
