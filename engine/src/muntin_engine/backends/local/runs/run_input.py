@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from muntin_engine.backends.local.database import interrupt_thread
 from muntin_engine.backends.local.frames.frame_kind import BATCH_ROWS
-from muntin_engine.backends.local.frames.local_frame import interrupt_thread
 from muntin_engine.backends.local.inputs.local_rows import LocalRows
 from muntin_engine.backends.local.runs.row_reader import RowReader
 from muntin_engine.wire.blobs import from_blob, to_blob
