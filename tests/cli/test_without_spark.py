@@ -6,6 +6,7 @@ an environment that does not have them.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -91,18 +92,19 @@ class Python:
         self._environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "200"}
 
     def program(self, text: str) -> str:
-        """Return what a program prints."""
+        """Run a program, and return its output."""
         return self._output("-c", textwrap.dedent(text))
 
     def command(self, *arguments: str | Path, code: int = 0) -> str:
-        """Return what the command prints, on either stream."""
+        """Run the command, and return its output on both streams."""
         return self._output("-m", "muntin_cli", *map(str, arguments), code=code)
 
     def tests(self) -> str:
-        """Return what pytest prints of the tests in the folder."""
+        """Run pytest in the folder, and return its output."""
         return self._output("-m", "pytest", "-q", "-p", "no:cacheprovider")
 
     def _output(self, *arguments: str, code: int = 0) -> str:
+        """Run Python with arguments; return its output on both streams if it ends with a code."""
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self._folder,
@@ -179,6 +181,21 @@ def test_a_query_over_a_table_runs(python: Python) -> None:
     assert printed == "[('north', 4.5), ('south', 0.0)]\n"
 
 
+def test_an_expression_calls_functions_of_plugins(python: Python) -> None:
+    printed = python.program(
+        f"""{QUERY}
+from muntin_engine import SetupError
+print(hours.aggregate(spread=module("stats.sum", "stats_clamp(km, 0D, 5D)")).results().column("spread").to_pylist())
+try:
+    hours.aggregate(spread=module("stats.sum", "stats_log1p(km)"))
+except SetupError as error:
+    print(error)
+"""
+    )
+    assert sorted(json.loads(printed.splitlines()[0])) == [2.0, 8.0]
+    assert "stats.log1p, a vectorised function, needs pandas, which is not installed" in printed
+
+
 def test_a_query_as_data_runs(python: Python) -> None:
     printed = python.program(
         f"""{QUERY}
@@ -237,3 +254,43 @@ def test_a_query_in_sql_over_files_runs(python: Python, tmp_path: Path) -> None:
 
 def test_a_command_that_needs_spark_says_what_to_install(python: Python) -> None:
     assert TO_INSTALL in python.command("state", "checkpoint", code=3)
+
+
+def test_check_pickles_as_queries_in_processes_of_this_machine_do(python: Python) -> None:
+    printed = python.program(
+        """
+        import pickle
+        import sys
+        from threading import Lock
+
+        from muntin import Aggregate
+        from muntin_cli.checking.subjects import CheckedSubject, Subjects
+        from muntin_cli.checking.travelling import check_pickling
+
+
+        class Range(Aggregate[float, float]):
+            name, version = "tides.range", "1.0.0"
+
+            def compute_result(self, payloads):
+                return max(payloads) - min(payloads)
+
+
+        class Locked(Range):
+            name = "tides.locked"
+
+            def __init__(self):
+                self.lock = Lock()
+
+
+        modules = (Range(), Locked())
+        subjects = tuple(CheckedSubject(module.name, module) for module in modules)
+        section, pickled = check_pickling(Subjects(subjects, {}))
+        print(*(item.text for item in section.items), sep="\\n")
+        print(pickle.loads(pickled["tides.range"]).compute_result([1.0, 4.5]), "pyspark" in sys.modules)
+        """
+    )
+    assert "1 module, the largest is tides.range" in printed
+    assert (
+        "tides.locked cannot be pickled: TypeError: cannot pickle '_thread.lock' object\n  keep open files" in printed
+    )
+    assert printed.endswith("3.5 False\n")

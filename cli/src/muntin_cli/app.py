@@ -9,6 +9,8 @@ from typing import Annotated, Final
 import typer
 
 from muntin_cli.command_names import CommandGroup
+from muntin_cli.commands.backtest import EXAMPLE as BACKTESTS
+from muntin_cli.commands.backtest import backtest
 from muntin_cli.commands.check import check
 from muntin_cli.commands.checkpoint import checkpoint
 from muntin_cli.commands.describe import describe
@@ -29,19 +31,19 @@ _EPILOG = "Exit codes: 0 all is well, 1 findings, 2 wrong usage, 3 the environme
 app = typer.Typer(
     name="muntin",
     cls=CommandGroup,
-    help="Start, check and describe plugins for Muntin queries.",
+    help="Run queries over windows of tables and recordings; start, check and describe plugins for them.",
     epilog=_EPILOG,
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 """The commands, for a program that adds some or runs them itself."""
 
-_EPILOGS: Final[dict[Callable[..., None], str]] = {query: EXAMPLE}
+_EPILOGS: Final[dict[Callable[..., None], str]] = {query: EXAMPLE, backtest: BACKTESTS}
 """Text at the end of a command's help."""
 
-for command in (new, modules, describe, check, run, query, replay, shrink, look, state, schema, doctor):
+for command in (new, modules, describe, check, run, query, replay, shrink, look, backtest, state, schema, doctor):
     app.command(epilog=_EPILOGS.get(command))(command)
 app.add_typer(checkpoint)
 
@@ -54,11 +56,14 @@ def _show_version(is_wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     is_version_wanted: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version of Muntin.")
     ] = False,
 ) -> None:
-    """Take the options of the command as a whole."""
+    """Take the options of the command as a whole, and show its help where no command is named."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main() -> None:

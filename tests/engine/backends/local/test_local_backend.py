@@ -197,6 +197,19 @@ def test_columns_are_names_paths_and_expressions() -> None:
     }
 
 
+def test_the_entries_of_a_map_are_a_key_as_the_error_for_the_map_advises() -> None:
+    maps = pa.array([[("a", 1), ("b", 2)], [("b", 2), ("a", 1)], None], pa.map_(pa.string(), pa.int64()))
+    frame = pa.table({"m": maps, "at": [1, 2, 3]})
+    with pytest.raises(QueryError, match=r"entries, .*: key='array_sort\(map_entries\(m\)\)'"):
+        events(frame, key="m", at="at").window(tumbling(10)).aggregate(n=module("stats.count"))
+    query = (
+        events(frame, key="array_sort(map_entries(m))", at="at").window(tumbling(10)).aggregate(n=module("stats.count"))
+    )
+    entries = [{"key": "a", "value": 1}, {"key": "b", "value": 2}]
+    rows = [(row["array_sort(map_entries(m))"], row["n"]) for row in query.results().to_pylist()]
+    assert sorted(rows, key=str) == [(None, 1), (entries, 2)]
+
+
 def test_columns_are_read_in_the_types_that_spark_has() -> None:
     table = pa.table(
         {
@@ -220,7 +233,8 @@ def test_rows_without_a_time_are_rejected_and_say_why(caplog: pytest.LogCaptureF
     assert [record.name for record in caplog.records] == ["muntin.rejected"]
     assert caplog.messages[0].startswith("muntin: 1 of 2 rows of the static input were rejected: 1 null time\n")
     (rejected,) = rows_of(query.rejected_rows())
-    assert (rejected["reason"], rejected["message"]) == ("null time", "its time is null")
+    assert rejected["reason"] == "null time"
+    assert rejected["message"] == "its time is null"
     assert rows_of(query.late_rows()) == []
 
 

@@ -15,6 +15,7 @@ from muntin_engine.backends.planning.query_task import task_of
 from muntin_engine.backends.planning.result_schemas import evicted_schema, result_schema
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.tasks.output_blobs import RESULTS
+from muntin_engine.wire.arrow_arrays import empty_table
 from muntin_engine.wire.blob_readers import CHANGE, SOURCE, EventReader
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from muntin_engine.backends.local.expressions.called_function import CalledFunction
     from muntin_engine.backends.local.frames.frame_kind import FrameKind
     from muntin_engine.backends.local.frames.micro_batch import BucketOutput, MicroBatch
     from muntin_engine.backends.planned_query import PlannedQuery
@@ -74,6 +76,13 @@ class ResultEvents(LocalFrame):
     def refusal(self, name: str) -> None:
         """Return None: the types of results have a meaning."""
 
+    def called_functions(self) -> tuple[CalledFunction, ...]:
+        """Return the functions that the inputs of the query call."""
+        functions: list[CalledFunction] = []
+        for source in self._query.sources:
+            functions += source.df.functions
+        return tuple(functions)
+
     def is_hidden(self, name: str) -> bool:
         """False: expressions can read all columns."""
         del name
@@ -94,7 +103,7 @@ class ResultEvents(LocalFrame):
         """Return the events that are in the output of the query, with punctuation of its buckets."""
         streams = output_events.event_streams(self._output)
         reader = EventReader(self._schema, output_events.lifetime_column(self._query.plan, self._output))
-        tables = [self._schema.empty_table()]
+        tables = [empty_table(self._schema)]
         for bucket, blob in blobs:
             if blob.stream in streams:
                 tables.append(reader.rows_of(bucket, blob.rows, blob.data))
