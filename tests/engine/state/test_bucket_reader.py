@@ -155,7 +155,7 @@ def test_row_windows_hold_rows_that_wait_and_members_or_states_of_each_partition
 
 @pytest.mark.parametrize("evaluator", ["ranked", "sliding"])
 def test_windows_of_the_last_rows_hold_rows_that_wait_and_members(evaluator: str) -> None:
-    feed = fed(last(2).trigger(3), evaluator, Average(), has_order=True)
+    feed = feed_of(last(2).trigger(3), evaluator, Average(), has_order=True)
     feed.batch(at(1, 1), at(2, 2), at(3, 3), at(7, 4), at(8, 9, "j"), watermark=4)
     members = ["member k [2,3) {'x': 2, 'order': 2}", "member k [3,4) {'x': 3, 'order': 3}"]
     assert as_text(feed.cells) == ["event j [8,9) {'x': 9, 'order': 9}", "event k [7,8) {'x': 4, 'order': 4}", *members]

@@ -20,7 +20,7 @@ from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindow
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, Part, StretchTable
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, lifted_arrays, reduced_parts
 from muntin_engine.evaluators.arrays.values.state_modules import located
-from muntin_engine.evaluators.ranked.key_states import RowsOfKey, KeyStates
+from muntin_engine.evaluators.ranked.key_states import KeyStates, RowsOfKey
 from muntin_engine.evaluators.ranked.rank_windows import RankRuns, RowsByRank
 from muntin_engine.evaluators.ranked.ranked_store import RankedStore
 from muntin_engine.modules.binding import Binding
