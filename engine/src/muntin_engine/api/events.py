@@ -23,7 +23,7 @@ from muntin_engine.api.arguments import (
 )
 from muntin_engine.api.input_types import FrameT
 from muntin_engine.api.query import EventStream
-from muntin_engine.backends.choosing import backend_of
+from muntin_engine.backends.choosing import backend_of, declared_schema
 from muntin_engine.plan import check_buckets, check_columns, check_sources
 from muntin_engine.plan.steps import step
 
@@ -53,6 +53,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     late_policy: Lateness | LatePolicy | str = LatePolicy.SIDE,
     buckets: int = 16,
     unit: str | None = None,
+    schema: object = None,
 ) -> EventStream[FrameT]:
     """Make events of the rows of a DataFrame.
 
@@ -121,7 +122,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     """
     check_dataframe("events", df)
     inputs = backend_of(df).inputs
-    df = inputs.opened(df)
+    df = inputs.opened(df, None if schema is None else declared_schema(schema))
     keys = key_columns(key)
     first_column = start if at is None else at
     roles = {"start": start, "end": end, "at": at, "id": id, "change": change, "new_end": new_end, "signal": signal}

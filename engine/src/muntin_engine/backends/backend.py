@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from muntin_engine.sinks.distributed_rows import DistributedRows
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -71,11 +72,17 @@ class Inputs(ABC):
         """True if something is an input of the backend, and no session or column."""
 
     @abstractmethod
-    def opened(self, df: Frame) -> Frame:
+    def opened(self, df: Frame, schema: pa.Schema | None = None) -> Frame:
         """Return a DataFrame as it travels with a request, so that its columns need not be described again and again.
 
+        Args:
+            df: The DataFrame.
+            schema: The columns that its writer declares, which are then all that it has; None to take those that it
+                has. Where the columns are known without a call, they are compared at once; otherwise rows fail that
+                are of other types.
+
         Raises:
-            QueryError: The DataFrame cannot be read.
+            QueryError: The DataFrame cannot be read, or does not have the declared columns.
         """
 
     @abstractmethod

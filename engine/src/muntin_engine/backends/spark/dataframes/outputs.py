@@ -69,7 +69,7 @@ def show(query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
 @in_session()
 def select_results(query: PlannedQuery, columns: Mapping[str, str] | None, condition: str | None) -> Selection:
     """Return the selection of a query with other columns, or with one more condition; see `reselected`."""
-    return reselected(query.source.df.sparkSession, result_schema(query), query.selection, columns, condition)
+    return reselected(query.source.df, result_schema(query), query.selection, columns, condition)
 
 
 @in_session()
