@@ -26,6 +26,7 @@ from muntin_engine.backends.planning.declared_columns import check_declared
 from muntin_engine.backends.spark.column_types import input_column, spark_schema_of, spark_type_of
 from muntin_engine.backends.spark.private_parts import connect_relation, set_known_facts
 from muntin_engine.backends.spark.session.kinds import is_connect
+from muntin_engine.backends.spark.session.sent_plans import reads_of
 from muntin_engine.plan.request import SqlExpression
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ _TWINS: Final[WeakKeyDictionary[DataFrame, Any]] = WeakKeyDictionary()
 
 _DECLARED: Final[WeakKeyDictionary[DataFrame, dict[pa.Schema, DataFrame]]] = WeakKeyDictionary()
 """By DataFrame of a query writer, those that were made of it, so that queries of one pass have the same one."""
+
+
+_PLAIN_COLLATION: Final = " collate UTF8_BINARY"
+"""What stands in the name of a type of text that was given the collation which text has without one."""
 
 
 def is_known(df: DataFrame) -> bool:
@@ -186,26 +191,18 @@ def _of_type(column: Column, name: str, data_type: pa.DataType) -> Column:
     Spark knows the type before it reads a row, so that the condition costs nothing where it holds.
     """
     expected = spark_type_of(data_type).simpleString()
+    actual = F.replace(F.typeof(column), F.lit(_PLAIN_COLLATION), F.lit(""))
     message = F.concat(
         F.lit(f"schema= makes {name!r} {expected}, and in the input it is "),
-        F.typeof(column),
+        actual,
         F.lit("; declare it as it is, or cast it before events()"),
     )
-    return F.when(F.typeof(column) == expected, column).otherwise(F.raise_error(message))
+    return F.when(actual == expected, column).otherwise(F.raise_error(message))
 
 
 def _is_stream(df: DataFrame) -> bool:
     """True if a DataFrame of Spark Connect goes on without an end: if it reads anything that does."""
-    messages: list[Any] = [connect_relation(df)]
-    while messages:
-        message = messages.pop()
-        if message.DESCRIPTOR.name == "Read" and message.is_streaming:
-            return True
-        for field, value in message.ListFields():
-            if field.message_type is None or field.message_type.GetOptions().map_entry:
-                continue
-            messages += value if field.is_repeated else [value]
-    return False
+    return any(read.is_streaming for read in reads_of(connect_relation(df)))
 
 
 def _quoted(name: str) -> str:
