@@ -126,7 +126,8 @@ class Join:
         emit = EmitPolicy.EAGER if self.is_eager else EmitPolicy.FINAL
         plain = self.sides[0].unchecked
         return checked_plan(
-            replace(plain, inputs=inputs, join=join, emit=emit, buckets=buckets, wanted=evaluator), DECLARATIONS
+            replace(plain, inputs=inputs, join=join, emit=emit, buckets=buckets, requested_evaluator=evaluator),
+            DECLARATIONS,
         )
 
     def task(self, plan: Plan) -> TaskPayload:
@@ -139,7 +140,7 @@ class Join:
             )
             for side in self.sides
         )
-        results = schema_of((pa.string(),), plan.added, plan.outputs)
+        results = schema_of((pa.string(),), plan.engine_columns, plan.outputs)
         return TaskPayload(plan.for_workers(), plan_identity(plan), (pa.string(),), columns, results)
 
     def projected(self, rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:

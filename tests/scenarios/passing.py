@@ -76,12 +76,12 @@ class Passing(Join):
         column = JoinedColumn(describe(int | None, "x"), 0, 0)
         emit = EmitPolicy.EAGER if self.is_eager else EmitPolicy.FINAL
         unchecked = replace(self.stream.unchecked, join=JoinPlan(JoinKind.ANTI, (column,)), emit=emit)
-        return checked_plan(replace(unchecked, buckets=buckets, wanted=evaluator), DECLARATIONS)
+        return checked_plan(replace(unchecked, buckets=buckets, requested_evaluator=evaluator), DECLARATIONS)
 
     def task(self, plan: Plan) -> TaskPayload:
         """Return the task that travels to the workers."""
         columns = InputColumns((pa.int64(), *([pa.bool_()] * self.stream.input.keeps_filtered)), has_changes=True)
-        results = schema_of((pa.string(),), plan.added, plan.outputs)
+        results = schema_of((pa.string(),), plan.engine_columns, plan.outputs)
         return TaskPayload(plan.for_workers(), plan_identity(plan), (pa.string(),), (columns,), results)
 
     def projected(self, rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:

@@ -244,7 +244,7 @@ class Query:
 
     def plan(self, evaluator: str | None = None, buckets: int = 3) -> Plan:
         """Return the plan for an evaluator, by default for the planner's choice; raise if it cannot run the query."""
-        return checked_plan(replace(self.unchecked, buckets=buckets, wanted=evaluator), DECLARATIONS)
+        return checked_plan(replace(self.unchecked, buckets=buckets, requested_evaluator=evaluator), DECLARATIONS)
 
     @cached_property
     def unchecked(self) -> Plan:
@@ -294,8 +294,8 @@ class Query:
                     id=in_utc(self.ids) if self.has_ids else None,
                 ),
             ),
-            results=schema_of(self._keys, plan.added, plan.outputs),
-            evicted=schema_of(self._keys, plan.added_to_evicted, plan.evicted) if plan.evicted else None,
+            results=schema_of(self._keys, plan.engine_columns, plan.outputs),
+            evicted=schema_of(self._keys, plan.engine_columns_of_evicted, plan.evicted) if plan.evicted else None,
         )
 
     def projected(self, rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:

@@ -85,7 +85,7 @@ def test_the_name_of_a_query_differs_by_its_window_its_modules_and_its_input() -
 def test_a_query_without_windows_has_lifetimes_and_the_evaluator_says_how_complete_it_is() -> None:
     plan = value_of("query(Steps, window=Unwindowed())")
     assert plan.choice.evaluator == "event_by_event"
-    assert (plan.added, plan.lifetime_column) == (("lifetime",), "lifetime")
+    assert (plan.engine_columns, plan.lifetime_column) == (("lifetime",), "lifetime")
     told = dict(topics_of(plan))
     assert told["window"] == "none, each event by itself, emit final"
     assert "context" not in told
@@ -93,7 +93,7 @@ def test_a_query_without_windows_has_lifetimes_and_the_evaluator_says_how_comple
     assert spell_grouping(plan) == "test.steps by key"
     assert from_dict(Unwindowed().to_dict()) == Unwindowed()
     with pytest.raises(QueryError, match="event_by_event evaluator cannot run this query: it is for queries without w"):
-        value_of("query(wanted='event_by_event')")
+        value_of("query(requested_evaluator='event_by_event')")
 
 
 # A progress policy that would fail in the workers is refused where the query is planned.

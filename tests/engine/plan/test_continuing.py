@@ -17,7 +17,7 @@ from muntin.modules.function_aggregate import function_aggregate
 from muntin_engine.errors import Difference, StateMismatchError
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import NamedColumn, Plan
-from muntin_engine.plan.code_in_use import CodeInUse, as_it_began, other_code
+from muntin_engine.plan.code_in_use import CodeInUse, changed_code, with_stored_hashes
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.state.compatibility import Compatibility
@@ -156,7 +156,7 @@ def test_aggregates_that_were_added_removed_or_moved_are_told_apart(change: str)
 
     def plan_with(names: str) -> Plan:
         plans = [planned(classes[name], f"m{place}") for place, name in enumerate(names.split(", "))]
-        return plan_of(*plans, wanted="general")
+        return plan_of(*plans, requested_evaluator="general")
 
     stored, changed = change.split(" -> ")
     texts = {name: f"{cls.name} {cls.version} of c0" for name, cls in classes.items()}
@@ -181,7 +181,7 @@ def test_a_query_goes_on_with_what_it_wrote_and_with_what_its_modules_upgrade() 
 
 
 def test_an_evaluator_that_would_go_on_is_named() -> None:
-    stored = plan_of(modules=(planned(First),), wanted="general")
+    stored = plan_of(modules=(planned(First),), requested_evaluator="general")
     error = refused(stored, plan_of(modules=(planned(First),)))
     assert error.differences == (Difference("evaluator", "general", "sliced"),)
     assert error.remedies == ("go on with window(..., evaluator='general')",)
@@ -263,7 +263,7 @@ def test_a_function_that_only_one_of_them_calls_is_no_difference() -> None:
     check_code(having(TOTAL), having(CALLED, TOTAL))
 
 
-def test_other_code_of_the_same_version_goes_on_unless_the_module_requires_the_same() -> None:
+def test_changed_code_of_the_same_version_goes_on_unless_the_module_requires_the_same() -> None:
     check_code(having(TOTAL), having(replace(TOTAL, code="code-2")))
     error = differences(replace(TOTAL, requires_same_code=True), code="code-2")
     assert str(error).splitlines()[1:3] == [
@@ -281,13 +281,13 @@ def test_what_requires_the_same_code_goes_on_with_a_version_that_continues() -> 
 def test_the_code_that_a_checkpoint_began_with_is_known_until_there_is_a_new_version() -> None:
     first = plan_identity(having(TOTAL, CALLED))
     second = plan_identity(having(replace(TOTAL, code="code-2"), CALLED))
-    assert other_code(first, second) == [("test.total", "1.2", "code-1", "code-2")]
-    stored = as_it_began(second, first)
+    assert changed_code(first, second) == [("test.total", "1.2", "code-1", "code-2")]
+    stored = with_stored_hashes(second, first)
     third = plan_identity(having(replace(TOTAL, code="code-3"), CALLED))
-    assert other_code(stored, third) == [("test.total", "1.2", "code-1", "code-3")]
+    assert changed_code(stored, third) == [("test.total", "1.2", "code-1", "code-3")]
     newer = plan_identity(having(replace(TOTAL, version="1.3", code="code-3"), CALLED))
-    assert other_code(stored, newer) == []
-    assert as_it_began(newer, stored) == newer
+    assert changed_code(stored, newer) == []
+    assert with_stored_hashes(newer, stored) == newer
 
 
 def notices(stored: Plan, changed: Plan, *progress: Progress) -> list[str]:

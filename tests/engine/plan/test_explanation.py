@@ -142,7 +142,7 @@ query(Members)
     state       the rows of open windows, in columns as they came; a batch writes only its own rows
 query(Members, window=hopping(9, 3))
     evaluator   grouped: show.members 1.0.0 has no combine
-query(Members, window=hopping(9, 3), wanted='general')
+query(Members, window=hopping(9, 3), requested_evaluator='general')
     row         a constant for each window that it is a member of
 query(Members, window=snapshot(), **LASTING)
     row         a constant for each window that it is a member of, when…
@@ -153,13 +153,13 @@ query(Count, window=hopping(99, 3))
     evaluator   grouped: show.count 1.0.0 has no combine
     module      …its state goes on from window to window, as rows come and go
     row         a constant, as it is added to a state once, and removed at most once
-query(Count, window=hopping(99, 3), wanted='general')
+query(Count, window=hopping(99, 3), requested_evaluator='general')
     module      …a micro-batch closes, and is built anew in the next one
     state       the events of open windows, in…
     row         a constant in each micro-batch that closes windows that it is a member of, however many these are
 query(Count, window=landmark(9))
     state       all rows, as none ever leaves its windows, in columns as they came…
-query(Count, window=landmark(9), wanted='general')
+query(Count, window=landmark(9), requested_evaluator='general')
     state       all events, as none ever leaves its windows, in…
 query(Count, window=global_windows())
     state       all events, as none ever leaves its windows, in…
@@ -168,7 +168,7 @@ query(Sketch)
     evaluator   sliced: show.sketch 1.0.0 has no columnar form for its input
     module      m0 = show.sketch 1.0.0: its states are combined per slice, each window has…
     state       a partial state per key and slice of the open windows; a state has a bounded size; a batch writes only…
-query(Sketch, wanted='general')
+query(Sketch, requested_evaluator='general')
     evaluator   general: asked for
 query(Sketch, window=hopping(9, 3))
     module      m0 = show.sketch 1.0.0: its states are combined per slice; windows…
@@ -219,7 +219,7 @@ query(Whole, **IDS, **EAGER)
 query(Statistics)
     evaluator   columnar: all modules have a columnar form
     module      m0 = test.statistics 1: keeps count (count int64), whole (add int64), total…
-query(Statistics, wanted='sliced')
+query(Statistics, requested_evaluator='sliced')
     evaluator   sliced: asked for
 query(Statistics, **IDS)
     evaluator   columnar: all modules have a columnar form
@@ -253,7 +253,7 @@ query(Statistics, window=calendar('week', zone='Pacific/Apia'), **LASTING)
 query(Statistics, window=calendar('2 days', 'day', zone='Pacific/Apia'))
     evaluator   general: calendar('2 days', 'day', zone='Pacific/Apia') is not a regular grid
 
-query(Average, wanted='sliced')
+query(Average, requested_evaluator='sliced')
     state       …; a state has a bounded size; a batch…
 query(ApproximateMedian)
     state       …; a state has a bounded size; a batch…

@@ -19,7 +19,7 @@ from tests.engine.plan.queries import value_of
 DAY = 24 * 3600 * 1_000_000
 
 CHANGES = {
-    # a change of query(Count, wanted='general'), and what of the identity it changes
+    # a change of query(Count, requested_evaluator='general'), and what of the identity it changes
     "window=tumbling(5)": ["window"],
     "**CLIP_LEFT": ["clip"],
     "**TIMES_POINT_AT_END": ["timestamps"],
@@ -63,7 +63,9 @@ EMISSIONS = (
 
 
 def differing(one: str, other: str) -> list[str]:
-    before, after = (plan_identity(value_of(f"query({asked}, wanted='general')")) for asked in (one, other))
+    before, after = (
+        plan_identity(value_of(f"query({asked}, requested_evaluator='general')")) for asked in (one, other)
+    )
     assert json.loads(json.dumps(after)) == after, "it is plain data"
     return [name for name in before | after if before.get(name) != after.get(name) and name != "results"]
 
@@ -103,7 +105,7 @@ def test_the_state_does_not_depend_on_whether_late_rows_are_wanted(text: str) ->
 @pytest.mark.parametrize(("before", "told"), [(30 * DAY, "30 days"), (None, "none")])
 def test_a_checkpoint_is_of_one_silence_after_which_keys_are_forgotten(before: int | None, told: str) -> None:
     old, new = (
-        plan_identity(plan_of(window=landmark("1 day"), forget_keys_after=age, wanted="general"))
+        plan_identity(plan_of(window=landmark("1 day"), forget_keys_after=age, requested_evaluator="general"))
         for age in (before, 7 * DAY)
     )
     assert differences_between(old, new) == (Difference("silence after which keys are forgotten", told, "7 days"),)
@@ -122,7 +124,7 @@ def test_the_parts_on_arrays_are_stored_and_differ_by_themselves_only_where_noth
     stored = plan_identity(value_of("query(Statistics)"))
     parts = {"geometry": "slices", "arrivals": "insertions", "held": "components of forms"}
     assert stored["arrays"] == parts
-    assert "arrays" not in plan_identity(value_of("query(Members, wanted='general')"))
+    assert "arrays" not in plan_identity(value_of("query(Members, requested_evaluator='general')"))
     changed = dict.fromkeys(parts, "others")
     alone = differences_between(stored, {**stored, "arrays": changed})
     assert [difference.subject for difference in alone] == ["parts of the evaluation on arrays"]

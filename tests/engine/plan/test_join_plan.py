@@ -240,12 +240,12 @@ def test_a_clock_tells_the_time_to_all_inputs() -> None:
 
 def test_windows_and_joins_have_evaluators_of_their_own() -> None:
     with pytest.raises(QueryError, match="cannot run this query: the query has no windows"):
-        plan(wanted="general")
+        plan(requested_evaluator="general")
 
 
 def test_the_columns_of_results_say_what_may_change() -> None:
-    assert plan().added == ("lifetime",)
-    assert plan(emit=EmitPolicy.EAGER).added == ("lifetime", "change", "event_id", "new_end")
+    assert plan().engine_columns == ("lifetime",)
+    assert plan(emit=EmitPolicy.EAGER).engine_columns == ("lifetime", "change", "event_id", "new_end")
     assert [part.name for part in plan(JoinKind.LEFT).outputs] == ["a", "b"]
     assert plan_identity(plan(JoinKind.LEFT)) != plan_identity(plan())
 

@@ -300,7 +300,7 @@ def test_a_query_declares_what_its_evaluator_can_know() -> None:
     def names(**changed: Any) -> set[str]:
         return {metric.name for metric in metrics_of(plan_of(**changed))}
 
-    plain = names(wanted="general")
+    plain = names(requested_evaluator="general")
     assert {"keys_held", "events_held", "windows_open", *TIME_OF} <= plain
     assert "module_us:m" in plain
     assert not {"windows_revisable", "early", "clock"} & plain

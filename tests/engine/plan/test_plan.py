@@ -26,15 +26,20 @@ DERIVED = {
     "names(query(planned(Count, 'change'), planned(Count, 'lifetime')))": ["change", "lifetime"],
     "query(Count).is_operator": False,
     "query(Echo).is_operator": True,
-    "query(Bound, **CLIP_FULL).added": ("window",),
-    "query(Bound, **CLIP_FULL, **TIMES_POINT_AT_END).added": ("window", "lifetime"),
-    "query(Bound, **CLIP_FULL, **TIMES_UNCHANGED, **SPECULATIVE).added": ("window", "lifetime", "change", "event_id"),
-    "query(Bound, **CLIP_FULL, **TIMES_UNCHANGED, **EAGER).added[-1]": "new_end",
-    "query(Bound, **CLIP_FULL, **EAGER).added": ("window", "change", "event_id"),
-    "query(Count, **TIMES_TIME_BOUND, **EAGER).added": ("window", "lifetime", "change", "event_id", "new_end"),
-    "query(emit=early(every_count(10))).added": ("window", "timing", "firing"),
-    "query(emit=early(every_count(10), refinement='retract')).added[1:3]": ("change", "event_id"),
-    "query(emit=early(every_count(3), refinement=OnlyIfMoved(2))).added": ("window", "timing", "firing"),
+    "query(Bound, **CLIP_FULL).engine_columns": ("window",),
+    "query(Bound, **CLIP_FULL, **TIMES_POINT_AT_END).engine_columns": ("window", "lifetime"),
+    "query(Bound, **CLIP_FULL, **TIMES_UNCHANGED, **SPECULATIVE).engine_columns": (
+        "window",
+        "lifetime",
+        "change",
+        "event_id",
+    ),
+    "query(Bound, **CLIP_FULL, **TIMES_UNCHANGED, **EAGER).engine_columns[-1]": "new_end",
+    "query(Bound, **CLIP_FULL, **EAGER).engine_columns": ("window", "change", "event_id"),
+    "query(Count, **TIMES_TIME_BOUND, **EAGER).engine_columns": ("window", "lifetime", "change", "event_id", "new_end"),
+    "query(emit=early(every_count(10))).engine_columns": ("window", "timing", "firing"),
+    "query(emit=early(every_count(10), refinement='retract')).engine_columns[1:3]": ("change", "event_id"),
+    "query(emit=early(every_count(3), refinement=OnlyIfMoved(2))).engine_columns": ("window", "timing", "firing"),
     # its input
     "query().input.lifetimes": "point",
     "query(**LASTING).input.lifetimes": "interval",
@@ -203,19 +208,19 @@ query(window=last(3), order=0, forget_keys_after=DAY)
     PolicyError: …follows rows
       have its partitions evicted: last(3).partition(…
 
-query(Sketch, wanted='columnar')
+query(Sketch, requested_evaluator='columnar')
     QueryError: the columnar evaluator cannot run this query: show.sketch 1.0.0 has no columnar form…
-query(Sketch, wanted='sliced', **EAGER)
+query(Sketch, requested_evaluator='sliced', **EAGER)
     QueryError: the sliced evaluator cannot run this query: emit='eager'…
-query(Sketch, wanted='sliced', input=input_of(most_held=9))
+query(Sketch, requested_evaluator='sliced', input=input_of(most_held=9))
     QueryError: the sliced evaluator cannot run this query: shedding counts the events…
-query(Sketch, wanted='sliced', forget_keys_after=DAY)
+query(Sketch, requested_evaluator='sliced', forget_keys_after=DAY)
     QueryError: the sliced evaluator cannot run this query: keys are forgotten…
-query(First, wanted='sliced')
+query(First, requested_evaluator='sliced')
     QueryError: the sliced evaluator cannot run this query: …reads the order of events…
-query(First, wanted='sliced', window=session('1 minute'))
+query(First, requested_evaluator='sliced', window=session('1 minute'))
     QueryError: the sliced evaluator cannot run this query: …reads the order of events…
-query(First, wanted='sliced', window=snapshot())
+query(First, requested_evaluator='sliced', window=snapshot())
     QueryError: the sliced evaluator cannot run this query: …reads the order of events…
 query(Members, named_windows={'a': hopping(9, 6), 'b': hopping(4, 4)}, **EAGER)
     QueryError: …this one has none: emit='eager' emits results that may change…
@@ -244,12 +249,12 @@ def test_several_windows_share_an_evaluator_where_it_takes_them() -> None:
 
 def test_a_name_that_no_evaluator_has_is_refused_as_where_an_older_checkpoint_names_it() -> None:
     with pytest.raises(QueryError, match="there is no evaluator 'fast'; there are 'columnar', 'sliced', 'grouped'"):
-        plan_of(wanted="fast")
+        plan_of(requested_evaluator="fast")
 
 
 def test_the_planner_knows_the_evaluators_that_it_is_handed_and_no_others() -> None:
     two = [declaration for declaration in DECLARATIONS if declaration.name in ("sliced", "general")]
-    plan = replace(plan_of(planned(Members)), wanted=None)
+    plan = replace(plan_of(planned(Members)), requested_evaluator=None)
     chosen = with_choice(plan, two).choice
     assert (chosen.evaluator, chosen.reason) == ("general", "show.members 1.0.0 has no combine")
     with pytest.raises(QueryError, match=r"no evaluator can run this query: show.members 1.0.0 has no combine"):
@@ -263,7 +268,7 @@ def test_the_choice_says_all_that_is_asked_of_an_evaluator_later() -> None:
     assert not choice.names_late_rows
     assert choice.explanation.modules[0].startswith("keeps ")
     assert value_of("query(Statistics, **IDS).choice.names_late_rows")
-    assert value_of("query(Members, wanted='general').choice.names_late_rows")
+    assert value_of("query(Members, requested_evaluator='general').choice.names_late_rows")
 
 
 def test_workers_get_neither_words_nor_what_only_the_driver_reads_of_modules() -> None:
@@ -278,7 +283,7 @@ def test_workers_get_neither_words_nor_what_only_the_driver_reads_of_modules() -
 @pytest.mark.parametrize("name", [one.name for one in DECLARATIONS if one.takes_windows])
 def test_an_evaluator_of_windows_refuses_a_query_without(name: str) -> None:
     with pytest.raises(QueryError, match=f"the {name} evaluator cannot run this query: the query has no windows"):
-        value_of(f"query(Steps, window=Unwindowed(), wanted={name!r})")
+        value_of(f"query(Steps, window=Unwindowed(), requested_evaluator={name!r})")
 
 
 def test_a_trigger_that_waits_for_what_no_row_says_is_refused() -> None:

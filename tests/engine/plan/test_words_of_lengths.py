@@ -82,7 +82,7 @@ SETTINGS: Final[tuple[dict[str, Any], ...]] = (
     {"input": input_of(late=correct("10 minutes"))},
     {"input": input_of(late=correct("10 minutes")), "forget_keys_after": ticks("10 minutes")},
     {"is_edge": True},
-    *({"wanted": name} for name in ("columnar", "general")),
+    *({"requested_evaluator": name} for name in ("columnar", "general")),
 )
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, NamedTuple
 
 from muntin_engine.state.differences import QueryIdentity
-
-_HASH: Final = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,34 +42,60 @@ def code_identity(used: Sequence[CodeInUse]) -> dict[str, dict[str, list[Any]]]:
     return {"functions": functions, "code": hashes}
 
 
-def as_it_began(identity: QueryIdentity, stored: QueryIdentity) -> QueryIdentity:
-    """Return the identity of a query with the hashes of a checkpoint in place of its own, where versions are equal."""
-    code = dict(identity["code"])
-    for name, *_ in other_code(stored, identity):
-        code[name] = [stored["code"][name][_HASH], *code[name][1:]]
-    return {**identity, "code": code}
+class ChangedCode(NamedTuple):
+    """A module or a function whose code changed under an unchanged version.
+
+    Attributes:
+        name: The name.
+        version: The version.
+        stored: The hash of its code in the checkpoint.
+        current: The hash of its code now.
+    """
+
+    name: str
+    version: str
+    stored: str
+    current: str
+
+    def describe(self) -> str:
+        """Describe the change, and what to do about it."""
+        return (
+            f"{self.name} {self.version} goes on with what other code of the same version wrote: {self.stored} then, "
+            f"{self.current} now\n"
+            "  if results mean the same, say so by a new version with continues_since\n"
+            "  if they mean something else, give it a new version, and the query a new checkpoint"
+        )
 
 
-def other_code(stored: QueryIdentity, wanted: QueryIdentity) -> list[tuple[str, str, str, str]]:
+def changed_code(stored: QueryIdentity, current: QueryIdentity) -> list[ChangedCode]:
     """Return the modules and functions whose code changed under an unchanged version.
 
-    Each has its name, its version, and the hashes of its code in the checkpoint and now.
+    Args:
+        stored: The identity of the query in the checkpoint.
+        current: The identity of the query now.
     """
     stored_code = stored.get("code", {})
-    changed = []
-    for name, (code, version, _) in wanted["code"].items():
+    changes = []
+    for name, (code, version, _) in current["code"].items():
         if name not in stored_code:
             continue
         stored_hash, stored_version, _ = stored_code[name]
         if stored_version == version and stored_hash != code:
-            changed.append((name, version, stored_hash, code))
-    return changed
+            changes.append(ChangedCode(name, version, stored_hash, code))
+    return changes
 
 
-def describe_other_code(name: str, version: str, old: str, new: str) -> str:
-    """Describe changed code of an unchanged version, and what to do about it."""
-    return (
-        f"{name} {version} goes on with what other code of the same version wrote: {old} then, {new} now\n"
-        "  if results mean the same, say so by a new version with continues_since\n"
-        "  if they mean something else, give it a new version, and the query a new checkpoint"
-    )
+def with_stored_hashes(identity: QueryIdentity, stored: QueryIdentity) -> QueryIdentity:
+    """Return an identity in which code of an unchanged version has the hash that it has in the checkpoint.
+
+    So each restart compares with the code that a version began with, and warns again of a change.
+
+    Args:
+        identity: The identity of the query now.
+        stored: The identity of the query in the checkpoint.
+    """
+    code = dict(identity["code"])
+    for change in changed_code(stored, identity):
+        _, *version_and_rules = code[change.name]
+        code[change.name] = [change.stored, *version_and_rules]
+    return {**identity, "code": code}

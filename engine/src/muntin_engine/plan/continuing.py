@@ -9,7 +9,7 @@ from typing import NamedTuple
 from muntin import EARLIEST
 from muntin.errors import QueryError
 from muntin_engine.errors import Difference, StateMismatchError
-from muntin_engine.plan.code_in_use import describe_other_code, other_code
+from muntin_engine.plan.code_in_use import changed_code
 from muntin_engine.plan.evaluator_declaration import Declaration
 from muntin_engine.plan.identity import plan_compatibility
 from muntin_engine.plan.plan import Plan
@@ -68,8 +68,8 @@ def check_plans(
     warnings = []
     changes_by_query: list[Changes] = []
     for query in queries:
-        changed_code = other_code(query.stored, query.compatibility.identity)
-        warnings += [describe_other_code(*change) for change in changed_code]
+        for change in changed_code(query.stored, query.compatibility.identity):
+            warnings.append(change.describe())
         changes_by_query.append(query.compatibility.changes(query.stored))
     if any(map(any, changes_by_query)):  # the progress is read from the checkpoint only if it is needed
         progress_by_query = list(reached()) or [Progress()] * len(plans)
@@ -136,7 +136,7 @@ def _evaluator_remedies(plan: Plan, stored: QueryIdentity, declarations: Sequenc
     """Yield the advice to use the evaluator of the checkpoint, or the reason why that would not help."""
     evaluator = stored["evaluator"]
     try:
-        plan_of_checkpoint = with_choice(replace(plan, wanted=evaluator), declarations)
+        plan_of_checkpoint = with_choice(replace(plan, requested_evaluator=evaluator), declarations)
     except QueryError as error:
         yield str(error).partition("\n")[0]
         return

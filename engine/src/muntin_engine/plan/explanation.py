@@ -396,7 +396,7 @@ def text_of(plan: Plan) -> str:
     if plan.modules:
         lines.append(f"  modules: {', '.join(map(_name, plan.modules))}")
     outputs = [field.name for field in plan.outputs]
-    lines.append(f"  results: {', '.join([*keys, *plan.added, *outputs])}")
+    lines.append(f"  results: {', '.join([*keys, *plan.engine_columns, *outputs])}")
     return "\n".join(lines)
 
 

@@ -36,7 +36,7 @@ class Plan:
         buckets: The number of buckets over which keys are spread. Part of a checkpoint.
         expressions: The places among the inputs of what the trigger of early results reads, by expression.
         named_windows: Where there are several specifications, all of them by name; `window` is the first.
-        wanted: The name of the evaluator that was asked for; None to have the cheapest one that is right.
+        requested_evaluator: The name of the evaluator that was asked for; None to have the cheapest one that is right.
         unit: The unit of integer times, if they have one.
         places: The decimal places of the times, if these are decimals; a tick is one in the last place.
         keeps_late_rows: True if late rows are wanted themselves, and not only counted.
@@ -59,7 +59,7 @@ class Plan:
     buckets: int = 16
     expressions: Mapping[str, int] = field(default_factory=dict)
     named_windows: Mapping[str, WindowSpecification] = field(default_factory=dict)
-    wanted: str | None = None
+    requested_evaluator: str | None = None
     unit: str | None = None
     places: int | None = None
     keeps_late_rows: bool = False
@@ -197,7 +197,7 @@ class Plan:
     # The columns of the results, after those of the keys.
 
     @property
-    def added(self) -> tuple[str, ...]:
+    def engine_columns(self) -> tuple[str, ...]:
         """The names of the result columns that are neither keys nor a module's, in order."""
         retracts = self.emission.may_retract
         names = []
@@ -229,7 +229,7 @@ class Plan:
     @property
     def lifetime_column(self) -> str:
         """The name of the result column that holds the lifetime of a result."""
-        return "window" if "window" in self.added and "lifetime" not in self.added else "lifetime"
+        return "window" if "window" in self.engine_columns and "lifetime" not in self.engine_columns else "lifetime"
 
     @property
     def outputs(self) -> tuple[Field, ...]:
@@ -247,9 +247,9 @@ class Plan:
         return () if row is None else _columns_of(row)
 
     @property
-    def added_to_evicted(self) -> tuple[str, ...]:
+    def engine_columns_of_evicted(self) -> tuple[str, ...]:
         """The names of the columns of that output that are neither keys nor the module's."""
-        return ("partition", "window") if "partition" in self.added else ("window",)
+        return ("partition", "window") if "partition" in self.engine_columns else ("window",)
 
     def for_workers(self) -> Plan:
         """Return the plan without what only the driver reads: words, and what need not be picklable of modules."""

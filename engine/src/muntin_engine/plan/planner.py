@@ -50,10 +50,10 @@ def with_choice(plan: Plan, declarations: Sequence[Declaration]) -> Plan:
             "  run a query for each input, or declare an evaluator whose takes_inputs says so"
         )
 
-    if plan.wanted is None:
+    if plan.requested_evaluator is None:
         declaration, choice = _cheapest(plan, declarations)
     else:
-        declaration, choice = _asked_for(plan, plan.wanted, declarations)
+        declaration, choice = _asked_for(plan, plan.requested_evaluator, declarations)
     if plan.named_windows and not declaration.takes_several_windows:
         raise QueryError(
             f"several windows of a query share its slices, and this one has none: {choice.reason}\n"

@@ -51,8 +51,8 @@ def check_query(plan: Plan) -> None:
             check_needs(plan, module, window)
     check_buckets(plan.buckets)
     keys = [key.name for key in plan.keys]
-    check_names([*keys, *plan.added, *(part.name for part in plan.outputs)])
-    check_names([*keys, *plan.added_to_evicted, *(part.name for part in plan.evicted)])
+    check_names([*keys, *plan.engine_columns, *(part.name for part in plan.outputs)])
+    check_names([*keys, *plan.engine_columns_of_evicted, *(part.name for part in plan.evicted)])
     check_rows(plan)
     check_stream_operator(plan)
     check_forgetting(plan)

@@ -37,7 +37,7 @@ def plan_of(data: Mapping[str, Any], code: NamedCode, evaluator: str | None = No
         payloads.append([field_of(column.name, column.type) for column in schema_from_data(schema_data)])
     try:
         plan = plan_from_data(data["plan"], payloads, code)
-        return with_choice(replace(plan, wanted=evaluator or data["plan"]["evaluator"]), DECLARATIONS)
+        return with_choice(replace(plan, requested_evaluator=evaluator or data["plan"]["evaluator"]), DECLARATIONS)
     except MuntinError as error:
         raise RecordingError(str(error)) from error
 

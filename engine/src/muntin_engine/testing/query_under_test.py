@@ -187,7 +187,7 @@ class QueryUnderTest:
                 emit=self.emit,
                 modules=tuple(map(self._plan_module, range(input_count), self._fresh_modules())),
                 expressions={name: place for place, name in enumerate(payload_names) if name in reads},
-                wanted=evaluator,
+                requested_evaluator=evaluator,
                 forget_keys_after=self.query.forget_keys_after,
             ),
             DECLARATIONS,

@@ -112,7 +112,7 @@ def test_the_last_row_of_each_window_is_marked(
 def test_marks_are_part_of_windows_and_a_column_of_results() -> None:
     for windows in (last(10).trigger(2), batch(2), last("5 minutes").partition("p")):
         plain, marked = (over(each, Listed()).plan() for each in (windows, windows.with_marks()))
-        assert (*plain.added, "ends_window") == marked.added
+        assert (*plain.engine_columns, "ends_window") == marked.engine_columns
         assert from_dict(windows.with_marks().to_dict()) == windows.with_marks()
         assert str(windows.with_marks()).replace(".with_marks()", "") == str(windows)
 

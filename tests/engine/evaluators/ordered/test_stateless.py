@@ -198,7 +198,7 @@ def test_events_that_need_no_state_have_no_operator_that_could_be_called_event_b
     plan = replace(query.plan(), inputs=(replace(query.stream.input, columns=columns),))
     assert with_choice(plan, DECLARATIONS).choice.evaluator == "stateless"
     with pytest.raises(QueryError, match="event_by_event evaluator cannot run this query: it has no stream operator"):
-        with_choice(replace(plan, wanted="event_by_event"), DECLARATIONS)
+        with_choice(replace(plan, requested_evaluator="event_by_event"), DECLARATIONS)
 
 
 def explained(module: StreamOperator[Any, Any, Any], *, has_ids: bool = False, **given: Any) -> dict[str, str]:

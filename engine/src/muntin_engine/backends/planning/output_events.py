@@ -79,14 +79,14 @@ def event_columns(plan: Plan, output: str) -> dict[str, Any]:
         "source": SOURCE,
         "sources": tuple(map(str, bucket_ids(plan.buckets))),
     }
-    if "new_end" in plan.added:
+    if "new_end" in plan.engine_columns:
         columns["new_end"] = "new_end"
     return columns
 
 
 def identifying_columns(plan: Plan) -> tuple[str, ...]:
     """Return the names of the columns that identify a result among those of all keys; none if nothing changes it."""
-    if "event_id" not in plan.added:
+    if "event_id" not in plan.engine_columns:
         return ()
     return (*(key.name for key in plan.keys), "event_id")
 

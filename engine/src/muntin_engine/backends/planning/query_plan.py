@@ -101,7 +101,7 @@ def plan_query(
             buckets=events.buckets if events.keys else 1,
             expressions=expressions,
             named_windows={name: scale.resolve(window) for name, window in request.named.items()},
-            wanted=request.evaluator,
+            requested_evaluator=request.evaluator,
             forget_keys_after=scale.resolve(request.forget_keys_after, "forget_keys_after"),
             join=join,
             from_modules=frozenset(policies_by_modules),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def result_schema(query: PlannedQuery) -> pa.Schema:
     """Return the schema of a query's results, all columns of them."""
-    return _schema(query, query.plan.added, query.plan.outputs)
+    return _schema(query, query.plan.engine_columns, query.plan.outputs)
 
 
 def refused_schema(query: PlannedQuery) -> pa.Schema:
@@ -35,7 +35,7 @@ def evicted_schema(query: PlannedQuery) -> pa.Schema:
         QueryError: The query has no such output.
     """
     check_evicts_rows(query.plan)
-    return _schema(query, query.plan.added_to_evicted, query.plan.evicted)
+    return _schema(query, query.plan.engine_columns_of_evicted, query.plan.evicted)
 
 
 def check_evicts_rows(plan: Plan) -> None:

@@ -18,7 +18,7 @@ from muntin_engine.backends.planning.closed_streams import check_closes
 from muntin_engine.backends.planning.query_task import task_of
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.declarations import DECLARATIONS
-from muntin_engine.plan.code_in_use import as_it_began
+from muntin_engine.plan.code_in_use import with_stored_hashes
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.query_checks import check_progress, check_trigger
@@ -149,7 +149,7 @@ class StoredStream:
         identity = plan_identity(query.plan)
         if not self._states:
             return identity
-        return as_it_began(identity, self._states[place].identity)
+        return with_stored_hashes(identity, self._states[place].identity)
 
 
 def _task_of(query: PlannedQuery) -> TaskPayload:

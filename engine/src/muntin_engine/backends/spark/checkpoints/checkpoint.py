@@ -33,7 +33,7 @@ from muntin_engine.backends.spark.session.kinds import is_connect
 from muntin_engine.errors import Difference, SessionEndedError, StateError, StateMismatchError
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import Plan
-from muntin_engine.plan.code_in_use import as_it_began
+from muntin_engine.plan.code_in_use import with_stored_hashes
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.sinks.addresses import local_path
@@ -453,7 +453,9 @@ class Checkpoint:
         identities: list[Mapping[str, Any]] = [plan_identity(plan) for plan in plans]
         if self._record is not None:
             stored_identities = self._record.queries
-            identities = [as_it_began(new, stored) for new, stored in zip(identities, stored_identities, strict=True)]
+            identities = [
+                with_stored_hashes(new, stored) for new, stored in zip(identities, stored_identities, strict=True)
+            ]
         record = _QueryRecord(identities, sorted({*self.places, *places}), list(names), text)
 
         # The record of a micro-batch that was never committed would hold once that one is: it has to be replaced.

@@ -86,7 +86,7 @@ def _check_watermark_column(plan: Plan, column: str, schema: spark_types.StructT
             f"Spark has watermarks for timestamps alone, and the times of this query are of type {type_of_times}\n"
             "  give events() a column of type timestamp"
         )
-    if "new_end" in plan.added:
+    if "new_end" in plan.engine_columns:
         raise QueryError(
             "the results of this query may be revised: a row with change='revise' starts where the result does that it "
             "gives\n  another end, which may lie far behind the output watermark, and Spark would drop it as late\n"
