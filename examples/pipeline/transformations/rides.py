@@ -18,7 +18,7 @@ HOURS = (
 
 spark = spark_session()
 
-# Spark defines a stateful query over a table only if there is one: so these two are made before the pipeline's first run.
+# Spark defines a stateful query only over tables that exist, so these two are made before the pipeline's first run.
 for name, columns in {"rides": RIDES, "hourly": HOURS}.items():
     if not spark.catalog.tableExists(name):
         spark.catalog.createTable(name, schema=spark.createDataFrame([], columns).schema, source="parquet")

@@ -113,12 +113,30 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
             stores it.
         unit: The unit of times that are integers: `"s"`, `"ms"`, `"us"` or `"ns"`. All lengths are then given as time,
             such as `"10 minutes"`, and results have times in the same unit.
+        schema: The columns of the DataFrame, so that a query is planned without asking Spark for them: in a function of
+            a declarative pipeline Spark does not answer. They are text in Spark's DDL, such as `"station string, at
+            timestamp, km double"`, a `StructType`, a `pyarrow.Schema`, or the dataclass, named tuple or typed dict that
+            a module declares for its rows; there an int is a bigint, and a float a double. The stream then has these
+            columns and no others, and all columns are text: names, or expressions that are known without Spark too.
+            Where the columns can be seen at once, in this process and in a classic session, they are compared with the
+            declared ones by this call. On Spark Connect the query fails on the first row if a column is of another
+            type. Whether a column may be null is not compared.
 
     Raises:
         QueryError: The columns do not make events, for example neither `start` nor `at` is given; the DataFrame has no
-            such key; `key_ranges` are of no key, or of another type; or `rows` is not a condition.
+            such key; `key_ranges` are of no key, or of another type; `rows` is not a condition; or `schema` declares no
+            columns, or others than the DataFrame has.
         PolicyError: The watermark's delay is negative, or no policy has the name given.
         DurationError: The delay cannot be read.
+        SetupError: There is a `schema`, and DuckDB or sqlglot are not installed.
+
+    Example:
+        >>> import pyarrow
+        >>> table = pyarrow.table({"station": ["a", "b"], "km": [1.5, 2.0], "at": [0, 1]})
+        >>> events(table, key="station", at="at", schema="station string, at bigint, km float")
+        Traceback (most recent call last):
+        muntin.errors.QueryError: schema= declares 'km' as float, and in the input it is double
+          declare it as it is, or cast it before events()
     """
     check_dataframe("events", df)
     inputs = backend_of(df).inputs

@@ -111,6 +111,7 @@ class SparkInputs(SparkColumnReader, Inputs):
 
     def clock(self, df: DataFrame, every: Duration) -> DataFrame:
         """Return the readings of the driver's clock as a stream in the session of a DataFrame."""
+        check_outside_pipeline("with_clock()", "a run of the pipeline ends when its input has been read: leave it out")
         return clock_stream(df.sparkSession, every)
 
 
@@ -182,10 +183,9 @@ class SparkBackend(Backend):
         if output == LATE_ROWS and query.source.df.isStreaming:
             check_outside_pipeline(
                 "late_rows()",
-                "as a table of its own it would be another run of the query, with a watermark of its own, so that a row\n"
-                "  could be late in one and not in the other; have late rows counted instead: "
-                "events(..., late_policy='adjust'),\n"
-                "  or late_policy=correct('1 hour'), which corrects results",
+                "a table of late rows is another run of the query, with a watermark of its own, so that a row may be\n"
+                "  late in one and not in the other; have late rows correct results, late_policy=correct('1 hour'),\n"
+                "  or count at the watermark, late_policy='adjust'",
             )
         return outputs.refused_rows(query, output)
 

@@ -51,6 +51,19 @@ _TYPES_OF_KINDS: Final[Mapping[ScalarKind, pa.DataType]] = {
 """The types of columns for the types that a module declares; a decimal has digits, which Python does not say."""
 
 _PLAIN_ARROW_TYPES: Final = frozenset(_NAMED_TYPES.values())
+"""Arrow types that are those of Spark's columns."""
+
+_LARGE_ARROW_TYPES: Final[Mapping[pa.DataType, pa.DataType]] = {
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.large_binary(): pa.binary(),
+    pa.binary_view(): pa.binary(),
+    pa.duration("s"): LENGTH,
+    pa.duration("ms"): LENGTH,
+    pa.duration("us"): LENGTH,
+    pa.duration("ns"): LENGTH,
+}
+"""Arrow types with the same values as those of Spark's columns."""
 
 
 def declared_schema(schema: object) -> pa.Schema:
@@ -181,14 +194,10 @@ def _type_of_arrow(name: str, data_type: pa.DataType) -> pa.DataType:
     """
     if data_type in _PLAIN_ARROW_TYPES or pa.types.is_decimal128(data_type):
         return data_type
-    if pa.types.is_large_string(data_type) or pa.types.is_string_view(data_type):
-        return pa.string()
-    if pa.types.is_large_binary(data_type) or pa.types.is_binary_view(data_type):
-        return pa.binary()
+    if data_type in _LARGE_ARROW_TYPES:
+        return _LARGE_ARROW_TYPES[data_type]
     if pa.types.is_timestamp(data_type):
         return LOCAL_TIME if data_type.tz is None else INSTANT
-    if pa.types.is_duration(data_type):
-        return LENGTH
     if pa.types.is_list(data_type) or pa.types.is_large_list(data_type):
         return pa.list_(pa.field("element", _type_of_arrow(name, data_type.value_type)))
     if pa.types.is_map(data_type):
