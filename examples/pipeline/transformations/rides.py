@@ -1,16 +1,16 @@
-"""Rides of bikes, by hour and by day: two queries in a chain, each a table of the pipeline."""
+"""Rides of bikes, by hour and by day: two queries in a chain, each a table of the pipeline, and a sink."""
 
 from pathlib import Path
 
 from pyspark import pipelines as dp
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 import muntin_stats as stats
 from muntin import correct, tumbling
 from muntin_engine import events, spark_session
 
 RIDES = "station string, at timestamp, km double"
-
 HOURS = (
     "station string, window struct<start: timestamp, end: timestamp>, change string, event_id bigint, "
     "rides bigint, km double"
@@ -21,7 +21,7 @@ spark = spark_session()
 # Spark defines a stateful query only over tables that exist, so these two are made before the pipeline's first run.
 for name, columns in {"rides": RIDES, "hourly": HOURS}.items():
     if not spark.catalog.tableExists(name):
-        spark.catalog.createTable(name, schema=spark.createDataFrame([], columns).schema, source="parquet")
+        spark.catalog.createTable(name, schema=StructType.fromDDL(columns), source="parquet")
 
 
 @dp.table
