@@ -97,8 +97,8 @@ def project(tmp_path: Path) -> Path:
     shutil.copytree(PROJECT, folder)
     definition = folder / "spark-pipeline.yml"
     text = definition.read_text(encoding="utf-8")
-    assert "file:///tmp/muntin-rides" in text
-    definition.write_text(text.replace("file:///tmp/muntin-rides", (folder / "storage").as_uri()), encoding="utf-8")
+    assert "file:///data/rides-pipeline" in text
+    definition.write_text(text.replace("file:///data/rides-pipeline", (folder / "storage").as_uri()), encoding="utf-8")
     (folder / "input").mkdir()
     return folder
 

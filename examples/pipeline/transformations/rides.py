@@ -4,7 +4,6 @@ from pathlib import Path
 
 from pyspark import pipelines as dp
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
 
 import muntin_stats as stats
 from muntin import correct, tumbling
@@ -21,7 +20,7 @@ spark = spark_session()
 # Spark defines a stateful query only over tables that exist, so these two are made before the pipeline's first run.
 for name, columns in {"rides": RIDES, "hourly": HOURS}.items():
     if not spark.catalog.tableExists(name):
-        spark.catalog.createTable(name, schema=StructType.fromDDL(columns), source="parquet")
+        spark.catalog.createTable(name, schema=spark.createDataFrame([], columns).schema, source="parquet")
 
 
 @dp.table

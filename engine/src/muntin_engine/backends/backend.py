@@ -104,7 +104,7 @@ class Inputs(ABC):
         """
 
     @abstractmethod
-    def condition(self, df: Frame, condition: ColumnLike, call: str = "where({})") -> Column:
+    def condition(self, df: Frame, condition: ColumnLike, call: str = "where({})") -> ColumnLike:
         """Read a condition on the rows of a DataFrame.
 
         Args:

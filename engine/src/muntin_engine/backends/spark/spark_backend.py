@@ -69,7 +69,7 @@ class SparkInputs(SparkColumnReader, Inputs):
         keys_of(self, df, keys)
         self.look_up(df, orders_by_name(order), {})
 
-    def condition(self, df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
+    def condition(self, df: DataFrame, condition: ColumnLike, call: str = "where({})") -> ColumnLike:
         """Read a condition on the rows of a DataFrame."""
         return column_lookup.condition_of(df, condition, call)
 

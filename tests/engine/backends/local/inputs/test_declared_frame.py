@@ -26,7 +26,9 @@ TABLE = pa.table(
 def test_a_query_over_declared_columns_gives_the_same_rows() -> None:
     def rows(**arguments: Any) -> list[dict[str, Any]]:
         windows = events(TABLE, key="station", at="at", **arguments).window(tumbling(10))
-        return windows.aggregate(km=stats.sum("km * 2"), n=stats.count()).results().to_pylist()
+        table: Any = windows.aggregate(km=stats.sum("km * 2"), n=stats.count()).results()
+        results: list[dict[str, Any]] = table.to_pylist()
+        return results
 
     assert rows(schema="km double, AT bigint, station string") == rows()
 

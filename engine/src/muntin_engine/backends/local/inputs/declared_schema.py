@@ -110,6 +110,7 @@ def _columns_of_text(text: str) -> dict[str, pa.DataType]:
         cast = sqlglot.parse_one(f"CAST(NULL AS STRUCT<{text}>)", read="spark")
     except SqlglotError as error:
         raise _unreadable(text) from error
+    assert isinstance(cast, exp.Cast), "it was written as a cast"
     columns: dict[str, pa.DataType] = {}
     for part in cast.to.expressions:
         if not isinstance(part, exp.ColumnDef) or part.kind is None:
@@ -153,6 +154,7 @@ def _type_of_part(name: str, part: exp.ColumnDef) -> pa.DataType:
     """
     if part.find(exp.CollateColumnConstraint, exp.Collate) is not None:
         _refuse_collation(name, part.sql(dialect="spark"))
+    assert part.kind is not None, "a column without a type was refused"
     return _type_of_node(name, part.kind)
 
 

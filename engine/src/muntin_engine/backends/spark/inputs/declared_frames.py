@@ -61,8 +61,8 @@ def declared(df: DataFrame, schema: pa.Schema) -> DataFrame:
     """
     if not is_connect(df.sparkSession):
         declared_columns = [input_column(part) for part in spark_schema_of(schema)]
-        columns = check_declared(declared_columns, [input_column(part) for part in df.schema])
-        return df.select(*(F.col(_quoted(column.name)) for column in columns))
+        actual_columns = check_declared(declared_columns, [input_column(part) for part in df.schema])
+        return df.select(*(F.col(_quoted(column.name)) for column in actual_columns))
     frames = _DECLARED.setdefault(df, {})
     if schema not in frames:
         columns = [_of_type(F.col(_quoted(part.name)), part.name, part.type).alias(part.name) for part in schema]
