@@ -21,7 +21,7 @@ from muntin_engine.api.arguments import (
     order_columns,
     spelled,
 )
-from muntin_engine.api.input_types import FrameT
+from muntin_engine.api.input_types import DeclaredColumns, FrameT
 from muntin_engine.api.query import EventStream
 from muntin_engine.backends.choosing import backend_of, declared_schema
 from muntin_engine.plan import check_buckets, check_columns, check_sources
@@ -53,7 +53,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     late_policy: Lateness | LatePolicy | str = LatePolicy.SIDE,
     buckets: int = 16,
     unit: str | None = None,
-    schema: object = None,
+    schema: DeclaredColumns | None = None,
 ) -> EventStream[FrameT]:
     """Make events of the rows of a DataFrame.
 
