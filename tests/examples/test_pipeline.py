@@ -53,7 +53,7 @@ def hours_of(df, **arguments):
 
 ask("at the top", lambda: rides_of(spark.readStream.table("rides")))
 stream = spark.readStream.schema("station string, at timestamp, km double").json(str(Path("input").absolute()))
-at_the_top = hours_of(stream)
+at_the_top = hours_of(stream).results()
 
 
 @dp.table
@@ -68,7 +68,7 @@ def asked():
     ask("write", lambda: hours_of(stream, schema=schema).write(checkpoint="checkpoint", results="results"))
     ask("late_rows", lambda: hours_of(stream, schema=schema).late_rows())
     Path("answers.json").write_text(json.dumps(answers))
-    return at_the_top.results()
+    return at_the_top
 
 
 @dp.table

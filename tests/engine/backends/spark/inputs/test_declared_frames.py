@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
@@ -156,6 +157,18 @@ def test_a_column_of_pyspark_is_taken_by_its_name(silent: SilentSession) -> None
     results = rides.window(tumbling("1 day")).aggregate(km=stats.sum(F.col("km"))).results()
     assert results.schema.simpleString() == f"struct<station:string,window:{DAY},km:double>"
     assert silent.questions == []
+
+
+def test_a_classic_session_compares_at_once(spark: SparkSession) -> None:
+    df = spark.createDataFrame([("a", 1, 2.5, True)], "station string, at bigint, km double, odd boolean")
+    rides = events(df, key="station", at="at", schema="AT bigint, station string, km double")
+    assert rides.df.columns == ["at", "station", "km"]
+    results = rides.window(tumbling(10)).aggregate(km=stats.sum("km")).results().collect()
+    assert [row.km for row in results] == [2.5]
+    with pytest.raises(QueryError, match="declares 'km' as float, and in the input it is double"):
+        events(df, at="at", schema="at bigint, km float")
+    with pytest.raises(QueryError, match="declares 'speed', and the input has no such column"):
+        events(df, at="at", schema="at bigint, speed float")
 
 
 def test_data_is_held_to_the_declared_types(silent: SilentSession) -> None:
