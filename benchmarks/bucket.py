@@ -41,7 +41,7 @@ START: Final = 1_699_999_200 * SECOND
 
 _ARROW: Final[Mapping[str, pa.DataType]] = {"bigint": pa.int64(), "string": pa.string()}
 _TICKS: Final = pa.struct([("start", pa.int64()), ("end", pa.int64())])
-_ADDED: Final[Mapping[str, pa.DataType]] = {
+_ENGINE_COLUMNS: Final[Mapping[str, pa.DataType]] = {
     "window": _TICKS,
     "lifetime": _TICKS,
     "change": pa.string(),
@@ -102,7 +102,7 @@ class BucketQuery:
                 modules=self._modules,
                 join=self._joined,
                 buckets=self.buckets,
-                wanted=self.evaluator,
+                requested_evaluator=self.evaluator,
                 unit="us",
             ),
             DECLARATIONS,
@@ -113,7 +113,7 @@ class BucketQuery:
         """The query as it travels to workers."""
         plan = self.plan
         fields = [("key", _ARROW[self.key])]
-        fields += [(name, _ADDED[name]) for name in plan.added]
+        fields += [(name, _ENGINE_COLUMNS[name]) for name in plan.engine_columns]
         fields += [(part.name, pa.float64()) for part in plan.outputs]
         columns = InputColumns((pa.float64(),), has_changes=self.has_ids)
         keys = (_ARROW[self.key],)

@@ -103,7 +103,7 @@ class Patience(Trigger):
         return 0
 
     def step(self, state, window, view):
-        count = state + view.came
+        count = state + view.arrivals
         return (0, Decision.FIRE) if count >= self.members else (count, Decision.WAIT)
 
 

@@ -23,7 +23,7 @@ from muntin.triggers import (
     until,
     when,
 )
-from tests.scenarios.trigger_meaning import RESULT, GiveUp, Wordy
+from tests.scenarios.trigger_definition import RESULT, GiveUp, Wordy
 
 CONDITIONS = ("x > 5", "x < -5")
 SIGNALS = ("bell", "dusk")
@@ -32,7 +32,7 @@ SIGNALS = ("bell", "dusk")
 def random_trigger(random: Random, depth: int = 3) -> Trigger:
     """Return a composition up to a depth."""
     if depth == 0 or random.random() < 0.25:
-        return leaf(random)
+        return random_plain_trigger(random)
     parts = [random_trigger(random, depth - 1) for _ in range(random.randint(1, 3))]
     kind = random.randrange(5)
     if kind < 3:
@@ -40,7 +40,8 @@ def random_trigger(random: Random, depth: int = 3) -> Trigger:
     return repeat(parts[0]) if kind == 3 else until(parts[0], random_trigger(random, depth - 1))
 
 
-def leaf(random: Random) -> Trigger:
+def random_plain_trigger(random: Random) -> Trigger:
+    """Draw a trigger without parts."""
     return random.choice(
         [
             after_count(random.randint(1, 5)),
@@ -64,17 +65,17 @@ def random_views(random: Random, window: Window) -> list[TriggerView]:
     max_event_time = window.start
     views: list[TriggerView] = []
     for place in range(random.randint(1, 25)):
-        came = random.choice([0, 0, 1, 2, 5]) if place else random.randint(1, 3)
+        arrivals = random.choice([0, 0, 1, 2, 5]) if place else random.randint(1, 3)
         if random.random() < 0.5:
             clock = max(0, clock) + random.randint(0, 20)
         max_event_time += random.choice([0, 0, 1, 3])
-        rows = [random.randint(-9, 9) for _ in range(came)]
+        rows = [random.randint(-9, 9) for _ in range(arrivals)]
         views.append(
             TriggerView(
                 max_event_time=max_event_time,
                 clock=clock,
-                came=came,
-                newest=random.randrange(window.start, window.end) if came else EARLIEST,
+                arrivals=arrivals,
+                newest=random.randrange(window.start, window.end) if arrivals else EARLIEST,
                 signals=frozenset(signal for signal in SIGNALS if random.random() < 0.05),
                 values={"x > 5": [x > 5 for x in rows], "x < -5": [x < -5 if x else None for x in rows]},
                 results={RESULT: "x" * random.randint(0, 14)},

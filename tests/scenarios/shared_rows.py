@@ -15,7 +15,7 @@ from muntin.progress import bounded_delay
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.map_task import distribute
-from muntin_engine.tasks.one_pass import OwnColumns, distribute_to_all
+from muntin_engine.tasks.one_pass import QueryColumns, distribute_to_all
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.shuffle import collect
 from muntin_engine.wire.task_payload import TaskPayload
@@ -90,9 +90,9 @@ def query_rows(query: StreamQuery, rows: Sequence[Row]) -> pa.RecordBatch:
     return pa.record_batch({name: column_of(rows_read, field) for name, field in query.columns.items()})
 
 
-def _own_columns(query: StreamQuery, place: int) -> OwnColumns:
+def _own_columns(query: StreamQuery, place: int) -> QueryColumns:
     condition = None if query.condition is None else f"q{place}"
-    return OwnColumns(tuple(query.columns), tuple(query.columns.values()), condition)
+    return QueryColumns(tuple(query.columns), tuple(query.columns.values()), condition)
 
 
 OWN_COLUMNS: Final = tuple(_own_columns(query, place) for place, query in enumerate(QUERIES))

@@ -11,7 +11,7 @@ from muntin import Window
 from muntin.triggers import Trigger, TriggerView
 from muntin_engine.state.codec import Codec
 from tests.scenarios.random_triggers import random_trigger, random_views
-from tests.scenarios.trigger_meaning import life
+from tests.scenarios.trigger_definition import life
 
 WINDOW = Window(0, 20)
 
@@ -25,7 +25,7 @@ def firings(trigger: Trigger, views: list[TriggerView], *, sleeps: bool) -> list
         clock = trigger.next_clock(state, WINDOW)
         max_event_time = trigger.next_event_time(state, WINDOW)
         is_due = clock <= view.clock or max_event_time <= view.max_event_time or bool(view.signals & trigger.signals)
-        if place and sleeps and not (view.came or is_due):
+        if place and sleeps and not (view.arrivals or is_due):
             continue
         before = codec.pack(state)
         new, decision = trigger.step(state, WINDOW, view)

@@ -151,7 +151,7 @@ def test_lateness_is_named_by_text_by_member_or_given(policy: LatePolicy) -> Non
 
 
 WINDOW = Window(0, 60)
-CAME = TriggerView(came=1)
+CAME = TriggerView(arrivals=1)
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def test_a_trigger_that_gives_up_ends_all_drops_out_of_any_and_passes_its_turn()
 
 def test_aligned_timers_fire_on_full_periods_and_others_a_period_later() -> None:
     for trigger, due in ((every(60), 120), (after(60), 130)):
-        state, _ = trigger.step(trigger.create_state(WINDOW), WINDOW, TriggerView(clock=70, came=1))
+        state, _ = trigger.step(trigger.create_state(WINDOW), WINDOW, TriggerView(clock=70, arrivals=1))
         assert trigger.next_clock(state, WINDOW) == due
 
 
@@ -227,7 +227,7 @@ def test_a_timer_sleeps_until_a_member_comes_and_then_until_its_time() -> None:
     trigger = after(60)
     state = trigger.create_state(WINDOW)
     assert trigger.next_clock(state, WINDOW) == INFINITY
-    state, _ = trigger.step(state, WINDOW, TriggerView(came=1))
+    state, _ = trigger.step(state, WINDOW, TriggerView(arrivals=1))
     assert EARLIEST < trigger.next_clock(state, WINDOW) < 0
 
 
@@ -235,7 +235,7 @@ def test_a_composition_is_woken_for_the_first_of_its_parts_that_still_waits() ->
     trigger = all_of(past_part(0.5), past_end(10), after(60), on_signal("a"))
     state = trigger.create_state(WINDOW)
     assert (trigger.next_event_time(state, WINDOW), trigger.next_clock(state, WINDOW)) == (30, INFINITY)
-    state, _ = trigger.step(state, WINDOW, TriggerView(max_event_time=30, clock=5, came=1))
+    state, _ = trigger.step(state, WINDOW, TriggerView(max_event_time=30, clock=5, arrivals=1))
     assert (trigger.next_event_time(state, WINDOW), trigger.next_clock(state, WINDOW)) == (70, 65)
     assert trigger.signals == {"a"}
 
@@ -243,11 +243,11 @@ def test_a_composition_is_woken_for_the_first_of_its_parts_that_still_waits() ->
 def test_the_place_of_a_window_without_an_end_is_never_passed() -> None:
     state = past_end().create_state(Window(0, INFINITY))
     assert past_end().next_event_time(state, Window(0, INFINITY)) == INFINITY
-    assert percentile(0.5).step(None, Window(0, INFINITY), TriggerView(came=1, newest=2**62))[1] is Decision.WAIT
+    assert percentile(0.5).step(None, Window(0, INFINITY), TriggerView(arrivals=1, newest=2**62))[1] is Decision.WAIT
 
 
 def test_a_null_condition_is_not_true() -> None:
-    view = TriggerView(came=2, values={"x > 5": [None, False]})
+    view = TriggerView(arrivals=2, values={"x > 5": [None, False]})
     assert decisions(when("x > 5"), view) == ["wait"]
 
 

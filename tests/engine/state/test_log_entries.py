@@ -14,7 +14,7 @@ import pytest
 from muntin_engine.errors import StateError
 from muntin_engine.state import log as state_log
 from muntin_engine.state.cells import MemoryCells
-from muntin_engine.state.log import MOST_ALIKE, Entry, LogEntry, StateLog
+from muntin_engine.state.log import MOST_OF_LEVEL, Entry, LogEntry, StateLog
 
 
 class Sums:
@@ -34,7 +34,10 @@ class Sums:
 
     def write(self, delta: dict[int, int], first_live: int) -> list[Entry]:
         live = sorted(number for number in delta if number >= first_live)
-        return [self._entry({number: delta[number] for number in numbers}) for numbers in self._pieces(live)]
+        entries: list[Entry] = []
+        for numbers in self._pieces(live):
+            entries.append(self._entry({number: delta[number] for number in numbers}))
+        return entries
 
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         merged = Sums()
@@ -89,7 +92,7 @@ def test_what_was_appended_is_read_back_over_any_number_of_batches() -> None:
         log.compact(store, first_live)
         log = reopened(log, cells)
         assert read_back(log, first_live) == expected
-        assert len(cells.cells) == len(log.read()) <= 3 * (MOST_ALIKE + 1)
+        assert len(cells.cells) == len(log.read()) <= 3 * (MOST_OF_LEVEL + 1)
 
 
 def test_entries_that_die_are_removed_unread() -> None:
@@ -127,7 +130,7 @@ def test_the_bytes_written_grow_with_the_logarithm_of_the_number_of_batches() ->
         log.compact(store, 0)
     assert read_back(log) == dict.fromkeys(range(3000), 1)
     assert cells.bytes_written < 3000 * 100 * 5  # log 3000 to the base 9 is 3.6
-    assert len(cells.cells) <= 4 * MOST_ALIKE
+    assert len(cells.cells) <= 4 * MOST_OF_LEVEL
 
 
 @pytest.mark.parametrize("largest", [1, 3, 7, 8, 9])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from muntin import EARLIEST, INFINITY
 from muntin.progress import BoundedDelay, BoundedDisorder, Periodic, ProgressPolicy, SourceProgress
-from muntin_engine.time.progress_tracker import Observation, merged
+from muntin_engine.time.progress_tracker import Observation, merge_observations
 from tests.modules.progress_policies import Elapsing, Guarded, Outvoted
 
 
@@ -142,7 +142,7 @@ def observations(policy: ProgressPolicy, batch: Sequence[Row], random: Random) -
     task_observations: list[Observation] = []
     for task_rows in tasks:
         of_rows = [_observation(row, policy) for row in task_rows if row.kind != "clock"]
-        task_observations += merged(of_rows, policy.starts_kept)
+        task_observations += merge_observations(of_rows, policy.starts_kept)
     return random.sample(task_observations, len(task_observations))
 
 

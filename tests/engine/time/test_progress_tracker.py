@@ -22,11 +22,11 @@ from muntin.progress import (
 )
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.changes import Progress
-from muntin_engine.time.progress_tracker import Observation, ProgressTracker, Tracked, implied
+from muntin_engine.time.progress_tracker import Observation, ProgressTracker, TrackerState, watermark_by_policy
 from tests.engine.time.histories import History, Row, clock_of, observations, punctuations, random_history
 from tests.modules.progress_policies import Elapsing, Guarded, Outvoted
 
-NOTHING: Tracked = ()
+NOTHING: TrackerState = ()
 RULES = [
     punctuated(),
     ordered(),
@@ -212,7 +212,7 @@ def test_a_policy_that_fails_or_answers_with_no_time_is_named_with_what_it_was_g
 
     source_progress = SourceProgress(newest=7, rows=1)
     with pytest.raises(ModuleError, match=r"policy Fails failed in watermark: ZeroDivisionError.*\n.*newest=7, rows=1"):
-        implied(Fails(0), source_progress)
+        watermark_by_policy(Fails(0), source_progress)
     for policy in (Endless(0), Endless(1)):
         with pytest.raises(ModuleContractError, match=r"policy Endless returned (1.5|922\d+) from watermark"):
-            implied(policy, source_progress)
+            watermark_by_policy(policy, source_progress)

@@ -52,9 +52,9 @@ def progress_in(metadata: BucketMetadata, trackers: Sequence[ProgressTracker]) -
         metadata: The metadata of the bucket.
         trackers: The tracker of the progress of each input.
     """
-    if not metadata.tracked:
+    if not metadata.progress:
         return InputsProgress.start(len(trackers))
-    return InputsProgress.from_data(metadata.tracked)
+    return InputsProgress.from_data(metadata.progress)
 
 
 def progress_after(
@@ -67,9 +67,9 @@ def progress_after(
         trackers: The tracker of the progress of each input.
         reports: The report on each input.
     """
-    arrived = [report.arrived for report in reports]
-    observed = [report.observed for report in reports]
-    return previous.advance(trackers, arrived, observed)
+    reported = [report.progress_past_keys for report in reports]
+    observations = [report.observations for report in reports]
+    return previous.advance(trackers, reported, observations)
 
 
 @dataclass(frozen=True, slots=True)

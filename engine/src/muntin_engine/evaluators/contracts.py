@@ -31,12 +31,12 @@ class InMemory(Protocol):
 
     evicted: Sequence[tuple[Key, OutputChange]]
 
-    def process(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
+    def process(self, rows: Sequence[tuple[Key, InputChange]], reported: Progress) -> list[tuple[Key, OutputChange]]:
         """Process a micro-batch, write the state and return the changes of the output.
 
         Args:
             rows: The rows, in any order.
-            arrived: The progress of the whole input that comes with them.
+            reported: The progress of the whole input that the source reports with them.
         """
         ...
 

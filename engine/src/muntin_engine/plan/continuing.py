@@ -112,14 +112,14 @@ def _describe_changes(plan: Plan, changes: Changes, progress: Progress) -> Itera
         since = "have no event from before"
     elif plan.inputs[0].is_point:
         since = f"start after {spell(progress.newest)}"
-    for module in changes.added:
+    for module in changes.new_modules:
         yield f"{module} was added and sees rows from now on: it is complete for windows that {since}"
-    for module in changes.removed:
+    for module in changes.dropped_modules:
         yield f"{module} was removed, and what was kept of it is dropped"
-    for source in changes.joined:
+    for source in changes.new_sources:
         watermark = f" at {spell(progress.watermark)}" if progress.watermark > EARLIEST else ""
         yield f"the source {source} joins at the watermark{watermark}: its rows before that are late"
-    for source in changes.left:
+    for source in changes.dropped_sources:
         yield f"the source {source} is not waited for any more, and its rows are rejected"
 
 

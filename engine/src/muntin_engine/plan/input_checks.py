@@ -19,7 +19,7 @@ from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.plan import Plan
 from muntin_engine.time.lifetimes import LifetimeChange
-from muntin_engine.time.progress_tracker import implied
+from muntin_engine.time.progress_tracker import watermark_by_policy
 
 _NO_VALUE: Final = (
     "is not a value: {}\n  make it a frozen dataclass: @dataclass(frozen=True), with fields for what it is given"
@@ -117,7 +117,7 @@ def _check_policy(policy: ProgressPolicy) -> None:
             f"{name} keeps {safe_repr(starts_kept)} starts\n  expected: a whole number from 0 to {MOST_ROWS + 1}"
         )
     try:
-        implied(policy, SourceProgress(newest=0, rows=1, latest=(0,)[:starts_kept]))
+        watermark_by_policy(policy, SourceProgress(newest=0, rows=1, latest=(0,)[:starts_kept]))
     except ModuleError as error:
         raise PolicyError(f"{error}\n  test it with muntin.testing.ProgressPolicyLaws") from error.__cause__
 

@@ -19,7 +19,7 @@ from muntin_engine.time.lifetimes import (
     LifetimeChange,
     LifetimeChanges,
     Lifetimes,
-    given_lifetimes,
+    incoming_lifetimes,
     length_columns,
     lifetimes_after,
 )
@@ -118,14 +118,14 @@ class Input(InputPolicies):
         return itemgetter(self.order)
 
     @cached_property
-    def given_lifetimes(self) -> Lifetimes:
+    def incoming_lifetimes(self) -> Lifetimes:
         """The kind of lifetimes as events come."""
-        return given_lifetimes(is_edge=self.is_edge, has_end=self.columns.end is not None)
+        return incoming_lifetimes(is_edge=self.is_edge, has_end=self.columns.end is not None)
 
     @cached_property
     def lifetimes(self) -> Lifetimes:
         """The kind of lifetimes that the query sees, after all changes."""
-        return lifetimes_after(self.given_lifetimes, self.lifetime_changes)
+        return lifetimes_after(self.incoming_lifetimes, self.lifetime_changes)
 
     @cached_property
     def changes(self) -> LifetimeChanges:

@@ -17,18 +17,24 @@ from muntin_engine.plan.plan import Plan
 from muntin_engine.plan.steps import Step
 from muntin_engine.time.lifetimes import (
     Lifetimes,
-    given_lifetimes,
+    incoming_lifetimes,
     lifetimes_after,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    ColumnLike: TypeAlias = str | Column
+    ColumnLike: TypeAlias = "str | Column | BackendColumn"
 
 
 Frame: TypeAlias = Any
 """The rows of an input as its backend has them: a DataFrame of Spark's, or a table in this process."""
+
+
+class BackendColumn:
+    """A column that a backend makes of others while it plans a query, and that only it reads."""
+
+    __slots__ = ()
 
 
 class SqlExpression(str):
@@ -162,7 +168,7 @@ class InputRequest(InputPolicies):
     @property
     def lifetimes(self) -> Lifetimes:
         """The kind of lifetimes of the events, after all changes."""
-        lifetimes = given_lifetimes(is_edge=self.is_edge, has_end=self.end is not None)
+        lifetimes = incoming_lifetimes(is_edge=self.is_edge, has_end=self.end is not None)
         return lifetimes_after(lifetimes, self.lifetime_changes)
 
 

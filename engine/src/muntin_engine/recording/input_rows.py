@@ -145,7 +145,7 @@ class _BatchColumns:
 
 def _end_of_event(input_task: InputTask, start: int | None, end: int | None) -> int | None:
     """Return the end of an event that is inserted, by what its columns say."""
-    lifetimes = input_task.plan_input.given_lifetimes
+    lifetimes = input_task.plan_input.incoming_lifetimes
     if lifetimes == "point":
         return None if start is None else start + 1
     if lifetimes == "edge":

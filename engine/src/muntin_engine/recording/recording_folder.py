@@ -56,7 +56,7 @@ class RecordedRun:
             if METADATA not in cells:
                 continue
             _, metadata = split(unseal(METADATA, cells[METADATA]))
-            progress = query_and_progress(metadata, codec).tracked
+            progress = query_and_progress(metadata, codec).progress
             if progress:
                 newest = max(newest, InputsProgress.from_data(progress).least.newest)
         return newest

@@ -75,7 +75,7 @@ class BucketReader:
 
     Attributes:
         identity: The query that wrote it.
-        tracked: The data of the progress of its inputs.
+        progress: The data of the progress of its inputs, as `InputsProgress.from_data` takes it.
         versions: The schema versions that its log entries may be of, the present one last.
         entries: The log entries.
         keys: The number of its keys, where each key has its own state.
@@ -100,7 +100,7 @@ class BucketReader:
             raise damaged(METADATA, "it is empty", owner)
         self.identity: QueryIdentity = query_and_progress(data, self.codec).identity
         metadata = BucketMetadata.from_bytes(data, Compatibility(self.identity), self.codec)
-        self.tracked: Sequence[Any] = metadata.tracked
+        self.progress: Sequence[Any] = metadata.progress
         self.versions = metadata.schema_versions
         self.keys = metadata.held.keys
         log = StateLog(self.cells, metadata.log, self.versions)
@@ -125,14 +125,15 @@ class BucketReader:
             place: The place of the module among those of the schema version.
             version: The schema version.
         """
-        name, parameters, columns, *_ = version.modules[place]
+        name, parameters, columns, *_ = version.modules[place]  # as `bound_modules` describes it
         arguments = [str(column[0]) for column in columns]
         arguments += [f"{parameter}={value}" for parameter, value in parameters.items()]
         return f"{name}({', '.join(arguments)})", version.versions[place]
 
     def state(self, place: int, version: SchemaVersion, state: Any) -> tuple[Any, int | None]:
         """Return a module's state, and the number of its rows where the state has it."""
-        has_count = "counted" in version.modules[place][3:]
+        _name, _parameters, _columns, *extras = version.modules[place]
+        has_count = "counted" in extras
         if state is None or not has_count:
             return state, None
         count, inner_state = state

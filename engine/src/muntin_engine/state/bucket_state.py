@@ -19,7 +19,7 @@ from muntin_engine.state.store_cache import StoreCache
 
 Store = TypeVar("Store")
 
-LAYOUT: Final = 30
+LAYOUT: Final = 31
 """Version of the layout of the state in a checkpoint."""
 
 
@@ -29,18 +29,24 @@ class _MetadataParts(NamedTuple):
     Attributes:
         identity: The identity of the query.
         schema_versions: The data of each schema version.
-        tracked: The progress of each input.
+        progress: The progress of the inputs.
         log: The data of the log.
         version: The name of this very state.
-        keys: The timer, the size, the serial number and the patterns of keys.
+        timer: The data of the timer.
+        held: The data of the size.
+        serial: The largest serial number of a forgotten key.
+        patterns: The patterns of keys.
     """
 
     identity: QueryIdentity
     schema_versions: list[Any]
-    tracked: Sequence[Any]
+    progress: Sequence[Any]
     log: Sequence[Any]
     version: bytes
-    keys: list[Any]
+    timer: list[int]
+    held: list[int]
+    serial: int
+    patterns: list[Any]
 
 
 class KeyTimer(NamedTuple):
@@ -66,7 +72,7 @@ class KeyTimer(NamedTuple):
     right_closing: int = INFINITY
 
     def is_reached(self, due: Due) -> bool:
-        """Return True if there is work at this progress."""
+        """Return True if there is work at a progress."""
         return (
             self.closing <= due.closing
             or self.visibility <= due.visibility
@@ -131,7 +137,7 @@ class BucketMetadata:
     Attributes:
         compatibility: The identity of the query; another query must not read the state.
         schema_versions: The schema versions of the query's modules that wrote the state, the present one last.
-        tracked: The progress of each input, with the state of its progress policy.
+        progress: The data of the progress of the inputs: see `InputsProgress.to_data`.
         log: The data of the bucket's log.
         version: A random name of this very state, written along with it and never used twice. A store in the cache
             equals the state if, and only if, it has the same version.
@@ -144,7 +150,7 @@ class BucketMetadata:
 
     compatibility: Compatibility
     schema_versions: list[SchemaVersion]
-    tracked: Sequence[Any] = ()
+    progress: Sequence[Any] = ()
     log: Sequence[Any] = (0, ())
     version: bytes = b""
     timer: KeyTimer = NO_TIMER
@@ -154,11 +160,16 @@ class BucketMetadata:
 
     def to_bytes(self, codec: Codec) -> bytes:
         """Return the metadata as bytes."""
-        identity = dict(self.compatibility.identity)
-        schema_versions = [version.to_data() for version in self.schema_versions]
-        keys = [self.timer.to_data(), list(self.held), self.serial, list(self.patterns)]
         parts = _MetadataParts(
-            identity, schema_versions, list(self.tracked), list(self.log), version=self.version, keys=keys
+            identity=dict(self.compatibility.identity),
+            schema_versions=[version.to_data() for version in self.schema_versions],
+            progress=list(self.progress),
+            log=list(self.log),
+            version=self.version,
+            timer=self.timer.to_data(),
+            held=list(self.held),
+            serial=self.serial,
+            patterns=list(self.patterns),
         )
         return codec.pack([LAYOUT, *parts])
 
@@ -173,7 +184,6 @@ class BucketMetadata:
         if data is None:
             return cls(compatibility, compatibility.schema_versions(()))
         parts = _unpack(data, codec)
-        timer, size, serial, patterns = parts.keys
         versions = [SchemaVersion(*schema_version) for schema_version in parts.schema_versions]
         is_other_query = parts.identity != compatibility.identity
         if is_other_query:
@@ -181,15 +191,15 @@ class BucketMetadata:
         if is_other_query or len(versions) > 1:
             versions = compatibility.schema_versions(versions)
         return cls(
-            compatibility,
-            versions,
-            parts.tracked,
-            parts.log,
-            parts.version,
-            KeyTimer(*timer),
-            StateSize(*size),
-            serial,
-            patterns,
+            compatibility=compatibility,
+            schema_versions=versions,
+            progress=parts.progress,
+            log=parts.log,
+            version=parts.version,
+            timer=KeyTimer(*parts.timer),
+            held=StateSize(*parts.held),
+            serial=parts.serial,
+            patterns=parts.patterns,
         )
 
 
@@ -198,11 +208,11 @@ class BucketQuery(NamedTuple):
 
     Attributes:
         identity: The identity of the query.
-        tracked: The progress of each input, as `InputsProgress.from_data` takes it.
+        progress: The progress of its inputs, as `InputsProgress.from_data` takes it.
     """
 
     identity: QueryIdentity
-    tracked: Sequence[Any]
+    progress: Sequence[Any]
 
 
 def query_and_progress(data: bytes, codec: Codec) -> BucketQuery:
@@ -212,7 +222,7 @@ def query_and_progress(data: bytes, codec: Codec) -> BucketQuery:
         StateError: Another version of Muntin wrote it, in a layout this one cannot read.
     """
     parts = _unpack(data, codec)
-    return BucketQuery(parts.identity, parts.tracked)
+    return BucketQuery(parts.identity, parts.progress)
 
 
 def _unpack(data: bytes, codec: Codec) -> _MetadataParts:
@@ -224,6 +234,7 @@ def _unpack(data: bytes, codec: Codec) -> _MetadataParts:
 
 
 def _unreadable(layout: object) -> StateError:
+    """Return the error for a state of another layout."""
     return StateError(
         f"the checkpoint has state layout {layout!r}, this query reads {LAYOUT!r}\n"
         "  use the Muntin that wrote it, or a new checkpoint"

@@ -126,7 +126,7 @@ class CheckedCells:
         self._owner = owner
         self._origin = origin
         self._was_idle = was_idle
-        self._listed: dict[str, int] = {}
+        self._checksums: dict[str, int] = {}  # of all other cells by name, as the metadata list them
 
     def get(self, name: str) -> bytes | None:
         """Return a cell's bytes, or None if it is empty.
@@ -136,13 +136,13 @@ class CheckedCells:
         """
         if name == METADATA:
             return self._get_metadata(self._cells.get(name))
-        if name not in self._listed:
+        if name not in self._checksums:
             return None
         sealed = self._cells.get(name)
         if sealed is None:
             raise damaged(name, "the metadata lists it, and it is empty", self._owner)
         cell = unseal(name, sealed, self._owner)
-        if cell.checksum != self._listed[name]:
+        if cell.checksum != self._checksums[name]:
             raise damaged(name, f"the metadata lists another one than this, which is {cell.origin}", self._owner)
         return cell.data
 
@@ -153,7 +153,7 @@ class CheckedCells:
             return None
         cell = unseal(METADATA, sealed, self._owner)
         self._check_origin(cell.origin)
-        self._listed, metadata = split(cell)
+        self._checksums, metadata = split(cell)
         return metadata
 
     def _check_origin(self, origin: Origin | None) -> None:
@@ -164,7 +164,7 @@ class CheckedCells:
         """
         if self._origin is None:
             return
-        if origin is not None and origin[:2] != self._origin[:2]:
+        if origin is not None and (origin.query, origin.bucket) != (self._origin.query, self._origin.bucket):
             raise out_of_place(self._owner, origin, self._origin)
         last_batch = -1 if origin is None else origin.batch
         if last_batch >= self._origin.batch:
@@ -182,24 +182,25 @@ class CheckedCells:
         self.written += len(data)
         origin = self._origin or Origin()
         if name == METADATA:
-            listing: bytes = msgpack.packb(self._listed)
+            listing: bytes = msgpack.packb(self._checksums)
             sealed = seal(name, b"".join((_CHECKSUM.pack(len(listing)), listing, data)), origin)
             self._cells.put(name, sealed)
             if self._cells.get(name) != sealed:
                 raise written_wrong(name, self._owner)
             return
         sealed = seal(name, data, origin)
-        (self._listed[name],) = _CHECKSUM.unpack_from(sealed)
+        (self._checksums[name],) = _CHECKSUM.unpack_from(sealed)
         self._cells.put(name, sealed)
 
     def remove(self, name: str) -> None:
         """Empty a cell."""
-        self._listed.pop(name, None)
+        self._checksums.pop(name, None)
         self._cells.remove(name)
 
 
 def seal(name: str, data: bytes, origin: Origin) -> bytes:
     """Return the bytes of a cell with their origin, and a checksum in which its name counts."""
+    # The head is packed with a zero in the place of the checksum, which is over the rest of it.
     head = _HEAD.pack(0, origin.query.encode(), origin.bucket, origin.batch)[_CHECKSUM.size :]
     return b"".join((_CHECKSUM.pack(_checksum(name, head, data)), head, data))
 
@@ -227,6 +228,7 @@ def split(metadata: SealedCell) -> tuple[dict[str, int], bytes]:
 
 
 def _checksum(name: str, head: bytes, data: bytes) -> int:
+    """Return the CRC-32 of a name, the head of a cell behind the checksum, and its bytes."""
     return zlib.crc32(data, zlib.crc32(head, zlib.crc32(name.encode())))
 
 

@@ -146,7 +146,13 @@ class Codec:
         raise _not_plain(value)
 
     def _restore(self, code: int, data: bytes, depth: int = 0) -> Any:
-        """Undo `_extend`."""
+        """Return the value that `_extend` wrote as a packed value of a kind.
+
+        Args:
+            code: The number of the kind.
+            data: The packed value.
+            depth: The number of values that it is nested in.
+        """
         if depth >= DEEPEST:
             raise too_deep()
         value = self.unpack(data, depth + 1)
@@ -160,9 +166,15 @@ class Codec:
         return READERS[code](value)
 
     def _declares(self, cls: type) -> bool:
+        """Return True for the class of a record that can be read back."""
         return self._records.get(record_name(cls)) is cls
 
     def _record_class(self, name: str) -> type:
+        """Return the class of a record by its name; `dict` where all records are read as dicts.
+
+        Raises:
+            StateError: No module declares such a record.
+        """
         cls = dict if self._reads_fields else self._records.get(name)
         if cls is None:
             raise StateError(f"the state holds a record {name!r} that no module of the query declares any more")
@@ -255,6 +267,10 @@ def _holds_no_bytes(annotation: object, records: Collection[type]) -> bool:
 
 def _refuse_buffers(value: object, is_record: Callable[[type], bool]) -> None:
     """Raise if a value that could be packed holds bytes that can change: they would come back as bytes.
+
+    Args:
+        value: The value.
+        is_record: The condition under which a class is a record whose fields are stored.
 
     Raises:
         StateError: The value holds a bytearray or a memoryview.

@@ -31,16 +31,16 @@ class Changes(NamedTuple):
     """Changes of a query that goes on with a state.
 
     Attributes:
-        added: The modules that see no row from before, in words.
-        removed: The modules that are not computed any more.
-        joined: The sources that are waited for from now on.
-        left: The sources that are not waited for any more.
+        new_modules: The modules that see no row from before, in words.
+        dropped_modules: The modules that are not computed any more, in words.
+        new_sources: The sources that are waited for from now on.
+        dropped_sources: The sources that are not waited for any more.
     """
 
-    added: Sequence[str]
-    removed: Sequence[str]
-    joined: Sequence[str]
-    left: Sequence[str]
+    new_modules: Sequence[str]
+    dropped_modules: Sequence[str]
+    new_sources: Sequence[str]
+    dropped_sources: Sequence[str]
 
 
 class _MatchedModules(NamedTuple):
@@ -48,15 +48,15 @@ class _MatchedModules(NamedTuple):
 
     Attributes:
         stored: The schema version of the state.
-        places: For each module of the query its place in the state; None if it was added.
-        added: The places in the query of the modules that were added.
-        removed: The places in the state of the modules that the query has not.
+        places: For each module of the query its place in the state; None if it is new.
+        new_places: The places in the query of the new modules.
+        dropped_places: The places in the state of the modules that the query has not.
     """
 
     stored: SchemaVersion
     places: Sequence[int | None]
-    added: Sequence[int]
-    removed: Sequence[int]
+    new_places: Sequence[int]
+    dropped_places: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -119,31 +119,38 @@ class Compatibility:
     def changes(self, stored: QueryIdentity) -> Changes:
         """Return the changes between the query that wrote a state, and this one, which can go on with it."""
         matched = self._matched_modules(stored)
-        added: list[str] = []
-        if not self.holds_rows:  # an added module is computed of the rows in the state like any other
+        new_modules: list[str] = []
+        if not self.holds_rows:  # a new module is computed of the rows in the state like any other
             modules = self.identity.get("modules", ())
-            added = [spell_module(modules[place], self.identity) for place in matched.added]
-        removed = [spell_module(stored["modules"][place], stored) for place in matched.removed]
-        old_sources = _sources(stored)
-        new_sources = _sources(self.identity)
-        joined = [source for source in new_sources if source not in old_sources]
-        left = [source for source in old_sources if source not in new_sources]
-        return Changes(added, removed, joined, left)
+            new_modules = [spell_module(modules[place], self.identity) for place in matched.new_places]
+        stored_sources = _sources(stored)
+        sources = _sources(self.identity)
+        return Changes(
+            new_modules=new_modules,
+            dropped_modules=[spell_module(stored["modules"][place], stored) for place in matched.dropped_places],
+            new_sources=[source for source in sources if source not in stored_sources],
+            dropped_sources=[source for source in stored_sources if source not in sources],
+        )
 
     def _matched_modules(self, stored: QueryIdentity) -> _MatchedModules:
         """Match the modules of the query with those of a state."""
         version = SchemaVersion.of(stored)
         places = stored_positions(version.modules, bound_modules(self.identity))
-        added = [place for place, stored_place in enumerate(places) if stored_place is None]
-        removed = [place for place in range(len(version.modules)) if place not in places]
-        return _MatchedModules(version, places, added, removed)
+        new_places = [place for place, stored_place in enumerate(places) if stored_place is None]
+        dropped_places = [place for place in range(len(version.modules)) if place not in places]
+        return _MatchedModules(version, places, new_places, dropped_places)
 
     def _why_not_added(self, place: int, stored: SchemaVersion) -> str:
         """Return why a module cannot be added to a state; empty if it can."""
         module = ModuleIdentity.of(self.identity["modules"][place])
         if self.holds_rows:
-            lacking = [str(column[0]) for column in columns_read(module, self.identity) if column not in stored.inputs]
-            return f"the rows that the checkpoint holds have no {', '.join(lacking)}" if lacking else ""
+            missing_columns: list[str] = []
+            for column in columns_read(module, self.identity):
+                if column not in stored.inputs:
+                    missing_columns.append(str(column[0]))
+            if not missing_columns:
+                return ""
+            return f"the rows that the checkpoint holds have no {', '.join(missing_columns)}"
         if self.begins_empty[place]:
             return ""
         return f"{module.name} takes nulls, so its state does not tell whether any row of a window is in it"
@@ -152,13 +159,13 @@ class Compatibility:
         """Yield why modules that were added or removed keep a query from going on."""
         matched = self._matched_modules(stored)
         if self.why_fixed:
-            if len(matched.added) != len(matched.removed):
+            if len(matched.new_places) != len(matched.dropped_places):
                 yield f"aggregates cannot be added or removed here: {self.why_fixed}"
             return
-        if matched.added and matched.removed:
+        if matched.new_places and matched.dropped_places:
             yield "aggregates may be removed in one start and added in the next, not both at once"
             return
-        for place in matched.added:
+        for place in matched.new_places:
             reason = self._why_not_added(place, matched.stored)
             if reason:
                 yield f"it cannot be added: {reason}"
@@ -176,11 +183,12 @@ class Compatibility:
         if len(modules) != len(self.modules):
             return {**stored, **windows, **code}
         for place, module in enumerate(self.modules):
-            old = modules[place]
-            new = self.identity["modules"][place]
-            if old[1] == new[1] or not _goes_on(module, old, new):
+            stored_module = ModuleIdentity.of(modules[place])
+            present_data = self.identity["modules"][place]
+            present_module = ModuleIdentity.of(present_data)
+            if stored_module.version == present_module.version or not _goes_on(module, stored_module, present_module):
                 continue
-            modules[place] = new
+            modules[place] = present_data
             is_stored_form = place < len(components) and place < len(self.forms)
             if is_stored_form and hasattr(self.forms[place], "upgrade_state"):
                 components[place] = self.identity["components"][place]
@@ -193,10 +201,10 @@ class Compatibility:
         Modules may be added, which begin without rows, or dropped; both at once would be a module that changed.
         """
         matched = self._matched_modules(stored)
-        is_changed = matched.added and matched.removed
+        is_changed = matched.new_places and matched.dropped_places
         if self.why_fixed or is_changed:
             return stored
-        if any(self._why_not_added(place, matched.stored) for place in matched.added):
+        if any(self._why_not_added(place, matched.stored) for place in matched.new_places):
             return stored
 
         modules: list[Any] = []
@@ -233,16 +241,19 @@ class Compatibility:
 
     def _continued_windows(self, name: str, stored: QueryIdentity) -> object:
         """Return the windows of a state, or the query's own where their kinds go on from the versions of the state."""
-        old = stored[name]
-        new = self.identity.get(name)
-        if not isinstance(old, Mapping) or not isinstance(new, Mapping):
-            return old
+        stored_windows = stored[name]
+        present_windows = self.identity.get(name)
+        if not isinstance(stored_windows, Mapping) or not isinstance(present_windows, Mapping):
+            return stored_windows
         if name == "window":
-            goes_on = bool(self.windows) and continues_windows(old, self.windows[0])
+            goes_on = bool(self.windows) and continues_windows(stored_windows, self.windows[0])
         else:
-            windows = dict(zip(new, self.windows, strict=False))
-            goes_on = set(old) == set(windows) and all(continues_windows(old[each], windows[each]) for each in windows)
-        return new if goes_on else old
+            # Several windows, each under its name.
+            windows = dict(zip(present_windows, self.windows, strict=False))
+            goes_on = set(stored_windows) == set(windows) and all(
+                continues_windows(stored_windows[window_name], windows[window_name]) for window_name in windows
+            )
+        return present_windows if goes_on else stored_windows
 
 
 def _sources(identity: QueryIdentity) -> list[str]:
@@ -255,26 +266,27 @@ def _sources(identity: QueryIdentity) -> list[str]:
     return names
 
 
-def _with_sources(stored: QueryIdentity, wanted: QueryIdentity) -> QueryIdentity:
+def _with_sources(stored: QueryIdentity, present: QueryIdentity) -> QueryIdentity:
     """Return the identity of a state with the query's sources, where both have some and the same rules for them."""
-    if "several" in stored and _input_names(stored) == _input_names(wanted):
+    if "several" in stored and _input_names(stored) == _input_names(present):
         inputs: list[Any] = []
-        for (name, old), (_, new) in zip(stored["several"], wanted["several"], strict=True):
-            inputs.append([name, _with_sources(old, new)])
+        for (name, stored_input), (_, present_input) in zip(stored["several"], present["several"], strict=True):
+            inputs.append([name, _with_sources(stored_input, present_input)])
         return {**stored, "several": inputs}
-    old_sources = stored.get("sources")
-    new_sources = wanted.get("sources")
-    if not old_sources or not new_sources or not set(old_sources) & set(new_sources):
+
+    stored_sources = stored.get("sources")
+    sources = present.get("sources")
+    if not stored_sources or not sources or not set(stored_sources) & set(sources):
         return stored
-    old_rules = _rules(stored)
-    new_rules = _rules(wanted)
-    if bool(old_rules) is not bool(new_rules):
+    stored_rules = _rules(stored)
+    rules = _rules(present)
+    if bool(stored_rules) is not bool(rules):
         return stored
-    if any(new_rules[source] != rule for source, rule in old_rules.items() if source in new_rules):
+    if any(rules[source] != rule for source, rule in stored_rules.items() if source in rules):
         return stored
-    with_sources = {**stored, "sources": new_sources}
-    if new_rules:
-        with_sources["rules"] = wanted["rules"]
+    with_sources = {**stored, "sources": sources}
+    if rules:
+        with_sources["rules"] = present["rules"]
     return with_sources
 
 
@@ -288,9 +300,7 @@ def _rules(identity: QueryIdentity) -> dict[str, Any]:
     return {source: rule for source, *rule in identity.get("rules", ())}
 
 
-def _goes_on(module: Module, stored: Sequence[Any], wanted: Sequence[Any]) -> bool:
+def _goes_on(module: Module, stored: ModuleIdentity, present: ModuleIdentity) -> bool:
     """Return True if a module goes on from the version of the module that wrote a state."""
-    old = ModuleIdentity.of(stored)
-    new = ModuleIdentity.of(wanted)
-    is_bound_alike = old._replace(version=new.version) == new
-    return is_bound_alike and module.continues_from(old.version)
+    differs_in_version_alone = stored._replace(version=present.version) == present
+    return differs_in_version_alone and module.continues_from(stored.version)

@@ -28,52 +28,56 @@ def advice_on_types(differences: Sequence[Difference]) -> Iterator[str]:
             yield f"cast it as it was: F.col({column!r}).cast({difference.checkpoint!r})"
 
 
-def advice_on_functions(stored: QueryIdentity, wanted: QueryIdentity) -> Iterator[str]:
+def advice_on_functions(stored: QueryIdentity, present: QueryIdentity) -> Iterator[str]:
     """Yield advice for the writers of functions, and of modules and functions that require the same code."""
     for name, (version, _) in stored.get("functions", {}).items():
-        yield from _advice_on_version(name, version, wanted["functions"][name][0], "say")
+        yield from _advice_on_version(name, version, present["functions"][name][0], "say")
     for name, (code, version, _) in stored.get("code", {}).items():
-        if code != wanted["code"][name][0]:
+        if code != present["code"][name][0]:
             yield (
                 f"{name} requires the same code: give it a new version, and say continues_since = {version!r} if "
                 "results mean the same"
             )
 
 
-def advice_on_windows(stored: QueryIdentity, wanted: QueryIdentity) -> Iterator[str]:
+def advice_on_windows(stored: QueryIdentity, present: QueryIdentity) -> Iterator[str]:
     """Yield advice for the writer of a kind of windows."""
-    old_window = stored.get("window")
-    new_window = wanted.get("window")
-    if isinstance(old_window, Mapping) and isinstance(new_window, Mapping):
-        old_version = str(old_window.get("version"))
-        yield from _advice_on_version(new_window["kind"], old_version, new_window["version"], "say")
+    stored_window = stored.get("window")
+    window = present.get("window")
+    if isinstance(stored_window, Mapping) and isinstance(window, Mapping):
+        stored_version = str(stored_window.get("version"))
+        yield from _advice_on_version(window["kind"], stored_version, window["version"], "say")
 
 
-def advice_on_modules(modules: Sequence[Module], stored: QueryIdentity, wanted: QueryIdentity) -> Iterator[str]:
+def advice_on_modules(modules: Sequence[Module], stored: QueryIdentity, present: QueryIdentity) -> Iterator[str]:
     """Yield advice for the writers of modules.
 
     Args:
         modules: The modules of the query.
         stored: The identity of the state, with as many modules as the query or with others.
-        wanted: The identity of the query.
+        present: The identity of the query.
     """
-    old_modules = stored.get("modules", ())
-    new_modules = wanted.get("modules", ())
-    if len(old_modules) != len(new_modules):
+    stored_modules = stored.get("modules", ())
+    present_modules = present.get("modules", ())
+    if len(stored_modules) != len(present_modules):
         return
-    for module, old_data, new_data in zip(modules, old_modules, new_modules, strict=True):
-        old = ModuleIdentity.of(old_data)
-        new = ModuleIdentity.of(new_data)
-        if old_data == new_data or old.name != new.name:
+    for module, stored_data, present_data in zip(modules, stored_modules, present_modules, strict=True):
+        stored_module = ModuleIdentity.of(stored_data)
+        present_module = ModuleIdentity.of(present_data)
+        if stored_data == present_data or stored_module.name != present_module.name:
             continue
-        if str(old.version).startswith(CODE_HASH):
-            yield _advice_without_version(module, old, stored)
+        if str(stored_module.version).startswith(CODE_HASH):
+            yield _advice_without_version(module, stored_module, stored)
         else:
-            yield from _advice_on_version(old.name, old.version, new.version, "let it define upgrade_state, or say")
+            yield from _advice_on_version(
+                stored_module.name, stored_module.version, present_module.version, "let it define upgrade_state, or say"
+            )
 
-    old_components = stored.get("components")
-    new_components = wanted.get("components")
-    if old_modules == new_modules and old_components and new_components and old_components != new_components:
+    stored_components = stored.get("components")
+    components = present.get("components")
+    if stored_modules != present_modules or not stored_components or not components:
+        return
+    if stored_components != components:
         yield "let the modules whose components changed have a new version, with upgrade_state"
 
 
@@ -113,12 +117,19 @@ def _maker_of(module: Module, places: Sequence[Any]) -> str | None:
     return module.maker
 
 
-def _advice_on_version(name: str, stored: str, wanted: str, way: str) -> Iterator[str]:
-    """Yield the advice on a version that does not continue from the stored one; none where they are the same."""
-    if is_newer(stored, wanted):
-        yield f"{name} {wanted} is older than {stored}, which the checkpoint is of: run {stored} or a newer one"
-    elif stored != wanted:
+def _advice_on_version(name: str, stored: str, present: str, remedy: str) -> Iterator[str]:
+    """Yield the advice on a version that does not continue from the stored one; none where they are the same.
+
+    Args:
+        name: The name of what has the version.
+        stored: The version in the checkpoint.
+        present: The version of the query.
+        remedy: The words for what its writer can do, before `continues_since`.
+    """
+    if is_newer(stored, present):
+        yield f"{name} {present} is older than {stored}, which the checkpoint is of: run {stored} or a newer one"
+    elif stored != present:
         yield (
-            f"{name} {wanted} does not continue from {stored}: "
-            f"{way} continues_since = {stored!r} if results mean the same"
+            f"{name} {present} does not continue from {stored}: "
+            f"{remedy} continues_since = {stored!r} if results mean the same"
         )

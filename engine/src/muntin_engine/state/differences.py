@@ -67,114 +67,121 @@ class ModuleIdentity(NamedTuple):
         return {}
 
 
-def differences_between(stored: QueryIdentity, wanted: QueryIdentity) -> tuple[Difference, ...]:
+def differences_between(stored: QueryIdentity, present: QueryIdentity) -> tuple[Difference, ...]:
     """Return the differences between the identity in a checkpoint and that of a query.
 
     Args:
         stored: The identity in the checkpoint, as plain data.
-        wanted: The identity of the query.
+        present: The identity of the query.
 
     Example:
         >>> differences_between({"clip": "none", "buckets": 16}, {"clip": "full", "buckets": 16})
         (Difference(subject='clip', checkpoint='none', query='full'),)
     """
     differences: list[Difference] = []
-    for name in {**stored, **wanted}:
-        if stored.get(name) == wanted.get(name) or name == ARRAYS:
+    for name in {**stored, **present}:
+        if stored.get(name) == present.get(name) or name == ARRAYS:
             continue
-        if name in _FOLLOWING and _follows(name, stored, wanted):
+        if name in _FOLLOWING and _follows(name, stored, present):
             continue
-        differences += _differences_of_part(name, stored, wanted)
+        differences += _differences_of_part(name, stored, present)
 
     # The parts on arrays follow from all else. Where they alone differ, another version of Muntin chose them.
-    if not differences and stored.get(ARRAYS) != wanted.get(ARRAYS):
-        differences.append(Difference(_SUBJECTS[ARRAYS], _spell(ARRAYS, stored), _spell(ARRAYS, wanted)))
+    if not differences and stored.get(ARRAYS) != present.get(ARRAYS):
+        differences.append(Difference(_SUBJECTS[ARRAYS], _spell(ARRAYS, stored), _spell(ARRAYS, present)))
     return tuple(differences)
 
 
-def _differences_of_part(name: str, stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
+def _differences_of_part(name: str, stored: QueryIdentity, present: QueryIdentity) -> list[Difference]:
     """Return the differences of a part that is not the same: in detail where both have it, otherwise as a whole."""
-    old = stored.get(name)
-    new = wanted.get(name)
-    if name == "modules" and old and new:
-        return _differences_of_modules(stored, wanted)
+    stored_part = stored.get(name)
+    part = present.get(name)
+    if name == "modules" and stored_part and part:
+        return _differences_of_modules(stored, present)
     if name in _TYPED:
-        differences = _differences_of_types(old, new)
+        differences = _differences_of_types(stored_part, part)
         if differences:
             return differences
-    if name in _BY_NAME and old is not None and new is not None:
-        return _differences_by_name(_BY_NAME[name], old, new)
-    if name == "several" and _names(old) == _names(new):
-        return _differences_of_inputs(stored, wanted)
-    return [Difference(_SUBJECTS.get(name, name), _spell(name, stored), _spell(name, wanted))]
+    if name in _BY_NAME and stored_part is not None and part is not None:
+        return _differences_by_name(_BY_NAME[name], stored_part, part)
+    if name == "several" and _names(stored_part) == _names(part):
+        return _differences_of_inputs(stored, present)
+    return [Difference(_SUBJECTS.get(name, name), _spell(name, stored), _spell(name, present))]
 
 
-def _differences_of_types(stored: Any, wanted: Any) -> list[Difference]:
+def _differences_of_types(stored: Any, present: Any) -> list[Difference]:
     """Return the columns whose types differ; none if the columns differ in more than that."""
-    if not stored or not wanted or [name for name, _ in stored] != [name for name, _ in wanted]:
+    if not stored or not present or [name for name, _ in stored] != [name for name, _ in present]:
         return []
     differences: list[Difference] = []
-    for (name, old), (_, new) in zip(stored, wanted, strict=True):
-        if old != new:
-            differences.append(Difference(f"{TYPE_OF_COLUMN}{name}", old, new))
+    for (name, stored_type), (_, column_type) in zip(stored, present, strict=True):
+        if stored_type != column_type:
+            differences.append(Difference(f"{TYPE_OF_COLUMN}{name}", stored_type, column_type))
     return differences
 
 
-def _differences_by_name(subject: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Difference]:
+def _differences_by_name(subject: str, stored: Mapping[str, Any], present: Mapping[str, Any]) -> list[Difference]:
     """Return the differences of functions, or of the code of modules and functions, by their names."""
     differences: list[Difference] = []
-    for name, (old, *_) in stored.items():
-        if name in wanted and old != wanted[name][0]:
-            differences.append(Difference(subject, f"{name} {old}", f"{name} {wanted[name][0]}"))
+    for name, (stored_version, *_) in stored.items():
+        if name not in present:
+            continue
+        version = present[name][0]
+        if stored_version != version:
+            differences.append(Difference(subject, f"{name} {stored_version}", f"{name} {version}"))
     return differences
 
 
-def _differences_of_inputs(stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
+def _differences_of_inputs(stored: QueryIdentity, present: QueryIdentity) -> list[Difference]:
     """Return the differences of each of several inputs, with the name of the input in their subjects."""
-    times = {"times": wanted["times"]}  # in which both are spelled
+    times = {"times": present["times"]}  # in which both are spelled
     differences: list[Difference] = []
-    for (name, old), (_, new) in zip(stored["several"], wanted["several"], strict=True):
-        for difference in differences_between({**old, **times}, {**new, **times}):
+    for (name, stored_input), (_, present_input) in zip(stored["several"], present["several"], strict=True):
+        for difference in differences_between({**stored_input, **times}, {**present_input, **times}):
             differences.append(replace(difference, subject=f"{difference.subject} of {name}"))
     return differences
 
 
-def _follows(name: str, stored: QueryIdentity, wanted: QueryIdentity) -> bool:
+def _follows(name: str, stored: QueryIdentity, present: QueryIdentity) -> bool:
     """Return True if a difference follows from another difference, which is reported anyway."""
-    return not (stored.get(name) and wanted.get(name)) or stored.get("modules") != wanted.get("modules")
+    return not (stored.get(name) and present.get(name)) or stored.get("modules") != present.get("modules")
 
 
-def _differences_of_modules(stored: QueryIdentity, wanted: QueryIdentity) -> list[Difference]:
+def _differences_of_modules(stored: QueryIdentity, present: QueryIdentity) -> list[Difference]:
     """Return the differences of modules. Those that both queries have are left out, whatever their places.
 
     Of the others, two of one name are one that changed, as are then two in the same place; the rest were added or
     removed. If there are none, the order differs.
     """
-    old_modules = _modules_by_words(stored)
-    new_modules = _modules_by_words(wanted)
-    removed = list((Counter(old_modules) - Counter(new_modules)).elements())
-    added = list((Counter(new_modules) - Counter(old_modules)).elements())
-    old_data = dict(zip(old_modules, stored["modules"], strict=True))
-    new_data = dict(zip(new_modules, wanted["modules"], strict=True))
+    stored_modules = _modules_by_words(stored)
+    modules = _modules_by_words(present)
+    dropped = list((Counter(stored_modules) - Counter(modules)).elements())
+    new = list((Counter(modules) - Counter(stored_modules)).elements())
+    stored_data = dict(zip(stored_modules, stored["modules"], strict=True))
+    present_data = dict(zip(modules, present["modules"], strict=True))
 
+    # A dropped and a new module are one that changed: first those of one name, then the others in order.
     differences: list[Difference] = []
     for has_same_name in (True, False):
-        for old in list(removed):
-            for new in added:
-                if not has_same_name or old_data[old][0] == new_data[new][0]:
-                    removed.remove(old)
-                    added.remove(new)
-                    old_words = spell_module(old_data[old], stored, new_data[new])
-                    new_words = spell_module(new_data[new], wanted, old_data[old])
-                    differences.append(Difference("module", old_words, new_words))
-                    break
+        for dropped_module in list(dropped):
+            stored_module = stored_data[dropped_module]
+            for new_module in new:
+                module = present_data[new_module]
+                if has_same_name and ModuleIdentity.of(stored_module).name != ModuleIdentity.of(module).name:
+                    continue
+                dropped.remove(dropped_module)
+                new.remove(new_module)
+                stored_words = spell_module(stored_module, stored, module)
+                words = spell_module(module, present, stored_module)
+                differences.append(Difference("module", stored_words, words))
+                break
 
-    differences += [Difference("aggregate", words, None) for words, _ in removed]
-    differences += [Difference("aggregate", None, words) for words, _ in added]
-    if not differences and old_modules != new_modules:
-        old_order = ", ".join(words for words, _ in old_modules)
-        new_order = ", ".join(words for words, _ in new_modules)
-        differences.append(Difference("order of modules", old_order, new_order))
+    differences += [Difference("aggregate", words, None) for words, _ in dropped]
+    differences += [Difference("aggregate", None, words) for words, _ in new]
+    if not differences and stored_modules != modules:
+        stored_order = ", ".join(words for words, _ in stored_modules)
+        order = ", ".join(words for words, _ in modules)
+        differences.append(Difference("order of modules", stored_order, order))
     return differences
 
 
@@ -183,7 +190,7 @@ def _modules_by_words(identity: QueryIdentity) -> list[tuple[str, bool]]:
     return [(spell_module(data, identity), ModuleIdentity.of(data).skips_nulls) for data in identity["modules"]]
 
 
-def spell_module(module: Sequence[Any], identity: QueryIdentity, other: Sequence[Any] | None = None) -> str:
+def spell_module(module: Sequence[Any], identity: QueryIdentity, counterpart: Sequence[Any] | None = None) -> str:
     """Return a module with its version, parameters and columns, in words.
 
     Of one that reads several inputs, the sources of each are said as well.
@@ -191,13 +198,13 @@ def spell_module(module: Sequence[Any], identity: QueryIdentity, other: Sequence
     Args:
         module: The module as the identity has it.
         identity: The identity of its query.
-        other: The module in the place of which it stands; if one of the two reads nulls, that is said.
+        counterpart: The module in whose place it stands; if one of the two reads nulls and not the other, that is said.
     """
     spelled = ModuleIdentity.of(module)
     words = f"{spelled.name} {spelled.version}{_spell_columns(spelled, identity)}"
     if spelled.parameters:
         words += " with " + ", ".join(f"{name}={value}" for name, value in spelled.parameters.items())
-    if other is not None and spelled.skips_nulls != ModuleIdentity.of(other).skips_nulls:
+    if counterpart is not None and spelled.skips_nulls != ModuleIdentity.of(counterpart).skips_nulls:
         words += ", which does not read nulls" if spelled.skips_nulls else ", which reads nulls"
     return words
 
@@ -208,6 +215,7 @@ def _spell_columns(module: ModuleIdentity, identity: QueryIdentity) -> str:
     columns_by_input = several or [identity.get("inputs", ())]
 
     def column_name(place: Any) -> str:
+        """Return the name of a column by its place, which has the place of its input before it where several are."""
         side, column = (0, place) if isinstance(place, int) else place
         is_known = side < len(columns_by_input) and column < len(columns_by_input[side])
         return str(columns_by_input[side][column][0]) if is_known else f"input {column}"
@@ -234,6 +242,7 @@ def _spell(name: str, identity: QueryIdentity) -> str:
 
 
 def _window(value: Any, identity: QueryIdentity) -> str:
+    """Return windows in words; by their fields if their kind cannot be loaded."""
     try:
         window = from_dict(value)
     except WindowError:  # its plugin is gone, or has other fields now
@@ -247,10 +256,12 @@ def _window(value: Any, identity: QueryIdentity) -> str:
 
 
 def _windows(value: Any, identity: QueryIdentity) -> str:
+    """Return named windows in words."""
     return ", ".join(f"{name} = {_window(window, identity)}" for name, window in value.items())
 
 
 def _columns(value: Any, identity: QueryIdentity) -> str:
+    """Return columns with their types."""
     del identity
     return ", ".join(f"{name} {kind}" for name, kind in value)
 
@@ -271,6 +282,7 @@ def _progress(value: Any, identity: QueryIdentity) -> str:
 
 
 def _emit(value: Any, identity: QueryIdentity) -> str:
+    """Return an emit policy as its call."""
     del identity
     if isinstance(value, str):
         return value
@@ -293,6 +305,7 @@ def _described(value: object) -> str:
 
 
 def _lifetime_changes(value: Any, identity: QueryIdentity) -> str:
+    """Return changes of lifetimes as their calls."""
     return ", ".join(_lifetime_change(identity, *change) for change in value)
 
 
@@ -308,6 +321,7 @@ def _lifetime_change(identity: QueryIdentity, call: str, argument: Any = None) -
 
 
 def _late(value: object, identity: QueryIdentity) -> str:
+    """Return a late policy that corrects results, with its allowed lateness in words."""
     allowed = str(value).removeprefix("correct(").removesuffix(")")
     return f"correct({_length(int(allowed), identity) if allowed.isdigit() else allowed})"
 
@@ -327,6 +341,7 @@ def places_of(identity: QueryIdentity) -> int | None:
 
 
 def _components(value: Any, identity: QueryIdentity) -> str:
+    """Return the components that each module keeps."""
     names = [ModuleIdentity.of(data).name for data in identity.get("modules", ())]
     words: list[str] = []
     for name, components in zip_longest(names, value, fillvalue=()):
@@ -335,6 +350,7 @@ def _components(value: Any, identity: QueryIdentity) -> str:
 
 
 def _component(part: Sequence[Any]) -> str:
+    """Return a component in words."""
     name, merge, dtype, shape = part
     return f"{name} ({merge} of {dtype}{list(shape) if shape else ''})"
 
@@ -346,6 +362,7 @@ def _names(value: Any, identity: QueryIdentity | None = None) -> str:
 
 
 def _texts(value: object, identity: QueryIdentity) -> str:
+    """Return a text, or a list of texts, as it is."""
     del identity
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
@@ -377,7 +394,7 @@ TYPE_OF_COLUMN: Final = "type of the column "
 """The subject of a difference of types, before the name of the column."""
 
 _TYPED: Final = ("inputs", "keys")
-"""What has columns with their types, in order."""
+"""Parts that have columns with their types, in order."""
 
 _SUBJECTS: Final = {
     ARRAYS: "parts of the evaluation on arrays",

@@ -60,8 +60,8 @@ class KeyPatterns:
         """Return the patterns as plain data, from which `KeyPatterns(data)` makes them again."""
         patterns: list[CompletePattern] = []
         for group in self._groups.values():
-            for alike in group.values():
-                patterns += alike
+            for patterns_of_values in group.values():
+                patterns += patterns_of_values
         return patterns
 
     def watermark_of(self, key: Key) -> int:
@@ -88,10 +88,10 @@ class KeyPatterns:
             StateError: More are left.
         """
         present = self.to_data()
-        ahead = [(pattern, time) for pattern, time in (*present, *reported) if time > watermark]
-        if not reported and len(ahead) == len(present):
-            return self
-        patterns = KeyPatterns(ahead)
+        beyond_watermark = [(pattern, time) for pattern, time in (*present, *reported) if time > watermark]
+        if not reported and len(beyond_watermark) == len(present):
+            return self  # the same object says that nothing has changed
+        patterns = KeyPatterns(beyond_watermark)
         if len(patterns) > most:
             raise StateError(
                 f"{len(patterns):,} patterns of keys are complete beyond the watermark of all keys, "
@@ -120,9 +120,13 @@ class KeyPatterns:
                 if are_both_finite_or_not and _covers(wider, pattern):
                     return
 
-        alike = self._groups.setdefault(places, {}).setdefault(_values(values, places), [])
-        alike[:] = [present for present in alike if present[1] > time or not _covers(pattern, present[0])]
-        alike.append((pattern, time))
+        # The pattern in turn makes those of the same values superfluous that it covers, unless their times are later.
+        patterns_of_values = self._groups.setdefault(places, {}).setdefault(_values(values, places), [])
+        needed: list[CompletePattern] = []
+        for present_pattern, present_time in patterns_of_values:
+            if present_time > time or not _covers(pattern, present_pattern):
+                needed.append((present_pattern, present_time))
+        patterns_of_values[:] = [*needed, (pattern, time)]
 
 
 def _furthest_and_widest_first(pattern_and_time: CompletePattern) -> tuple[int, int]:
@@ -137,6 +141,7 @@ def _places(pattern: Pattern, kind: int) -> tuple[int, ...]:
 
 
 def _values(values: Any, places: Sequence[int]) -> Hashable:
+    """Return the values at places, of a key or a pattern, as a key by which patterns are looked up."""
     return tuple([freeze(values[place]) for place in places])
 
 
@@ -158,7 +163,7 @@ def _has_all(limits: Condition, condition: Condition) -> bool:
     if len(condition) < _RANGE:
         return bool(condition) and _is_in(limits, condition[0])
     low, high = limits
-    other_low, other_high = condition
-    starts_before = low is None or (other_low is not None and value_key(low) <= value_key(other_low))
-    ends_after = high is None or (other_high is not None and value_key(other_high) <= value_key(high))
+    inner_low, inner_high = condition
+    starts_before = low is None or (inner_low is not None and value_key(low) <= value_key(inner_low))
+    ends_after = high is None or (inner_high is not None and value_key(inner_high) <= value_key(high))
     return starts_before and ends_after

@@ -14,7 +14,7 @@ from muntin import EARLIEST
 from muntin_engine.state.cells import Cells, damaged
 from muntin_engine.state.schema_versions import SchemaVersion
 
-MOST_ALIKE: Final = 8
+MOST_OF_LEVEL: Final = 8
 """The number of entries of one level that may be there before they are merged into one of the next."""
 
 FULL_ENTRY: Final = 2 * 2**20
@@ -139,10 +139,10 @@ class StateLog:
             level: The number of times that they were merged.
             is_full: True if they are not to be merged with others.
         """
-        present = len(self._schema_versions) - 1
+        present_version = len(self._schema_versions) - 1
         for first, last, data in entries:
             self.serial += 1
-            segment = Segment(self.serial, first, last, level, len(data), is_full, present)
+            segment = Segment(self.serial, first, last, level, len(data), is_full, present_version)
             self._cells.put(segment.cell, data)
             self._segments.append(segment)
 
@@ -168,7 +168,7 @@ class StateLog:
             if segment.size < FULL_ENTRY and not segment.is_full:
                 by_level.setdefault(segment.level, []).append(segment)
         for level in sorted(by_level):
-            if len(by_level[level]) > MOST_ALIKE:
+            if len(by_level[level]) > MOST_OF_LEVEL:
                 self._merge(by_level[level], store, first_live)
                 self.compact(store, first_live)  # there may be many of the next level now
                 return
@@ -194,18 +194,23 @@ class StateLog:
         self._segments = []
         self.append(entries, is_full=True)
 
-    def _merge(self, alike: Sequence[Segment], store: Merges, first_live: int) -> None:
+    def _merge(self, segments: Sequence[Segment], store: Merges, first_live: int) -> None:
         """Merge entries of one level into few of the next."""
-        merged = store.compact([self._read(segment) for segment in alike], first_live)
-        for segment in alike:
+        merged_entries = store.compact([self._read(segment) for segment in segments], first_live)
+        for segment in segments:
             self._cells.remove(segment.cell)
-        self._segments = [segment for segment in self._segments if segment not in alike]
-        level = alike[0].level + 1
+        self._segments = [segment for segment in self._segments if segment not in segments]
+        level = segments[0].level + 1
         # All but the last are as large as entries get. Where merging hardly helps, it would go on without an end.
-        self.append(merged[:-1], level, is_full=2 * len(merged) > len(alike))
-        self.append(merged[-1:], level)
+        self.append(merged_entries[:-1], level, is_full=2 * len(merged_entries) > len(segments))
+        self.append(merged_entries[-1:], level)
 
     def _read(self, segment: Segment) -> LogEntry:
+        """Read an entry, with the schema version that wrote it unless that is the present one.
+
+        Raises:
+            StateError: The cell of the entry is empty, or damaged.
+        """
         data = self._cells.get(segment.cell)
         if data is None:
             raise damaged(segment.cell, f"the metadata lists its {segment.size:,} bytes, and it is empty")

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from muntin.errors.safe_text import safe_repr
 from muntin_engine.errors import StateError
 
+# The codes of the kinds, which are part of the format: a new kind gets the next number.
 _TUPLE, _SET, _FROZENSET, _DEQUE, _INTEGER, _DECIMAL, _FRACTION = range(1, 8)
 _DATE, _MOMENT, _INTERVAL, RECORD, _PAIRS, _COUNTER, NUMBER, COLUMN = range(8, 16)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -63,7 +64,10 @@ def _clock_of(zone: tzinfo | None, value: datetime) -> tuple[datetime, object]:
 
 
 _UTC_CLOCK: Final = _EPOCH.replace(tzinfo=UTC), 0
+"""The origin of the clock of UTC, and UTC as it is written."""
+
 _CLOCKS: Final[dict[tzinfo | None, tuple[datetime, object]]] = {None: (_EPOCH, None)}
+"""The same of other zones without a fixed offset that were written so far, and of no zone."""
 
 
 def _time_of(parts: list[Any]) -> datetime:
@@ -84,6 +88,7 @@ def _origin_of(zone: int | str | None) -> datetime:
 
 
 def _fixed(offset: int, *name: str) -> timezone:
+    """Return a zone by its offset in microseconds, and by its name if it has one of its own."""
     return timezone(timedelta(microseconds=offset), *name)
 
 
@@ -97,6 +102,11 @@ def too_deep() -> StateError:
 
 
 def _bytes_of(value: int) -> bytes:
+    """Return an integer of more than 64 bits as bytes.
+
+    Raises:
+        StateError: The integer is too large to be read again in time.
+    """
     if value.bit_length() > MOST_BITS:
         raise StateError(
             f"an integer of {value.bit_length():,} bits cannot be stored\n"
@@ -107,17 +117,24 @@ def _bytes_of(value: int) -> bytes:
 
 
 def _integer(data: bytes) -> int:
+    """Return the integer that `_bytes_of` wrote.
+
+    Raises:
+        StateError: It is larger than those that are written.
+    """
     if len(data) > MOST_BITS // 8 + 1:
         raise StateError(f"the state holds an integer of {len(data):,} bytes, which Muntin does not write")
     return int.from_bytes(data, "little", signed=True)
 
 
 def _fraction(parts: list[int]) -> Fraction:
+    """Return a fraction from its numerator and denominator."""
     numerator, denominator = parts
     return Fraction(numerator, denominator)
 
 
 def _pairs(value: dict[object, object]) -> list[list[object]]:
+    """Return the names and items of a dict as pairs."""
     return [list(pair) for pair in value.items()]
 
 

@@ -25,7 +25,7 @@ def field_names(cls: Any) -> list[str]:
 def make_record(cls: Any, values: dict[str, object]) -> Any:
     """Return the record with these fields; those that its constructor does not take are set afterwards."""
     set_later: set[str] = set()
-    if _is_dataclass(cls):
+    if dataclasses.is_dataclass(cls):
         set_later = {field.name for field in dataclasses.fields(cls) if not field.init}
     record = cls(**{name: value for name, value in values.items() if name not in set_later})
     for name in set_later:
@@ -64,7 +64,3 @@ def _takes_in_order(cls: type, names: tuple[str, ...]) -> bool:
     parameters = inspect.signature(cls).parameters.values()
     by_place = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     return by_place == list(names) == field_names(cls) and len(by_place) == len(parameters)
-
-
-def _is_dataclass(cls: type) -> bool:
-    return dataclasses.is_dataclass(cls)

@@ -16,6 +16,7 @@ from muntin.modules.columnar_aggregate import Form
 from muntin_engine.state.differences import ModuleIdentity, QueryIdentity
 
 _MATCHED: Final = object()
+"""Stands for an item that was matched: it equals none."""
 
 
 class SchemaVersion(NamedTuple):
@@ -54,8 +55,8 @@ class SchemaVersion(NamedTuple):
         return version._replace(places=range(len(version.modules)), columns=range(len(version.inputs)))
 
     def is_written_as(self, other: SchemaVersion) -> bool:
-        """Return True if another one is stored as the same data."""
-        return self[:4] == other[:4]
+        """Return True if another one is stored as the same data: the places are not stored."""
+        return self.to_data() == other.to_data()
 
     def before(self, later: SchemaVersion) -> SchemaVersion:
         """Return this version with the places of the query's modules and columns in it.
@@ -71,7 +72,7 @@ class SchemaVersion(NamedTuple):
 
     def to_data(self) -> list[Any]:
         """Return the schema version as plain data, from which `SchemaVersion(*data)` makes it again."""
-        return [list(part) for part in self[:4]]
+        return [list(self.versions), list(self.components), list(self.modules), list(self.inputs)]
 
 
 def _composed(positions: Sequence[int | None], places: Sequence[int | None]) -> list[int | None]:
@@ -104,8 +105,8 @@ def columns_read(module: ModuleIdentity, identity: QueryIdentity) -> list[Any]:
     return columns
 
 
-def stored_positions(stored: Sequence[Any], wanted: Sequence[Any]) -> list[int | None]:
-    """For each wanted item, return the position of its equal among the stored ones, or None if it is new.
+def stored_positions(stored: Sequence[Any], items: Sequence[Any]) -> list[int | None]:
+    """Return for each item the position of its equal among the stored ones, or None if it is new.
 
     Equal items are matched in order, each stored one once.
 
@@ -115,7 +116,7 @@ def stored_positions(stored: Sequence[Any], wanted: Sequence[Any]) -> list[int |
     """
     unmatched = list(stored)
     positions: list[int | None] = []
-    for item in wanted:
+    for item in items:
         if item not in unmatched:
             positions.append(None)
             continue

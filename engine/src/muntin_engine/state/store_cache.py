@@ -18,6 +18,15 @@ _OVERHEAD: Final = 2048
 
 
 class _CachedStore(NamedTuple):
+    """A store in the cache.
+
+    Attributes:
+        version: The version of the state that the store equals.
+        store: The store.
+        size: The bytes that count for it.
+        last_used: The reading of the clock when it was put into the cache.
+    """
+
     version: bytes
     store: Any
     size: int
@@ -58,8 +67,8 @@ class StoreCache:
                 return cached.store
         if version:
             # Versions are never used twice: a query was stopped, and this one goes on from its state.
-            for name, other in list(self._stores.items()):
-                if other.version == version:
+            for name, cached in list(self._stores.items()):
+                if cached.version == version:
                     self._drop(name)
         return None
 
@@ -99,12 +108,14 @@ class StoreCache:
             self._drop(name)
 
     def _drop(self, bucket: Hashable) -> _CachedStore:
+        """Take the store of a bucket out of the cache, and return it."""
         cached = self._stores.pop(bucket)
         self._bytes -= cached.size
         return cached
 
 
 def _query(bucket: Hashable) -> Hashable:
+    """Return the name of the query of a bucket."""
     return bucket[0] if isinstance(bucket, tuple) else bucket
 
 

@@ -51,6 +51,7 @@ def split(values: list[Any], is_known: Callable[[type], bool], depth: int = 0) -
                 return _split_tuples(values, width, is_known, depth)
         elif is_known(cls) and field_names(cls):
             return _split_records(values, cls, is_known, depth)
+    # Nulls may lie among values of one type; a column of nothing but nulls is of one type already.
     types_but_null = types if len(types) == 1 else types - {_NULL}
     if len(types_but_null) == 1:
         return _split_simple(values, types_but_null.pop())

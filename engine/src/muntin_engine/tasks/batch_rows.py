@@ -29,14 +29,23 @@ CHANGES: Final = (
 """The kinds of changes that a projected row can make, as the column `change` has them; each is known by its place."""
 
 INSERT, REVISE, RETRACT, PUNCTUATE_KEY, PUNCTUATE_KEYS, PUNCTUATE, CLOSE, CLOCK, SIGNAL = range(len(CHANGES))
-"""Comparisons rely on the order: events, punctuation of keys, punctuation of all, other rows of no key."""
+"""The places of the kinds among `CHANGES`.
+
+Comparisons rely on the order: events, punctuation of keys, punctuation of all, other rows of no key.
+"""
 
 UNKNOWN: Final = -1
 """The kind of a row whose change has none of these names."""
 
 
 class RowTimes(NamedTuple):
-    """The times of rows as ticks, null where a row has none."""
+    """The times of rows as ticks, null where a row has none.
+
+    Attributes:
+        start: The starts.
+        end: The ends; of revisions the ends so far.
+        new_end: The ends from now on, of revisions.
+    """
 
     start: pa.Array
     end: pa.Array
@@ -77,21 +86,21 @@ class BatchRows(NamedTuple):
 
     def take(self, places: IntArray) -> BatchRows:
         """Select rows by their places."""
-        chosen = pa.array(places)
+        arrow_places = pa.array(places)
         return BatchRows(
-            self.batch.take(chosen),
-            self.kind[places],
-            self.times.take(chosen),
-            self.problem.take(chosen),
+            batch=self.batch.take(arrow_places),
+            kind=self.kind[places],
+            times=self.times.take(arrow_places),
+            problem=self.problem.take(arrow_places),
         )
 
     def followed_by(self, other: BatchRows) -> BatchRows:
         """Append the rows of another batch."""
         return BatchRows(
-            pa.concat_batches([self.batch, other.batch]),
-            np.concatenate([self.kind, other.kind]),
-            RowTimes(*(pa.concat_arrays(pair) for pair in zip(self.times, other.times, strict=True))),
-            pa.concat_arrays([self.problem, other.problem]),
+            batch=pa.concat_batches([self.batch, other.batch]),
+            kind=np.concatenate([self.kind, other.kind]),
+            times=RowTimes(*map(pa.concat_arrays, zip(self.times, other.times, strict=True))),
+            problem=pa.concat_arrays([self.problem, other.problem]),
         )
 
 
@@ -112,14 +121,14 @@ class GoodRows(NamedTuple):
     new_end: IntArray
     source: pa.Array | None
 
-    def where(self, is_wanted: BoolArray) -> GoodRows:
+    def where(self, mask: BoolArray) -> GoodRows:
         """Select rows by a mask."""
         return GoodRows(
-            self.kind[is_wanted],
-            self.start[is_wanted],
-            self.end[is_wanted],
-            self.new_end[is_wanted],
-            None if self.source is None else self.source.filter(pa.array(is_wanted)),
+            kind=self.kind[mask],
+            start=self.start[mask],
+            end=self.end[mask],
+            new_end=self.new_end[mask],
+            source=None if self.source is None else self.source.filter(pa.array(mask)),
         )
 
     def punctuation(self) -> int:
@@ -132,11 +141,11 @@ class GoodRows(NamedTuple):
 def good_rows(input_task: InputTask, rows: BatchRows) -> GoodRows:
     """Leave out the rows that have a problem."""
     all_rows = GoodRows(
-        rows.kind,
-        rows.times.start.fill_null(EARLIEST).to_numpy(),
-        rows.times.end.fill_null(EARLIEST).to_numpy(),
-        rows.times.new_end.fill_null(EARLIEST).to_numpy(),
-        rows.batch.column("source") if input_task.tracker.sources else None,
+        kind=rows.kind,
+        start=rows.times.start.fill_null(EARLIEST).to_numpy(),
+        end=rows.times.end.fill_null(EARLIEST).to_numpy(),
+        new_end=rows.times.new_end.fill_null(EARLIEST).to_numpy(),
+        source=rows.batch.column("source") if input_task.tracker.sources else None,
     )
     return all_rows if rows.are_good else all_rows.where(rows.is_good)
 
@@ -159,7 +168,7 @@ def times_of(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray) -> Ro
     start = as_ticks(batch.column("start"))
     end = as_ticks(batch.column("end")) if "end" in names else nulls
     new_end = as_ticks(batch.column("new_end")) if "new_end" in names else nulls
-    if input_task.plan_input.given_lifetimes == "point":
+    if input_task.plan_input.incoming_lifetimes == "point":
         end = pc.add(start, 1)
     if not input_task.columns.has_changes:
         return RowTimes(start, end.fill_null(INFINITY), nulls)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import INFINITY
+from muntin.columnar.arrays import IntArray
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.batch_rows import CHANGES, PUNCTUATE_KEY
 from muntin_engine.tasks.row_problems import PROBLEMS
@@ -24,8 +25,19 @@ from muntin_engine.wire.task_payload import InputTask, TaskPayload
 _NOT_IN_PYTHON: Final = (OverflowError, ValueError)
 """The errors that Arrow raises on a value such as a date after the year 9999, or text that is not UTF-8."""
 
-KeyRows: TypeAlias = tuple[Hashable, Key, Sequence[InputChange]]
-"""A value by which a key is looked up, the key, and rows of it."""
+
+class KeyRows(NamedTuple):
+    """Rows of a key.
+
+    Attributes:
+        lookup: A value by which the key is looked up: the key itself if it can be.
+        key: The key.
+        changes: The rows.
+    """
+
+    lookup: Hashable
+    key: Key
+    changes: Sequence[InputChange]
 
 
 @dataclass(slots=True)
@@ -86,20 +98,23 @@ def _sorted_by_key(input_task: InputTask, table: pa.Table) -> Iterator[KeyRows]:
     if not table.num_rows:
         return
     names = input_task.key_names
-    codes = [table.column(name).combine_chunks().dictionary_encode("encode").indices.to_numpy() for name in names]
+    # Equal keys become neighbours: each column is coded by its distinct values, and rows are sorted by the codes.
+    codes: list[IntArray] = []
+    for name in names:
+        codes.append(table.column(name).combine_chunks().dictionary_encode("encode").indices.to_numpy())
     order = np.lexsort(codes) if codes else np.arange(table.num_rows)
     is_first = np.zeros(len(order), np.bool_)
     is_first[0] = True
     for column_codes in codes:
         is_first[1:] |= np.diff(column_codes[order]) != 0
-    firsts = np.flatnonzero(is_first)
+    firsts = np.flatnonzero(is_first)  # the place of the first row of each key
 
     table = table.take(pa.array(order))
     changes = list(changes_of(table, input_task.payload_names, input_task.side))
     keys = tuples_of(table.select(names).take(pa.array(firsts)), names) if names else [()]
     bounds = pairwise([*firsts.tolist(), len(changes)])
     for key, (start, stop) in zip(keys, bounds, strict=True):
-        yield key, key, changes[start:stop]
+        yield KeyRows(lookup=key, key=key, changes=changes[start:stop])
 
 
 def _with_frozen_keys(input_task: InputTask, table: pa.Table) -> Iterator[KeyRows]:
@@ -107,7 +122,7 @@ def _with_frozen_keys(input_task: InputTask, table: pa.Table) -> Iterator[KeyRow
     keys = tuples_of(table, input_task.key_names)
     changes = changes_of(table, input_task.payload_names, input_task.side)
     for key, change in zip(keys, changes, strict=True):
-        yield freeze(key), key, (change,)
+        yield KeyRows(lookup=freeze(key), key=key, changes=(change,))
 
 
 def _split_key_watermarks(input_task: InputTask, table: pa.Table) -> tuple[pa.Table, list[tuple[Key, int]]]:

@@ -71,7 +71,7 @@ class BucketTask:
 
     def process(self, arrivals: BucketArrivals) -> Iterator[OutputBlob]:
         """Read the rows that arrive, evaluate them, and yield results, side outputs and metrics."""
-        self._task.overflows.clear()  # those of a batch that failed
+        self._task.overflows.clear()  # which may be those of a batch that failed
         with without_collector():
             rows = self._read(arrivals)
             evaluated = self._evaluate(self._batch(arrivals, rows))
@@ -113,13 +113,13 @@ class BucketTask:
 
     @stage("encode")
     def _encoded(self, stream: str, table: pa.Table) -> OutputBlob:
-        """Return a table as a blob."""
+        """Return a table as a blob of a stream."""
         return OutputBlob.of_table(stream, table)
 
     def _metric_blobs(self, arrivals: BucketArrivals, evaluated: Evaluated) -> Iterator[OutputBlob]:
         """Yield the values of metrics, of counts only those that are not zero."""
         task = self._task
-        observations = [report.observed for report in arrivals.reports]
+        observations = [report.observations for report in arrivals.reports]
         rejections = [rejection for _, rejection in evaluated.rejections]
         metrics = source_counts(task, self._bucket, observations, rejections)
         if not task.is_static:  # a static input reports no other metrics

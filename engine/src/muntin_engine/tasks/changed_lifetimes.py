@@ -46,15 +46,15 @@ def with_changed_lifetimes(input_task: InputTask, rows: BatchRows) -> ChangedRow
         if not rule.lifetime_changes:
             continue
         is_of_source = flags(pc.equal(rows.batch.column("source"), rule.source))
-        changed = _changed_rows(rule.changes, rows.take(np.flatnonzero(is_of_source)))
-        rows = rows.take(np.flatnonzero(~is_of_source)).followed_by(changed.rows)
-        without_lifetime += changed.without_lifetime
-        unchanging += changed.unchanging
+        source_rows = _changed_rows(rule.changes, rows.take(np.flatnonzero(is_of_source)))
+        rows = rows.take(np.flatnonzero(~is_of_source)).followed_by(source_rows.rows)
+        without_lifetime += source_rows.without_lifetime
+        unchanging += source_rows.unchanging
     if input_task.plan_input.lifetime_changes:
-        changed = _changed_rows(input_task.plan_input.changes, rows)
-        rows = changed.rows
-        without_lifetime += changed.without_lifetime
-        unchanging += changed.unchanging
+        input_rows = _changed_rows(input_task.plan_input.changes, rows)
+        rows = input_rows.rows
+        without_lifetime += input_rows.without_lifetime
+        unchanging += input_rows.unchanging
     return ChangedRows(rows, without_lifetime, unchanging)
 
 
@@ -69,34 +69,37 @@ def _changed_rows(changes: LifetimeChanges, rows: BatchRows) -> ChangedRows:
     is_event = is_good & (rows.kind < PUNCTUATE_KEY)
     is_punctuation = is_good & ~is_event & (rows.kind <= PUNCTUATE) & flags(rows.times.start.is_valid())
 
-    before = _lifetimes_of(rows, np.flatnonzero(is_event))
-    after = before
+    previous = _lifetimes_of(rows, np.flatnonzero(is_event))
+    lifetimes = previous
     for change in changes.changes:
-        after, length = _with_length(change, after, rows.batch)
-        after = on_arrays(change, length).apply(after)
-    changes_something = after.is_insertion | ~after.is_end_known | (after.end != after.new_end)
-    after = after.take(changes_something)
-    after = after.take(np.argsort(after.row, kind="stable"))
+        lifetimes, length = _with_length(change, lifetimes, rows.batch)
+        lifetimes = on_arrays(change, length).apply(lifetimes)
+    changes_something = lifetimes.is_insertion | ~lifetimes.is_end_known | (lifetimes.end != lifetimes.new_end)
+    lifetimes = lifetimes.take(changes_something)
+    lifetimes = lifetimes.take(np.argsort(lifetimes.row, kind="stable"))
 
-    is_left_out = ~np.isin(before.row, after.row)
-    without_lifetime = np.count_nonzero(is_left_out & before.is_insertion)
-    unchanging = np.count_nonzero(is_left_out & ~before.is_insertion)
+    is_left_out = ~np.isin(previous.row, lifetimes.row)
+    without_lifetime = np.count_nonzero(is_left_out & previous.is_insertion)
+    unchanging = np.count_nonzero(is_left_out & ~previous.is_insertion)
 
     # A row is repeated, or left out, so that each lifetime has a row of its own.
-    origins = np.sort(np.concatenate([np.flatnonzero(~is_event), after.row]))
-    changed = _with_lifetimes(rows.take(origins), np.flatnonzero(is_event[origins]), after)
-    changed = _with_watermarks(changed, np.flatnonzero(is_punctuation[origins]), changes)
-    return ChangedRows(changed, int(without_lifetime), int(unchanging))
+    origins = np.sort(np.concatenate([np.flatnonzero(~is_event), lifetimes.row]))
+    new_rows = _with_lifetimes(rows.take(origins), np.flatnonzero(is_event[origins]), lifetimes)
+    new_rows = _with_watermarks(new_rows, np.flatnonzero(is_punctuation[origins]), changes)
+    return ChangedRows(new_rows, int(without_lifetime), int(unchanging))
 
 
-def _lifetimes_of(rows: BatchRows, row: IntArray) -> LifetimeArrays:
-    """Return the lifetimes of the rows at given places; values under nulls are unspecified."""
-    start = rows.times.start.fill_null(0).to_numpy()
-    end = rows.times.end.fill_null(0).to_numpy()
-    new_end = rows.times.new_end.fill_null(0).to_numpy()
-    is_end_known = flags(rows.times.end.is_valid())
-    no_problem = np.full(len(row), UNKNOWN)
-    return LifetimeArrays(row, rows.kind[row], start[row], end[row], is_end_known[row], new_end[row], no_problem)
+def _lifetimes_of(rows: BatchRows, places: IntArray) -> LifetimeArrays:
+    """Return the lifetimes of the rows at places; values under nulls are unspecified."""
+    return LifetimeArrays(
+        row=places,
+        kind=rows.kind[places],
+        start=rows.times.start.fill_null(0).to_numpy()[places],
+        end=rows.times.end.fill_null(0).to_numpy()[places],
+        is_end_known=flags(rows.times.end.is_valid())[places],
+        new_end=rows.times.new_end.fill_null(0).to_numpy()[places],
+        problem=np.full(len(places), UNKNOWN),
+    )
 
 
 def _with_lifetimes(rows: BatchRows, places: IntArray, lifetimes: LifetimeArrays) -> BatchRows:
@@ -130,13 +133,13 @@ def _with_watermarks(rows: BatchRows, places: IntArray, changes: LifetimeChanges
     return rows._replace(times=rows.times._replace(start=start))
 
 
-def _with_changes(batch: pa.RecordBatch, is_other: BoolArray, kind: IntArray) -> pa.RecordBatch:
-    """Write the names of changes anew, where they are others than before."""
-    if not is_other.any():
+def _with_changes(batch: pa.RecordBatch, has_new_kind: BoolArray, kind: IntArray) -> pa.RecordBatch:
+    """Write the names of changes anew, where rows have a new kind."""
+    if not has_new_kind.any():
         return batch
     column = batch.column("change")
-    names = pa.array([CHANGES[number] for number in kind[is_other].tolist()], column.type)
-    column = pc.replace_with_mask(column, pa.array(is_other), names)
+    names = pa.array([CHANGES[number] for number in kind[has_new_kind].tolist()], column.type)
+    column = pc.replace_with_mask(column, pa.array(has_new_kind), names)
     return batch.set_column(batch.schema.get_field_index("change"), "change", column)
 
 

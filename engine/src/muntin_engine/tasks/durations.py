@@ -20,6 +20,7 @@ from muntin_engine.plan.metrics import STAGES, module_metric, stage_metric
 from muntin_engine.wire.task_payload import TaskPayload
 
 _WIRE: Final = np.dtype("<i8")
+"""The type in which durations travel, on any machine."""
 
 _STAGE_METRICS: Final = tuple(map(stage_metric, STAGES))
 """The metrics of the stages, in order."""
@@ -99,8 +100,11 @@ def stage(name: str) -> Callable[[Method], Method]:
     """
 
     def measured(method: Method) -> Method:
+        """Return the method with a measurement around it."""
+
         @wraps(method)
         def measure(task: HasDurations, *arguments: Any) -> Any:
+            """Call the method, and add its duration to the task's."""
             if not task.durations.is_on:
                 return method(task, *arguments)
             started = clock()

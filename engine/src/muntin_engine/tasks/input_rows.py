@@ -28,7 +28,7 @@ class InputRows(NamedTuple):
 
     Attributes:
         rows: The rows with their problems.
-        progress: The progress they carry.
+        progress: The progress that they carry.
         observations: An observation of each source.
         patterns: The patterns of keys that they say are complete up to a time.
         counts: The counts of rows that no bucket gets.
@@ -134,7 +134,7 @@ def typed_columns(input_task: InputTask, rows: BatchRows) -> dict[str, pa.Array]
     for name, key_type in zip(input_task.key_names, key_types, strict=True):
         columns[name] = batch.column(name).cast(key_type, safe=False)
     payload_types = input_task.columns.payload
-    for name, payload_type in zip(input_task.own_payload_names, payload_types, strict=False):
+    for name, payload_type in zip(input_task.projected_payload_names, payload_types, strict=False):
         columns[name] = batch.column(name).cast(payload_type, safe=False)
 
     # Punctuation of keys may name a range of keys.
@@ -152,7 +152,7 @@ def _marked_columns(
 
     A revision may refer to a filtered event, so its id and lifetime are sent; its payload is not needed.
     """
-    names = input_task.own_payload_names
+    names = input_task.projected_payload_names
     has_payload = is_insertion.copy()
     for name in names:
         has_payload |= flags(columns[name].is_valid())  # a retraction may repeat the payload

@@ -84,7 +84,7 @@ class ArrayChange(ABC):
 
     Attributes:
         change: The change.
-        length: The length that it goes by, of each lifetime or of all; 0 if it goes by none.
+        length: The length by which it changes each lifetime, or all of them; 0 if it needs none.
     """
 
     def __init__(self, change: Any, length: int | IntArray) -> None:
@@ -107,38 +107,39 @@ class ArrayChange(ABC):
     def apply(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
         """Return lifetimes after the change; those that it takes away are left out."""
         start = clipped(self.starts(lifetimes.start))
-        changed = replace(
+        new_lifetimes = replace(
             lifetimes,
             start=start,
             end=self._moved_ends(lifetimes, lifetimes.end, start),
             new_end=self._moved_ends(lifetimes, lifetimes.new_end, start),
         )
         is_far = _is_far(start)
-        is_far |= lifetimes.is_end_known & _is_far(changed.end)
-        is_far |= ~lifetimes.is_insertion & _is_far(changed.new_end)
-        changed = changed.with_problem(CHANGED_TOO_FAR, is_far)
+        is_far |= lifetimes.is_end_known & _is_far(new_lifetimes.end)
+        is_far |= ~lifetimes.is_insertion & _is_far(new_lifetimes.new_end)
+        new_lifetimes = new_lifetimes.with_problem(CHANGED_TOO_FAR, is_far)
         if not self.change.fixes_ends:
-            return changed
+            return new_lifetimes
 
-        # No revision moves a fixed end: insertions, deletions, and events that come back are left.
+        # No revision moves a fixed end: only insertions, deletions, and revisions that revive an event still count.
         is_deletion = lifetimes.new_end <= lifetimes.start
         revives = lifetimes.is_end_known & (lifetimes.end <= lifetimes.start)
-        return self._with_fixed_ends(lifetimes, changed).take(lifetimes.is_insertion | is_deletion | revives)
+        counts = lifetimes.is_insertion | is_deletion | revives
+        return self._with_fixed_ends(lifetimes, new_lifetimes).take(counts)
 
     def _moved_ends(self, lifetimes: LifetimeArrays, end: IntArray, new_start: IntArray) -> IntArray:
         """Return the ends so far, or the next ends, after the change."""
-        alive = self.ends(lifetimes.start, end)
-        alive = np.where(alive == INFINITY, INFINITY, clipped(alive))
+        new_end = self.ends(lifetimes.start, end)
+        new_end = np.where(new_end == INFINITY, INFINITY, clipped(new_end))
         # An end at the start deletes the event, and still does; one before it is wrong, and stays as far before.
-        deleted = new_start + (end - lifetimes.start)
-        return np.where(end > lifetimes.start, alive, deleted)
+        deleting_end = new_start + (end - lifetimes.start)
+        return np.where(end > lifetimes.start, new_end, deleting_end)
 
-    def _with_fixed_ends(self, lifetimes: LifetimeArrays, changed: LifetimeArrays) -> LifetimeArrays:
+    def _with_fixed_ends(self, lifetimes: LifetimeArrays, new_lifetimes: LifetimeArrays) -> LifetimeArrays:
         """Fill in the ends so far: they follow from the starts now, whether rows say them or not."""
-        fixed = clipped(self.ends(lifetimes.start, lifetimes.end))
+        fixed_end = clipped(self.ends(lifetimes.start, lifetimes.end))
         return replace(
-            changed,
-            end=np.where(lifetimes.is_end_known, changed.end, fixed),
+            new_lifetimes,
+            end=np.where(lifetimes.is_end_known, new_lifetimes.end, fixed_end),
             is_end_known=np.ones_like(lifetimes.is_end_known),
         )
 
@@ -192,17 +193,17 @@ class _ArrayStartPoints(ArrayChange):
 
 
 class _ArrayEdges(ArrayChange):
-    """Lets events last until the next one of their key starts, which no event knows of another."""
+    """Lets events last until the next one of their key starts; an event alone does not say when that is."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
         """Leave the ends open."""
         del end
         return np.full(len(start), INFINITY, np.int64)
 
-    def _with_fixed_ends(self, lifetimes: LifetimeArrays, changed: LifetimeArrays) -> LifetimeArrays:
+    def _with_fixed_ends(self, lifetimes: LifetimeArrays, new_lifetimes: LifetimeArrays) -> LifetimeArrays:
         """Leave the ends so far: they do not follow from the starts."""
         del lifetimes
-        return changed
+        return new_lifetimes
 
 
 class _ArrayAlignment(ArrayChange):
@@ -252,7 +253,7 @@ class _ArrayEndPoints(ArrayChange):
         return end
 
     def apply(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
-        """Return the points that go, and then those that come."""
+        """Return retractions of the points at old ends, and then insertions of those at new ends."""
         old_end = lifetimes.end
         new_end = np.where(lifetimes.is_insertion, lifetimes.end, lifetimes.new_end)
         is_revision = ~lifetimes.is_insertion
@@ -261,28 +262,28 @@ class _ArrayEndPoints(ArrayChange):
         is_same_point = had_point & has_point & (old_end == new_end)
         is_unknown = is_revision & ~lifetimes.is_end_known & (not self.change.is_repeated)
 
-        removed = lifetimes.take(np.flatnonzero((had_point & ~is_same_point) | is_unknown))
-        added = lifetimes.take(np.flatnonzero(has_point & ~is_same_point & ~is_unknown))
-        return self._retractions(removed).followed_by(self._insertions(added))
+        without_old_point = lifetimes.take(np.flatnonzero((had_point & ~is_same_point) | is_unknown))
+        with_new_point = lifetimes.take(np.flatnonzero(has_point & ~is_same_point & ~is_unknown))
+        return self._retractions(without_old_point).followed_by(self._insertions(with_new_point))
 
-    def _retractions(self, removed: LifetimeArrays) -> LifetimeArrays:
-        """Retract the points at the ends so far."""
+    def _retractions(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
+        """Retract the points at the ends so far; a row that does not say its end so far gets a problem."""
         retractions = replace(
-            removed,
-            kind=np.full(len(removed.kind), RETRACT, removed.kind.dtype),
-            start=removed.end,
-            end=removed.end + 1,
-            new_end=removed.end,
+            lifetimes,
+            kind=np.full(len(lifetimes.kind), RETRACT, lifetimes.kind.dtype),
+            start=lifetimes.end,
+            end=lifetimes.end + 1,
+            new_end=lifetimes.end,
         )
-        retractions = retractions.with_problem(NO_OLD_END, ~removed.is_end_known)
-        return retractions.with_problem(CHANGED_TOO_FAR, removed.is_end_known & _is_far(removed.end + 1))
+        retractions = retractions.with_problem(NO_OLD_END, ~lifetimes.is_end_known)
+        return retractions.with_problem(CHANGED_TOO_FAR, lifetimes.is_end_known & _is_far(lifetimes.end + 1))
 
-    def _insertions(self, added: LifetimeArrays) -> LifetimeArrays:
+    def _insertions(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
         """Insert points at the ends from now on."""
-        point = np.where(added.is_insertion, added.end, added.new_end)
+        point = np.where(lifetimes.is_insertion, lifetimes.end, lifetimes.new_end)
         insertions = replace(
-            added,
-            kind=np.full(len(added.kind), INSERT, added.kind.dtype),
+            lifetimes,
+            kind=np.full(len(lifetimes.kind), INSERT, lifetimes.kind.dtype),
             start=point,
             end=point + 1,
             is_end_known=np.ones(len(point), np.bool_),

@@ -64,12 +64,18 @@ class MapTask:
     """
 
     def __init__(self, task: TaskPayload, recorded: RecordedRows | None = None) -> None:
+        """Begin without rows.
+
+        Args:
+            task: The query.
+            recorded: The file to which rows are recorded, if they are.
+        """
         self.durations = Durations(task)
         self._task = task
         self._recorded = recorded
         self._lifter = LIFTS_ROWS.get(task.plan.choice.evaluator)
         self._most_rows = MOST_ROWS if self._lifter is None else MOST_LIFTED_ROWS
-        self._waiting: list[pa.RecordBatch] = []
+        self._waiting_batches: list[pa.RecordBatch] = []
         # Counted along, as there may be hundreds of waiting batches, and each new one asks for the totals.
         self._waiting_rows = 0
         self._waiting_bytes = 0
@@ -81,7 +87,7 @@ class MapTask:
         """Yield the blobs of the rows that wait, if they are many enough: each costs the same few hundred calls."""
         if self._recorded is not None:
             self._recorded.write(batch)
-        self._waiting.append(batch)
+        self._waiting_batches.append(batch)
         self._waiting_rows += batch.num_rows
         self._waiting_bytes += batch.nbytes
         if self._waiting_rows >= self._most_rows or self._waiting_bytes >= MOST_WAITING_BYTES:
@@ -89,7 +95,7 @@ class MapTask:
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of the rows that still wait, then the progress of all rows for each bucket."""
-        if self._waiting:
+        if self._waiting_batches:
             yield from self._send()
         reports = self._reports()
         if self._recorded is not None:
@@ -98,17 +104,17 @@ class MapTask:
 
     def _send(self) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of all rows that wait."""
-        batch = pa.concat_batches(self._waiting)
-        self._waiting = []
+        batch = pa.concat_batches(self._waiting_batches)
+        self._waiting_batches = []
         self._waiting_rows = 0
         self._waiting_bytes = 0
         for input_task, input_batch in by_side(self._task, batch):
-            read = self._read(input_task, input_batch)
-            self._count(input_task, read)
+            input_rows = self._read(input_task, input_batch)
+            self._count(input_task, input_rows)
             if self._lifter is None:
-                yield from self._row_blobs(read.rows, input_task.side)
+                yield from self._row_blobs(input_rows.rows, input_task.side)
             else:
-                yield from self._lifted_blobs(self._lifter, read.rows, input_task.side)
+                yield from self._lifted_blobs(self._lifter, input_rows.rows, input_task.side)
 
     @stage("distribute")
     def _read(self, input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
@@ -118,10 +124,10 @@ class MapTask:
         return read_rows(input_task, batch)
 
     @stage("distribute")
-    def _count(self, input_task: InputTask, read: InputRows) -> None:
-        """Add rows to what the task reports: progress, and the rows that no bucket gets."""
-        self._progress[input_task.side].add(read.progress, read.observations, read.patterns)
-        self._counts += read.counts
+    def _count(self, input_task: InputTask, input_rows: InputRows) -> None:
+        """Add rows to the progress and the counts that the task reports."""
+        self._progress[input_task.side].add(input_rows.progress, input_rows.observations, input_rows.patterns)
+        self._counts += input_rows.counts
 
     @stage("distribute")
     def _row_blobs(self, rows: pa.Table, side: int) -> list[pa.RecordBatch]:
@@ -152,9 +158,9 @@ class MapTask:
                 columns[name] = [value] * len(buckets)
             if side == 0:
                 # Durations and counts are totals of the task: one bucket gets them for all.
-                others = [None] * (len(buckets) - 1)
-                columns["durations"] = [self.durations.pack(), *others]
-                columns["row_counts"] = [self._counts.to_list(), *others]
+                nulls = [None] * (len(buckets) - 1)
+                columns["durations"] = [self.durations.pack(), *nulls]
+                columns["row_counts"] = [self._counts.to_list(), *nulls]
             yield exchange_batch(self._task, buckets, columns, side)
 
 

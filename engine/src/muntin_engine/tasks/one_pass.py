@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class OwnColumns:
+class QueryColumns:
     """The part of shared rows that a query takes.
 
     Attributes:
-        names: The names of its projected columns.
+        names: The names of the query's projected columns.
         shared_names: The names of the same columns in the shared rows.
         condition: The column that flags its rows; None if all rows are.
     """
@@ -44,15 +44,15 @@ class OwnColumns:
         rows = pa.RecordBatch.from_arrays(columns, names=list(self.names))
         if self.condition is None:
             return rows
-        is_own = batch.column(self.condition)
-        if pc.all(is_own, min_count=0).as_py():
+        is_of_query = batch.column(self.condition)
+        if pc.all(is_of_query, min_count=0).as_py():
             return rows
-        return rows.filter(is_own)
+        return rows.filter(is_of_query)
 
 
 def distribute_to_all(
     tasks: Sequence[TaskPayload],
-    owned: Sequence[OwnColumns],
+    columns_by_query: Sequence[QueryColumns],
     batches: Iterable[pa.RecordBatch],
     recorded: Sequence[RecordedRows | None] | None = None,
 ) -> Iterator[pa.RecordBatch]:
@@ -60,16 +60,16 @@ def distribute_to_all(
 
     Args:
         tasks: The queries.
-        owned: The part that each of them takes.
+        columns_by_query: The part that each query takes.
         batches: The shared rows.
-        recorded: The file to which the rows of each are recorded, if they are.
+        recorded: The file to which the rows of each query are recorded, if they are.
 
     Cost: that of the queries one after the other; each may hold `MOST_WAITING_BYTES` of rows until they make a blob.
     """
     recorded = recorded or [None] * len(tasks)
     map_tasks = [MapTask(task, file) for task, file in zip(tasks, recorded, strict=True)]
     for batch in batches:
-        for task, columns, map_task in zip(tasks, owned, map_tasks, strict=True):
+        for task, columns, map_task in zip(tasks, columns_by_query, map_tasks, strict=True):
             rows = columns.of(batch)
             if not rows.num_rows:
                 continue

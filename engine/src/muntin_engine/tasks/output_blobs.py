@@ -69,7 +69,7 @@ def side_output_blobs(
         task: The query.
         bad_rows: The rows with a problem of their own.
         rejections: The rows that the evaluator rejected, by key.
-        late: The number of further late rows, of which nothing is kept.
+        late: The number of further late rows, which were only counted.
     """
     drops_late = [plan_input.late.policy is LatePolicy.DROP for plan_input in task.plan.inputs]
     dropped = Counter({LATE: late})

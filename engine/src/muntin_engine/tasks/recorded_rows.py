@@ -26,6 +26,8 @@ from muntin_engine.wire.shuffle import PackedReport
 from muntin_engine.wire.value_flags import flags
 
 ROWS: Final = "rows"
+"""The folder of the rows, in that of a recording."""
+
 PASSED_ON: Final = "passed_on"
 """The folder of the results that another query of the same recording reads, beside that of the rows."""
 
@@ -36,10 +38,17 @@ STOPPED: Final = "stopped.json"
 """The file in a recording that says that it goes no further, and why."""
 
 UNFINISHED: Final = ".part"
+"""The end of the name of a file that a task still writes."""
+
 FAILED: Final = ".failed"
+"""The end of the name of the mark beside a file that could not be written."""
 
 _REPORT: Final = b"muntin.report"
+"""The metadata of a file that have the report of its task."""
+
 _OF_NO_KEY: Final = [CHANGES[kind] for kind in (PUNCTUATE_KEYS, PUNCTUATE, CLOSE, CLOCK, SIGNAL)]
+"""The changes of rows that are of no key."""
+
 _LOG: Final = logging.getLogger("muntin.recording")
 
 
@@ -57,25 +66,28 @@ class TaskReport:
 
     def to_json(self) -> str:
         """Write the report as JSON, from which `from_json` makes it again."""
-        inputs = [[list(report.progress), _base64(report.observed), _base64(report.patterns)] for report in self.inputs]
+        inputs: list[object] = []
+        for report in self.inputs:
+            inputs.append([list(report.progress), _base64(report.observations), _base64(report.patterns)])
         return json.dumps({"inputs": inputs, "signals": list(self.signals)})
 
     @classmethod
     def from_json(cls, text: str | bytes) -> TaskReport:
-        """Read what `to_json` wrote."""
+        """Return the report that `to_json` wrote."""
         data = json.loads(text)
-        inputs = [
-            PackedReport(Progress(*progress), _bytes(observed), _bytes(patterns))
-            for progress, observed, patterns in data["inputs"]
-        ]
+        inputs: list[PackedReport] = []
+        for progress, observations, patterns in data["inputs"]:
+            inputs.append(PackedReport(Progress(*progress), _bytes(observations), _bytes(patterns)))
         return cls(tuple(inputs), tuple(data["signals"]))
 
 
 def _base64(data: bytes | None) -> str | None:
+    """Return bytes as text; None for None."""
     return None if data is None else base64.b64encode(data).decode("ascii")
 
 
 def _bytes(text: str | None) -> bytes | None:
+    """Return the bytes that `_base64` wrote."""
     return None if text is None else base64.b64decode(text)
 
 
@@ -151,6 +163,7 @@ class RecordedRows:
             self._fail(error)
 
     def _write(self, batch: pa.RecordBatch) -> None:
+        """Write the rows of the recorded keys, each with its place among all rows of the task."""
         if self._keys is not None:
             places = range(self._row_count, self._row_count + len(batch))
             batch = batch.append_column(NTH, pa.array(places, pa.int32()))
@@ -163,6 +176,7 @@ class RecordedRows:
         self._writer.write_batch(batch)
 
     def _fail(self, error: Exception) -> None:
+        """Stop writing, and put a mark with the error beside the file."""
         self._has_failed = True
         _LOG.warning("rows cannot be recorded, and the query goes on: %s", error)
         try:
@@ -187,17 +201,17 @@ def _writer(file: Path, schema: pa.Schema) -> pq.ParquetWriter:
 
 def is_of_keys(batch: pa.RecordBatch, keys: Sequence[tuple[Any, ...]]) -> pa.Array:
     """Flag the rows of some keys, and those of no key, as punctuation is."""
-    wanted = np.zeros(len(batch), np.bool_)
+    is_recorded = np.zeros(len(batch), np.bool_)
     if "change" in batch.schema.names:
-        wanted |= flags(pc.is_in(batch.column("change"), pa.array(_OF_NO_KEY)))
+        is_recorded |= flags(pc.is_in(batch.column("change"), pa.array(_OF_NO_KEY)))
     for key in keys:
         is_of_key = np.ones(len(batch), np.bool_)
         for place, value in enumerate(key):
             column = batch.column(f"k{place}")
             is_equal = column.is_null() if value is None else pc.equal(column, pa.scalar(value).cast(column.type))
             is_of_key &= flags(is_equal)
-        wanted |= is_of_key
-    return pa.array(wanted)
+        is_recorded |= is_of_key
+    return pa.array(is_recorded)
 
 
 class RecordedPart(NamedTuple):

@@ -16,7 +16,7 @@ from muntin_engine.plan.lengths import microseconds_of
 from muntin_engine.state.key_patterns import CompletePattern, Condition
 from muntin_engine.tasks.batch_rows import CHANGES, CLOCK, INSERT, PUNCTUATE, PUNCTUATE_KEY, SIGNAL, GoodRows
 from muntin_engine.time.changes import LATEST, Progress, canonical
-from muntin_engine.time.progress_tracker import Observation, merged
+from muntin_engine.time.progress_tracker import Observation, merge_observations
 from muntin_engine.wire.shuffle import PackedReport, pack_observations, pack_patterns
 from muntin_engine.wire.task_payload import InputTask
 from muntin_engine.wire.value_flags import flags, unreadable
@@ -42,7 +42,7 @@ class ReportedProgress:
         """Add the progress of a batch."""
         self.progress = self.progress.advance(progress)
         if observations:
-            self.observations = merged([*self.observations, *observations], self.starts_kept)
+            self.observations = merge_observations([*self.observations, *observations], self.starts_kept)
         self.patterns += patterns
 
     def packed(self) -> PackedReport:
@@ -60,18 +60,18 @@ def progress_of(input_task: InputTask, rows: GoodRows) -> Progress:
         return Progress(horizon=_horizon(input_task, newest, _latest(rows.end)), newest=newest)
 
     newest = int(rows.start[rows.kind == INSERT].max(initial=EARLIEST))
-    of_no_source = rows
+    rows_of_no_source = rows
     if rows.source is not None:  # punctuation of one source says nothing about the whole input
-        of_no_source = rows.where(flags(rows.source.is_null()))
+        rows_of_no_source = rows.where(flags(rows.source.is_null()))
     is_event = rows.kind < PUNCTUATE_KEY
     latest_end = max(_latest(rows.end[is_event]), _latest(rows.new_end[is_event]))
     is_punctuation = (rows.kind >= PUNCTUATE_KEY) & (rows.kind <= PUNCTUATE) & (rows.start < LATEST)
     latest_punctuation = int(rows.start[is_punctuation].max(initial=EARLIEST))
     return Progress(
-        of_no_source.punctuation(),
-        _horizon(input_task, newest, latest_end, latest_punctuation),
-        newest,
-        _latest_clock(input_task, rows),
+        watermark=rows_of_no_source.punctuation(),
+        horizon=_horizon(input_task, newest, latest_end, latest_punctuation),
+        newest=newest,
+        clock=_latest_clock(input_task, rows),
     )
 
 
@@ -124,7 +124,13 @@ def _observation(source: str | None, rows: GoodRows, starts_kept: int) -> Observ
             largest = np.partition(starts, len(starts) - starts_kept)[-starts_kept:]
         largest_starts = tuple(sorted(largest.tolist(), reverse=True))
     newest = int(starts.max(initial=EARLIEST))
-    return Observation(source, newest, len(starts), largest_starts, rows.punctuation())
+    return Observation(
+        source=source,
+        newest=newest,
+        rows=len(starts),
+        latest=largest_starts,
+        watermark=rows.punctuation(),
+    )
 
 
 def patterns_of(input_task: InputTask, marks: pa.Table) -> Iterator[CompletePattern]:

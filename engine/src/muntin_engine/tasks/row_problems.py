@@ -32,7 +32,12 @@ from muntin_engine.wire.value_flags import flags, unreadable
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The reason why a row is rejected: the kind of reason, by which rows are counted, and a sentence."""
+    """The reason why a row is rejected.
+
+    Attributes:
+        reason: The kind of reason, by which rows are counted.
+        message: The reason, in a sentence.
+    """
 
     reason: str
     message: str
@@ -140,7 +145,7 @@ def _are_good_insertions(input_task: InputTask, batch: pa.RecordBatch, times: Ro
     first_end, last_end = pc.min_max(times.end).values()
     if min(first_start.as_py(), first_end.as_py()) <= -LATEST or max(last_start.as_py(), last_end.as_py()) >= LATEST:
         return False
-    is_point = input_task.plan_input.given_lifetimes == "point"
+    is_point = input_task.plan_input.incoming_lifetimes == "point"
     if not is_point and not pc.all(pc.greater(times.end, times.start)).as_py():
         return False
 
@@ -176,17 +181,18 @@ def _is_unreadable(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray,
     """Flag the rows that hold a value, among those that are read, without a counterpart in Python."""
     is_pattern = kind == PUNCTUATE_KEYS
     is_of_key = is_event | (kind == PUNCTUATE_KEY) | is_pattern
-    readers: dict[str, BoolArray] = {}
+    # The rows of which each column is read.
+    is_read_by_column: dict[str, BoolArray] = {}
     for name in input_task.key_names:
-        readers[name] = is_of_key
+        is_read_by_column[name] = is_of_key
     for name in input_task.plan_input.columns.ranges:
-        readers[name] = is_pattern
+        is_read_by_column[name] = is_pattern
     for name in ("id", *input_task.payload_names):
-        readers[name] = is_event
-    readers["signal"] = kind == SIGNAL
+        is_read_by_column[name] = is_event
+    is_read_by_column["signal"] = kind == SIGNAL
 
     is_unreadable = np.zeros(len(batch), np.bool_)
-    for name, is_read in readers.items():
+    for name, is_read in is_read_by_column.items():
         if name in batch.schema.names and is_read.any():
             is_unreadable |= is_read & unreadable(batch.column(name))
     return is_unreadable

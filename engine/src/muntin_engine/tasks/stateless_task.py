@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -56,6 +56,20 @@ def run_task(
         yield OutputBlob(name, value)
 
 
+class _ReadRows(NamedTuple):
+    """The rows of a batch as they were read.
+
+    Attributes:
+        input_rows: All rows, with their progress and counts.
+        good_rows: The rows without a problem.
+        rejected: The rows with a problem, for the side output.
+    """
+
+    input_rows: InputRows
+    good_rows: pa.Table
+    rejected: list[SideOutputRow]
+
+
 class StatelessEvaluation:
     """A query without state in one task, which is handed batches of rows.
 
@@ -64,6 +78,7 @@ class StatelessEvaluation:
     """
 
     def __init__(self, task: TaskPayload) -> None:
+        """Begin without rows."""
         self.durations = Durations(task)
         self._task = task
         self._evaluator = ANSWERS_AT_ONCE[task.plan.choice.evaluator]
@@ -71,7 +86,7 @@ class StatelessEvaluation:
         self._observations: list[Observation] = []
         self._accepted = 0
         self._counts = RowCounts()
-        task.overflows.clear()  # those of a task that failed
+        task.overflows.clear()  # which may be those of a task that failed
 
     def process(self, batch: pa.RecordBatch) -> list[OutputBlob]:
         """Return the results and the rejected rows of a batch.
@@ -80,18 +95,18 @@ class StatelessEvaluation:
             ModuleFailedError: The module raised an exception.
         """
         with without_collector(), windows_in_words(self._task.plan.words):
-            read, good_rows, rejected = self._read(batch)
-            results = self._evaluate(good_rows)
-            blobs = self._encode(results, rejected)
-        self._count(read, good_rows)
+            rows = self._read(batch)
+            results = self._evaluate(rows.good_rows)
+            blobs = self._encode(results, rows.rejected)
+        self._count(rows)
         return blobs
 
     @stage("distribute")
-    def _read(self, batch: pa.RecordBatch) -> tuple[InputRows, pa.Table, list[SideOutputRow]]:
-        """Return all rows of a batch, the good ones, and the bad ones for the side output."""
-        read = read_rows(self._task.input, batch)
-        good_rows, rejected = split_problems(self._task.input, read.rows)
-        return read, good_rows, rejected
+    def _read(self, batch: pa.RecordBatch) -> _ReadRows:
+        """Read the rows of a batch."""
+        input_rows = read_rows(self._task.input, batch)
+        good_rows, rejected = split_problems(self._task.input, input_rows.rows)
+        return _ReadRows(input_rows, good_rows, rejected)
 
     @stage("evaluate")
     def _evaluate(self, rows: pa.Table) -> pa.Table:
@@ -108,12 +123,13 @@ class StatelessEvaluation:
             blobs.append(OutputBlob.of_table(REJECTED, side_output_table(self._task, rejected)))
         return blobs
 
-    def _count(self, read: InputRows, good_rows: pa.Table) -> None:
-        """Add rows to what the task reports."""
-        self._progress = self._progress.advance(read.progress)
-        self._observations += read.observations
-        self._accepted += good_rows.num_rows + read.counts.unchanging
-        self._counts += read.counts
+    def _count(self, rows: _ReadRows) -> None:
+        """Add rows to the progress and the counts that the task reports."""
+        input_rows = rows.input_rows
+        self._progress = self._progress.advance(input_rows.progress)
+        self._observations += input_rows.observations
+        self._accepted += rows.good_rows.num_rows + input_rows.counts.unchanging
+        self._counts += input_rows.counts
 
     def report(self) -> PackedReport:
         """Return the progress of the rows so far."""

@@ -75,7 +75,7 @@ def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     """Return the names of the counts by source: `rows_<source>` and `late_<source>`.
 
     Where there are several inputs, a source goes by `<input>.<source>`. Partial states do not say which source their
-    rows came from: without ids, a query over slices has the second kind only where late rows are wanted.
+    rows came from: without ids, a query over slices counts late rows by source only where it keeps them.
     """
     sources: list[str] = []
     for plan_input in task.plan.inputs:
@@ -94,10 +94,12 @@ def names_of_watermarks(task: TaskPayload) -> tuple[str, ...]:
 def watermarks_of(task: TaskPayload, progress: InputsProgress) -> dict[str, int]:
     """Return the watermarks of sources, and of inputs without sources where there are several, by their metrics."""
     metrics: dict[str, int] = {}
-    for input_task, input_progress, tracked in zip(task.inputs, progress.inputs, progress.tracked, strict=True):
+    for input_task, input_progress, tracker_state in zip(
+        task.inputs, progress.inputs, progress.tracker_states, strict=True
+    ):
         plan_input = input_task.plan_input
         if plan_input.sources:
-            watermarks = input_task.tracker.watermarks(tracked)
+            watermarks = input_task.tracker.watermarks(tracker_state)
             for source in plan_input.sources:
                 watermark = max(watermarks.get(source, EARLIEST), input_progress.watermark)
                 metrics[watermark_metric(_qualified(plan_input, source))] = watermark
@@ -127,10 +129,10 @@ def source_counts(
         if rejection.is_late and plan_input.sources:
             counts[f"late_{_qualified(plan_input, rejection.change.source)}"] += 1
     if bucket == task.buckets[0]:
-        for plan_input, of_input in zip(task.plan.inputs, observations, strict=True):
+        for plan_input, input_observations in zip(task.plan.inputs, observations, strict=True):
             if not plan_input.sources:
                 continue
-            for observation in of_input:
+            for observation in input_observations:
                 counts[f"rows_{_qualified(plan_input, observation.source)}"] += observation.rows
     return {name: count for name, count in counts.items() if count}
 

@@ -52,11 +52,11 @@ def run_steps(
     process = start(tested, evaluator, cells)
     for place, batch in enumerate(tested.batches):
         rows = list(rows_of(tested, batch))
-        arrived = progress_of(tested.query.window, batch)
+        reported = progress_of(tested.query.window, batch)
         happens = only_after in (None, place)
         if happens and mishap is Mishap.CRASH:
-            _crash(process, cells, list(rows_of(tested, batch)), arrived)
-        for (key,), change in process.process(rows, arrived):
+            _crash(process, cells, list(rows_of(tested, batch)), reported)
+        for (key,), change in process.process(rows, reported):
             output.apply(key, key_by_number[key], change)
         for (key,), change in process.evicted:
             output.apply(key, key_by_number[key], change, is_evicted=True)
@@ -119,8 +119,8 @@ def rows_of(tested: QueryUnderTest, batch: Batch) -> Iterator[tuple[Key, InputCh
         )
 
 
-def _crash(process: InMemory, cells: MemoryCells, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> None:
+def _crash(process: InMemory, cells: MemoryCells, rows: Sequence[tuple[Key, InputChange]], reported: Progress) -> None:
     """Evaluate a micro-batch that is not committed."""
     committed = dict(cells.cells)
-    process.process(rows, arrived)
+    process.process(rows, reported)
     cells.cells = committed

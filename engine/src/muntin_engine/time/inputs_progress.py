@@ -7,21 +7,21 @@ from typing import Any, NamedTuple
 
 from muntin import EARLIEST
 from muntin_engine.time.changes import Progress
-from muntin_engine.time.progress_tracker import Observation, ProgressTracker, Tracked
+from muntin_engine.time.progress_tracker import Observation, ProgressTracker, TrackerState
 
 
 class InputsProgress(NamedTuple):
-    """The progress of each of several inputs, with the data that its tracker keeps.
+    """The progress of each of several inputs, with the state of its tracker.
 
     Attributes:
         inputs: The progress of each input, by whose watermark its rows are late.
-        tracked: The data that the tracker of each keeps between micro-batches.
+        tracker_states: The state that the tracker of each keeps between micro-batches.
         to_the_tick: The watermark of each input as its policy says it, from which the lateness of a row is measured;
             `inputs` have it in steps, where output has steps.
     """
 
     inputs: tuple[Progress, ...]
-    tracked: tuple[Tracked, ...]
+    tracker_states: tuple[TrackerState, ...]
     to_the_tick: tuple[int, ...]
 
     @classmethod
@@ -56,43 +56,46 @@ class InputsProgress(NamedTuple):
     def advance(
         self,
         trackers: Sequence[ProgressTracker],
-        arrived: Sequence[Progress],
-        observed: Sequence[Iterable[Observation]],
+        reported: Sequence[Progress],
+        observations: Sequence[Iterable[Observation]],
     ) -> InputsProgress:
         """Return the progress after a micro-batch. A reading of a clock in one input counts for all.
 
         Args:
             trackers: The tracker of each input.
-            arrived: The progress of each input by explicit rows.
-            observed: The observations of the sources of each input.
+            reported: The progress of each input by explicit rows.
+            observations: The observations of the sources of each input.
         """
-        clock = max(progress.clock for progress in arrived)
+        clock = max(progress.clock for progress in reported)
         inputs: list[Progress] = []
-        tracked: list[Tracked] = []
+        tracker_states: list[TrackerState] = []
         to_the_tick: list[int] = []
         for place, tracker in enumerate(trackers):
-            progress, state = tracker.advance_to_the_tick(
-                self.inputs[place], self.tracked[place], arrived[place]._replace(clock=clock), observed[place]
+            progress, tracker_state = tracker.advance_to_the_tick(
+                self.inputs[place],
+                self.tracker_states[place],
+                reported[place]._replace(clock=clock),
+                observations[place],
             )
             inputs.append(tracker.in_steps(progress))
-            tracked.append(state)
+            tracker_states.append(tracker_state)
             # `inputs` have forgotten what lies beyond the last step, so a batch that brings less must not go back.
             to_the_tick.append(max(self.to_the_tick[place], progress.watermark))
-        return InputsProgress(tuple(inputs), tuple(tracked), tuple(to_the_tick))
+        return InputsProgress(tuple(inputs), tuple(tracker_states), tuple(to_the_tick))
 
     def to_data(self) -> list[Any]:
         """Return the progress as plain data."""
-        return [list(map(list, self.inputs)), list(map(list, self.tracked)), list(self.to_the_tick)]
+        return [list(map(list, self.inputs)), list(map(list, self.tracker_states)), list(self.to_the_tick)]
 
     @classmethod
     def from_data(cls, data: Sequence[Any]) -> InputsProgress:
         """Return the progress that `to_data` wrote."""
-        inputs, tracked, to_the_tick = data
-        return cls(tuple(map(Progress._make, inputs)), tuple(tracked), tuple(to_the_tick))
+        inputs, tracker_states, to_the_tick = data
+        return cls(tuple(map(Progress._make, inputs)), tuple(tracker_states), tuple(to_the_tick))
 
 
 def furthest_progress(data_by_bucket: Iterable[Sequence[Any]]) -> Progress:
-    """Return the progress of the bucket that is the furthest.
+    """Return the progress of the bucket whose progress is the furthest.
 
     Args:
         data_by_bucket: The progress of each bucket, as `InputsProgress.to_data` wrote it; empty where it has none.

@@ -46,8 +46,8 @@ class LifetimeChange(ABC):
 
     Attributes:
         call: The call that a query writer makes for it, without lengths.
-        becomes: The kind of lifetimes after it; None if it stays.
-        fixes_ends: True if no end moves any more after it, whatever revisions say.
+        becomes: The kind of lifetimes after the change; None if the kind stays.
+        fixes_ends: True if no end moves any more after the change, whatever revisions say.
     """
 
     call: ClassVar[str]
@@ -56,12 +56,12 @@ class LifetimeChange(ABC):
 
     @property
     def length(self) -> Length | None:
-        """The length that it goes by; None if it goes by none."""
+        """The length by which it changes lifetimes; None if it needs none."""
         return None
 
     @property
     def aligned_to(self) -> WindowSpecification | None:
-        """The windows that it goes by; None if it goes by none."""
+        """The windows to which it aligns lifetimes; None if it aligns to none."""
         return None
 
     def watermark(self, tick: int, *, event_ends_move: bool) -> int:
@@ -84,7 +84,7 @@ class LifetimeChange(ABC):
         return ""
 
     def identity(self) -> list[object]:
-        """Return the part of a checkpoint's identity that it is, as plain data."""
+        """Return the change as plain data, for the identity of a query."""
         if isinstance(self.length, LengthColumn):
             return [self.call, f"{self.length.text}, at least {self.length.least}"]
         values: list[object] = []
@@ -354,7 +354,7 @@ class LifetimeChanges:
         """
         if not self.changes or tick == EARLIEST or tick >= LATEST:
             return tick
-        for change, event_ends_move in self._each():
+        for change, event_ends_move in self._with_moving_ends():
             tick = change.watermark(tick, event_ends_move=event_ends_move)
             tick = max(1 - LATEST, min(LATEST - 1, tick))  # at an end of the axis it would close the stream
         return tick
@@ -369,14 +369,14 @@ class LifetimeChanges:
         words = ChangeWords(spell_ticks, spell_window)
         changes: list[str] = []
         effects: list[str] = []
-        for change, event_ends_move in self._each():
+        for change, event_ends_move in self._with_moving_ends():
             changes.append(change.describe(words))
             effect = change.describe_watermark(words, event_ends_move=event_ends_move)
             if effect:
                 effects.append(effect)
         return f"{', then '.join(changes)}; {', and '.join(effects) or 'the watermark stays'}"
 
-    def _each(self) -> Iterator[tuple[LifetimeChange, bool]]:
+    def _with_moving_ends(self) -> Iterator[tuple[LifetimeChange, bool]]:
         """Yield each change, and whether revisions move ends before it."""
         event_ends_move = self.event_ends_move
         for change in self.changes:
@@ -398,8 +398,8 @@ def length_columns(changes: Iterable[LifetimeChange]) -> tuple[LengthColumn, ...
     return tuple(columns.values())
 
 
-def lifetimes_after(before: Lifetimes, changes: Sequence[LifetimeChange]) -> Lifetimes:
-    """Return the kind of lifetimes of events after changes.
+def lifetimes_after(lifetimes: Lifetimes, changes: Sequence[LifetimeChange]) -> Lifetimes:
+    """Return the kind of lifetimes of events after changes, given that before them.
 
     Example:
         >>> lifetimes_after("edge", (SetDuration(5), Shift(1)))
@@ -408,10 +408,10 @@ def lifetimes_after(before: Lifetimes, changes: Sequence[LifetimeChange]) -> Lif
     for change in reversed(changes):
         if change.becomes is not None:
             return change.becomes
-    return before
+    return lifetimes
 
 
-def given_lifetimes(*, is_edge: bool, has_end: bool) -> Lifetimes:
+def incoming_lifetimes(*, is_edge: bool, has_end: bool) -> Lifetimes:
     """Return the kind of lifetimes of events as they come."""
     if is_edge:
         return "edge"

@@ -42,18 +42,22 @@ class Observation(NamedTuple):
     latest: tuple[int, ...] = ()
     watermark: int = EARLIEST
 
-    def merge(self, other: Observation, keep: int) -> Observation:
-        """Merge two observations, with as many of the largest starts as are to be kept.
+    def merge(self, other: Observation, starts_kept: int) -> Observation:
+        """Merge two observations of one source.
+
+        Args:
+            other: The other observation.
+            starts_kept: The number of largest starts to keep.
 
         Example:
-            >>> Observation("a", 9, 2, (9, 4)).merge(Observation("a", 7, 1, (7,)), keep=2)
+            >>> Observation("a", 9, 2, (9, 4)).merge(Observation("a", 7, 1, (7,)), starts_kept=2)
             Observation(source='a', newest=9, rows=3, latest=(9, 7), watermark=-9223372036854775808)
         """
         return Observation(
             self.source,
             max(self.newest, other.newest),
             self.rows + other.rows,
-            tuple(nlargest(keep, self.latest + other.latest)),
+            tuple(nlargest(starts_kept, self.latest + other.latest)),
             max(self.watermark, other.watermark),
         )
 
@@ -68,22 +72,22 @@ class Observation(NamedTuple):
         return cls(source, newest, rows, tuple(latest), watermark)
 
 
-def merged(observations: Iterable[Observation], keep: int) -> list[Observation]:
+def merge_observations(observations: Iterable[Observation], starts_kept: int) -> list[Observation]:
     """Merge the observations of each source into one.
 
     Args:
         observations: The observations, in any order.
-        keep: The number of largest starts to keep.
+        starts_kept: The number of largest starts to keep.
 
     Example:
-        >>> merged_rows = merged([Observation("a", 1, 1), Observation("b", 2, 1), Observation("a", 3, 2)], 0)
-        >>> [(observation.source, observation.rows) for observation in merged_rows]
+        >>> observations = [Observation("a", 1, 1), Observation("b", 2, 1), Observation("a", 3, 2)]
+        >>> [(observation.source, observation.rows) for observation in merge_observations(observations, 0)]
         [('a', 3), ('b', 1)]
     """
     by_source: dict[str | None, Observation] = {}
     for observation in observations:
         earlier = by_source.get(observation.source)
-        by_source[observation.source] = observation if earlier is None else earlier.merge(observation, keep)
+        by_source[observation.source] = observation if earlier is None else earlier.merge(observation, starts_kept)
     return list(by_source.values())
 
 
@@ -119,6 +123,7 @@ class SourceState(NamedTuple):
         watermark = self.watermark
         last_heard = self.last_heard
         for observation in observations:
+            # Punctuation without a source is about all of them.
             if observation.source is None or observation.source == total.source:
                 total = total.merge(observation, starts_kept)
                 watermark = max(watermark, observation.watermark)
@@ -135,7 +140,7 @@ class SourceState(NamedTuple):
                 clock=clock if clock > EARLIEST else None,
                 last_heard=last_heard,
             )
-            watermark = max(watermark, implied(policy, progress))
+            watermark = max(watermark, watermark_by_policy(policy, progress))
 
         state = SourceState(total, watermark, last_heard)
         if policy.idle is not None and policy.idle.lag is not None and state.is_silent(policy, clock):
@@ -157,8 +162,8 @@ class SourceState(NamedTuple):
         return cls(Observation.from_data(total), watermark, last_heard)
 
 
-def implied(policy: ProgressPolicy, seen: SourceProgress) -> int:
-    """Return the watermark that a policy concludes from the rows of a source.
+def watermark_by_policy(policy: ProgressPolicy, progress: SourceProgress) -> int:
+    """Return the watermark that a policy concludes from the rows of a source; `EARLIEST` if it concludes none.
 
     Raises:
         ModuleError: The policy raises an exception.
@@ -166,34 +171,36 @@ def implied(policy: ProgressPolicy, seen: SourceProgress) -> int:
 
     Example:
         >>> from muntin.progress import BoundedDelay, BoundedDisorder, Periodic
-        >>> seen = SourceProgress(newest=9, rows=4, latest=(9, 7, 7), rows_before=3)
-        >>> implied(BoundedDelay(5), seen), implied(BoundedDisorder(2), seen)
+        >>> progress = SourceProgress(newest=9, rows=4, latest=(9, 7, 7), rows_before=3)
+        >>> watermark_by_policy(BoundedDelay(5), progress), watermark_by_policy(BoundedDisorder(2), progress)
         (4, 7)
-        >>> implied(Periodic(0, rows=4), seen), implied(Periodic(1, span=5), seen)
+        >>> watermark_by_policy(Periodic(0, rows=4), progress), watermark_by_policy(Periodic(1, span=5), progress)
         (9, 5)
     """
     name = f"the progress policy {type(policy).__name__}"
     try:
-        answer = policy.watermark(seen)
+        answer = policy.watermark(progress)
     except Exception as error:
-        failed = ModuleError(f"{name} failed in watermark: {safe_message(error)}\n  it was given: {safe_repr(seen)}")
+        failed = ModuleError(
+            f"{name} failed in watermark: {safe_message(error)}\n  it was given: {safe_repr(progress)}"
+        )
         raise failed from safe_cause(error)
     if answer is None:
         return EARLIEST
     try:
-        bound = index(answer)
+        watermark = index(answer)
     except TypeError:
-        bound = INFINITY  # which is refused, like any tick that is no time
-    if not EARLIEST // 2 < bound < INFINITY // 2:
+        watermark = INFINITY  # which is refused, like any tick that is no time
+    if not EARLIEST // 2 < watermark < INFINITY // 2:
         raise ModuleContractError(
-            f"{name} returned {safe_repr(answer)} from watermark\n  it was given: {safe_repr(seen)}\n"
+            f"{name} returned {safe_repr(answer)} from watermark\n  it was given: {safe_repr(progress)}\n"
             "  expected: a tick, which is a whole number, or None if nothing can be said yet"
         )
-    return bound
+    return watermark
 
 
-Tracked: TypeAlias = Sequence[Any]
-"""State of a tracker between micro-batches, as plain data; empty at the start."""
+TrackerState: TypeAlias = Sequence[Any]
+"""The state of a tracker between micro-batches: the data of each `SourceState`; empty at the start."""
 
 
 @dataclass(frozen=True)
@@ -243,41 +250,41 @@ class ProgressTracker:
         return max(policy.starts_kept for policy in [self.policy, *(rule.progress for rule in self.rules)])
 
     def advance(
-        self, previous: Progress, tracked: Tracked, arrived: Progress, observed: Iterable[Observation]
-    ) -> tuple[Progress, Tracked]:
+        self, previous: Progress, state: TrackerState, reported: Progress, observations: Iterable[Observation]
+    ) -> tuple[Progress, TrackerState]:
         """Return the progress after a micro-batch, in steps, and the state to keep.
 
         Args:
             previous: The progress before it.
-            tracked: The state kept from the micro-batch before.
-            arrived: The progress that its rows carry, of all sources together.
-            observed: The observations of each source by its tasks.
+            state: The state kept from the micro-batch before.
+            reported: The progress that its rows carry, of all sources together.
+            observations: The observations of each source by its tasks.
         """
-        progress, tracked = self.advance_to_the_tick(previous, tracked, arrived, observed)
-        return self.in_steps(progress), tracked
+        progress, state = self.advance_to_the_tick(previous, state, reported, observations)
+        return self.in_steps(progress), state
 
     def advance_to_the_tick(
-        self, previous: Progress, tracked: Tracked, arrived: Progress, observed: Iterable[Observation]
-    ) -> tuple[Progress, Tracked]:
+        self, previous: Progress, state: TrackerState, reported: Progress, observations: Iterable[Observation]
+    ) -> tuple[Progress, TrackerState]:
         """Return the progress after a micro-batch, and the state to keep; see `advance`.
 
         The watermark is the one that the policy says. Windows close, and rows are late, by that of `in_steps`.
         """
-        progress = previous.advance(arrived)
+        progress = previous.advance(reported)
         if not self.needs_observations:
-            return progress, tracked
+            return progress, state
 
-        states: list[SourceState] = []
-        observations = list(observed)
-        for state in self._source_states(tracked, previous.watermark):
-            policy = self._policy_of(state)
-            states.append(state.after(policy, observations, progress.clock, self.starts_kept))
+        all_observations = list(observations)
+        source_states: list[SourceState] = []
+        for source_state in self._source_states(state, previous.watermark):
+            policy = self._policy_of(source_state)
+            source_states.append(source_state.after(policy, all_observations, progress.clock, self.starts_kept))
 
-        watermark = self._least_awaited(states, progress.clock)
+        watermark = self._least_awaited(source_states, progress.clock)
         if self.changes.changes:
             watermark = self.changes.watermark(watermark)
         progress = progress._replace(watermark=max(progress.watermark, watermark))
-        return progress, [state.to_data() for state in states]
+        return progress, [source_state.to_data() for source_state in source_states]
 
     def in_steps(self, progress: Progress) -> Progress:
         """Return progress with its watermark at the last end of a window that it has passed, if output has steps."""
@@ -289,27 +296,30 @@ class ProgressTracker:
         newest = max(progress.newest, progress.watermark)
         return Progress(watermark, horizon, newest, progress.clock)
 
-    def watermarks(self, tracked: Tracked) -> dict[str, int]:
-        """Return the watermark of each declared source, as it counts for the input; none where there are none.
+    def watermarks(self, state: TrackerState) -> dict[str, int]:
+        """Return the watermark of each declared source, as it counts for the input; empty where there are none.
 
         Args:
-            tracked: The state that `advance` returned.
+            state: The state that `advance` returned.
         """
         if not self.sources:
             return {}
-        states = [SourceState.from_data(data) for data in tracked]
-        return {str(state.total.source): self._watermark_of(state) for state in states}
+        watermarks: dict[str, int] = {}
+        for data in state:
+            source_state = SourceState.from_data(data)
+            watermarks[str(source_state.total.source)] = self._watermark_of(source_state)
+        return watermarks
 
-    def _source_states(self, tracked: Tracked, watermark: int) -> list[SourceState]:
+    def _source_states(self, state: TrackerState, watermark: int) -> list[SourceState]:
         """Return the state of each source; a newly declared source joins at the watermark of the others."""
-        tracked_states: dict[str | None, SourceState] = {}
-        for data in tracked:
-            state = SourceState.from_data(data)
-            tracked_states[state.total.source] = state
-        states: list[SourceState] = []
+        stored_states: dict[str | None, SourceState] = {}
+        for data in state:
+            source_state = SourceState.from_data(data)
+            stored_states[source_state.total.source] = source_state
+        source_states: list[SourceState] = []
         for source in self.sources or (None,):
-            states.append(tracked_states.get(source) or SourceState(Observation(source), watermark))
-        return states
+            source_states.append(stored_states.get(source) or SourceState(Observation(source), watermark))
+        return source_states
 
     def _policy_of(self, state: SourceState) -> ProgressPolicy:
         """Return the policy of a source."""
@@ -337,7 +347,7 @@ class ProgressTracker:
         return min(awaited) if awaited else max(left_out)
 
 
-def for_key(progress: Progress, key_watermark: int) -> Progress:
+def progress_of_key(progress: Progress, key_watermark: int) -> Progress:
     """Return the progress of a key that punctuated itself.
 
     Args:
@@ -347,7 +357,7 @@ def for_key(progress: Progress, key_watermark: int) -> Progress:
     return progress._replace(watermark=key_watermark) if key_watermark > progress.watermark else progress
 
 
-def seen_to(progress: Progress, key_watermarks: Iterable[int]) -> Progress:
-    """Advance the horizon past every key watermark."""
+def past_key_watermarks(progress: Progress, key_watermarks: Iterable[int]) -> Progress:
+    """Advance the horizon of progress past every finite watermark of a key."""
     finite = [key_watermark for key_watermark in key_watermarks if key_watermark != INFINITY]
     return progress._replace(horizon=max(progress.horizon, *finite)) if finite else progress

@@ -18,7 +18,7 @@ from muntin_engine.time.window_grid import NEVER, GrowingGrid, TickGrid, grid_of
 class SliceGrid:
     """Windows of `slices` slices each, every `stride` slices.
 
-    A slice starts at every cut: at some ticks of a cycle, and at the same ticks of all others, in both directions. With
+    A slice starts at every cut: at some ticks of a cycle, and at the same ticks of every other cycle. With
     one cut all slices are as wide as the greatest common divisor of size and hop (panes: thesis, section 6.2.1). Where
     that makes more than two slices of a hop, a cycle is a hop and cuts lie where a window starts and where one ends, so
     any ratio will do (paired windows: S. Krishnamurthy, C. Wu and M. Franklin, On-the-fly sharing for streamed
@@ -190,7 +190,7 @@ class GrowingSlices(SliceGrid):
 
     @property
     def grows(self) -> bool:
-        """True: they do."""
+        """True."""
         return True
 
     @property

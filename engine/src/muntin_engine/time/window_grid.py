@@ -96,22 +96,22 @@ class GrowingGrid(WindowGrid):
         return Window(self.extent_start(start), start + self.size)
 
     def first_of(self, number: T) -> T:
-        """Return the first of the windows that share their start with one; window 0 if all do."""
+        """Return the number of the first window that starts where a window does; 0 if all start there."""
         if self.period is None:
             return number * 0
         return number - number % (self.period // self.hop)
 
     def last_of(self, number: T) -> T:
-        """Return the last of the windows that share their start with one; one after all others if there is none."""
+        """Return the number of the last window that starts where a window does; a number after all if none is last."""
         windows_of_a_start = NEVER if self.period is None else self.period // self.hop
         return self.first_of(number) + (windows_of_a_start - 1)
 
     def first_unbegun(self, horizon: int) -> int:
-        """Return the number of the first window that is not there before a horizon; `-NEVER` if none is."""
+        """Return the number of the first window that does not exist before a horizon; `-NEVER` if none exists."""
         unbegun = WindowGrid.first_unbegun(self, horizon)
         if self.period is None or unbegun == -NEVER:
             return unbegun
-        # All windows of a period are there once the first one has begun.
+        # All windows of a period exist once the first one has begun.
         return self.last_of(unbegun - 1) + 1
 
 

@@ -16,7 +16,7 @@ CHANGE: Final = "__muntin_change"
 """The column in which rows of an `EventReader` name their change."""
 
 SOURCE: Final = "__muntin_source"
-"""The column in which they name their bucket."""
+"""The column in which rows of an `EventReader` name their bucket."""
 
 _LATEST: Final = 253_402_300_799_999_999
 """The end of the year 9999, which is as far as Python's datetime goes: the watermark of a stream that was closed."""
@@ -52,10 +52,12 @@ class BlobReader:
         return self._of_results(from_blob(blob), bucket).cast(self._schema)
 
     def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
+        """Return the rows of results; by default the results as they are."""
         del bucket
         return results
 
     def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
+        """Return the rows that stand for a watermark; by default none."""
         del tick, bucket
         return self._schema.empty_table()
 
@@ -74,6 +76,7 @@ class EventReader(BlobReader):
         self._lifetime = lifetime
 
     def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
+        """Return results with the names of their changes and of their bucket."""
         if "new_end" in results.column_names:
             results = _with_open_ends(results)
         if "change" in results.column_names:
@@ -122,11 +125,13 @@ class WatermarkReader(BlobReader):
             yield self._mark(least)
 
     def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
+        """Return results with nulls in the column of times."""
         del bucket
         time = self._schema.field(-1).type
         return pa.table([*results.columns, pa.nulls(results.num_rows, time)], names=self._schema.names)
 
     def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
+        """Note a watermark, for which no row stands by itself."""
         del bucket
         self._watermarks.append(tick)
         return self._schema.empty_table()

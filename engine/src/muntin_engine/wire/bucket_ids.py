@@ -33,14 +33,15 @@ def bucket_ids(buckets: int, place: int = 0) -> tuple[int, ...]:
         >>> [murmur3(id) % 4 for id in bucket_ids(4, place=1)]
         [1, 2, 3, 0]
     """
+    # Integers are tried in order, until each hash has an id for this place.
     ids_by_hash: list[list[int]] = [[] for _ in range(MOST_BUCKETS)]
-    missing = MOST_BUCKETS  # hashes with fewer than place + 1 ids
+    incomplete_hashes = MOST_BUCKETS
     candidate = 0
-    while missing:
+    while incomplete_hashes:
         ids = ids_by_hash[murmur3(candidate) % MOST_BUCKETS]
         ids.append(candidate)
         if len(ids) == place + 1:
-            missing -= 1
+            incomplete_hashes -= 1
         candidate += 1
     return tuple(ids_by_hash[(bucket + place) % MOST_BUCKETS][place] for bucket in range(buckets))
 
@@ -57,4 +58,5 @@ def murmur3(value: int) -> int:
 
 
 def _rotate(value: int, places: int) -> int:
+    """Rotate 32 bits to the left."""
     return (value << places | value >> 32 - places) & _MASK

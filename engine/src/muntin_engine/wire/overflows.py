@@ -74,7 +74,11 @@ class Overflows:
         self._logged: set[str] = set()
 
     def add(self, overflow: Overflow, number: int) -> None:
-        """Count values of a column, the first of which is given.
+        """Count values of a column.
+
+        Args:
+            overflow: The first of the values.
+            number: The number of values.
 
         Raises:
             ResultOverflowError: The session wants to stop at the first one.
@@ -95,9 +99,11 @@ class Overflows:
 
     def take(self) -> Mapping[str, ColumnOverflows]:
         """Return the counts by column, and count anew."""
-        counted = {column: ColumnOverflows(number, self._first[column]) for column, number in self._numbers.items()}
+        overflows_by_column: dict[str, ColumnOverflows] = {}
+        for column, number in self._numbers.items():
+            overflows_by_column[column] = ColumnOverflows(number, self._first[column])
         self._numbers.clear()
-        return counted
+        return overflows_by_column
 
     def report(self) -> dict[str, int]:
         """Return the number of values by column, and count anew.
@@ -105,15 +111,16 @@ class Overflows:
         The first value of each column is logged by `muntin.overflows`, once in a worker for each query.
         """
         numbers: dict[str, int] = {}
-        for column, counted in self.take().items():
-            numbers[column] = counted.number
+        for column, overflows in self.take().items():
+            numbers[column] = overflows.number
             if column not in self._logged:
                 self._logged.add(column)
-                _LOG.warning("%s", warning_of(counted.first))
+                _LOG.warning("%s", warning_of(overflows.first))
         return numbers
 
 
 _REMEDY: Final = "cast the column that the module reads to a wider type, such as decimal(38, 0) or double"
+"""The way out of an overflow, in words."""
 
 
 def warning_of(overflow: Overflow) -> str:

@@ -97,6 +97,7 @@ class ResultColumns:
         self.task.overflows.add(overflow, len(unheld))
 
     def _spell(self, window: Window) -> str:
+        """Return a window in words."""
         return self.task.query.axis.spell_interval(window.start, window.end)
 
     def _parts(self, rows: Sequence[object], row: Struct, place: int) -> list[object]:

@@ -19,7 +19,7 @@ from muntin import INFINITY
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.key_patterns import CompletePattern, KeyPatterns
 from muntin_engine.time.changes import Key, Progress
-from muntin_engine.time.progress_tracker import Observation, seen_to
+from muntin_engine.time.progress_tracker import Observation, past_key_watermarks
 from muntin_engine.wire.task_payload import InputTask, TaskPayload
 
 _CODEC: Final = Codec()
@@ -36,7 +36,7 @@ EXCHANGE: Final = pa.schema(
         ("rows", pa.binary()),
         ("evaluator_blobs", pa.binary()),
         ("oldest", pa.int64()),
-        ("observed", pa.binary()),
+        ("observations", pa.binary()),
         ("patterns", pa.binary()),
         *((name, pa.int64()) for name in PROGRESS),
         ("signals", pa.list_(pa.string())),
@@ -45,7 +45,7 @@ EXCHANGE: Final = pa.schema(
     ]
 )
 """The rows that cross the shuffle: blobs of rows, or of partial states with the least start of their events; and for
-each task, bucket and input one row of progress, with what the task observed of each source, the patterns of keys that
+each task, bucket and input one row of progress, with the task's observations of each source, the patterns of keys that
 are complete up to a time, and signals. The first of these has the task's durations, too, and its counts of rows that no
 bucket gets. With several inputs, `exchange_schema` adds the side of each row."""
 
@@ -68,9 +68,10 @@ class RowCounts:
     unchanging: int = 0
 
     def __add__(self, other: RowCounts) -> RowCounts:
+        # Counts without rows have none of modules.
         pairs = zip_longest(self.unaccepted, other.unaccepted, fillvalue=0)
         return RowCounts(
-            tuple(ours + theirs for ours, theirs in pairs),
+            tuple(map(sum, pairs)),
             self.filtered + other.filtered,
             self.unchanging + other.unchanging,
         )
@@ -104,23 +105,23 @@ class InputReport:
 
     Attributes:
         progress: The progress of the whole input, as far as the micro-batch implies it.
-        observed: The observations of each source, by the tasks of the map side.
+        observations: The observations of each source, by the tasks of the map side.
         key_watermarks: The watermarks of single keys.
         patterns: Patterns of keys that are complete up to a time.
         oldest: The least start of the events that were lifted.
     """
 
     progress: Progress = Progress()  # noqa: RUF009  # it is a tuple
-    observed: Sequence[Observation] = ()
+    observations: Sequence[Observation] = ()
     key_watermarks: Sequence[tuple[Key, int]] = ()
     patterns: Sequence[CompletePattern] = ()
     oldest: int = INFINITY
 
     @property
-    def arrived(self) -> Progress:
+    def progress_past_keys(self) -> Progress:
         """The progress of the whole input, with a horizon that is past the watermarks of keys."""
-        ticks = [tick for _, tick in (*self.key_watermarks, *self.patterns)]
-        return seen_to(self.progress, ticks) if ticks else self.progress
+        watermarks = [watermark for _, watermark in (*self.key_watermarks, *self.patterns)]
+        return past_key_watermarks(self.progress, watermarks) if watermarks else self.progress
 
 
 @cache
@@ -182,19 +183,19 @@ class PackedReport(NamedTuple):
 
     Attributes:
         progress: The progress that its rows carry.
-        observed: The observations of each source, which `pack_observations` packs; None if there are none.
+        observations: The observations of each source, which `pack_observations` packs; None if there are none.
         patterns: The patterns of keys that are complete up to a time, which `pack_patterns` packs; None if there are
             none.
     """
 
     progress: Progress
-    observed: bytes | None = None
+    observations: bytes | None = None
     patterns: bytes | None = None
 
     def columns(self) -> dict[str, Any]:
-        """Return the value of each of its columns."""
+        """Return the value of each column of `EXCHANGE` that the report has."""
         values: dict[str, Any] = dict(zip(PROGRESS, self.progress, strict=True))
-        values["observed"] = self.observed
+        values["observations"] = self.observations
         values["patterns"] = self.patterns
         return values
 
@@ -207,7 +208,7 @@ def pack_observations(observations: Sequence[Observation]) -> bytes | None:
 
 
 def pack_patterns(patterns: Sequence[CompletePattern]) -> bytes | None:
-    """Pack the patterns that no other makes superfluous for `collect`; None if there are none."""
+    """Pack patterns for `collect`, without the superfluous ones; None if there are none."""
     if not patterns:
         return None
     return _CODEC.pack(KeyPatterns(patterns).to_data())
@@ -261,10 +262,15 @@ def collect(rows: Iterable[Any], inputs: int = 1) -> BucketArrivals:
 
 
 def _add_progress(report: InputReport, row: Any) -> None:
-    """Add what a map task reports on an input to what others reported."""
+    """Add the report of a map task on an input to those of other tasks.
+
+    Args:
+        report: The report on the input so far.
+        row: The row of progress that the task sent, as a mapping.
+    """
     report.progress = report.progress.advance(Progress(*(row[name] for name in PROGRESS)))
-    if row["observed"] is not None:
-        observations = map(Observation.from_data, _CODEC.unpack(bytes(row["observed"])))
-        report.observed = [*report.observed, *observations]
+    if row["observations"] is not None:
+        observations = map(Observation.from_data, _CODEC.unpack(bytes(row["observations"])))
+        report.observations = [*report.observations, *observations]
     if row["patterns"] is not None:
         report.patterns = [*report.patterns, *_CODEC.unpack(bytes(row["patterns"]))]

@@ -19,7 +19,8 @@ from muntin_engine.wire.event_ids import id_value
 from muntin_engine.wire.task_payload import InputTask, TaskPayload
 from muntin_engine.wire.times import as_times, far_time_name
 
-_IN_WORDS: Final = ("reason", "message", "row")
+_TEXT_COLUMNS: Final = ("reason", "message", "row")
+"""The columns of a side output that are text, after that of the input."""
 
 
 def side_output_schema(time_type: pa.DataType, inputs: int) -> pa.Schema:
@@ -29,7 +30,7 @@ def side_output_schema(time_type: pa.DataType, inputs: int) -> pa.Schema:
         time_type: The type of the times in results: between two timestamps lies an interval, between numbers a number.
         inputs: The number of inputs; if there are several, the first column names that of the row.
     """
-    columns = [(name, pa.string()) for name in _IN_WORDS]
+    columns = [(name, pa.string()) for name in _TEXT_COLUMNS]
     if inputs > 1:
         columns.insert(0, ("input", pa.string()))
     length_type = pa.duration("us") if pa.types.is_timestamp(time_type) else time_type
@@ -46,7 +47,7 @@ class SideOutputRow:
         message: The reason, in a sentence.
         row: The row as JSON, by the query's names for its columns.
         late_by: The lateness of the row in ticks; None if it is not late, or came after the end of the stream.
-        input: The name of its input; empty if it is the only one.
+        input: The name of the row's input; empty if it is the only one.
     """
 
     is_late: bool

@@ -117,7 +117,12 @@ class Sums:
         return arrays if self.odd is None else (*arrays, self.odd)
 
     def each(self, function: Callable[[FloatArray, bool], FloatArray]) -> Sums:
-        """Apply a function to each array; its second argument is true where floats are added exactly."""
+        """Apply a function to each array.
+
+        Args:
+            function: The function. Its second argument is True for lanes, whose floats may be added in any order, and
+                False for infinities and NaN.
+        """
         lanes = tuple(function(lane, True) for lane in self.lanes)
         high = tuple(function(lane, True) for lane in self.high)
         odd: FloatArray | None = None
@@ -149,6 +154,7 @@ class Sums:
         return self._rounded(np.asarray(counts, np.int64))
 
     def _rounded(self, counts: IntArray) -> FloatArray:
+        """Return each sum divided by a positive whole number, rounded once."""
         values = np.empty(self.lanes[0].shape)
         may_be_wrong = np.zeros(self.lanes[0].shape, bool)
         counts = counts.reshape((len(self), *[1] * (values.ndim - 1)))
@@ -211,21 +217,22 @@ def _cut(lanes: Sequence[FloatArray], most: int) -> tuple[FloatArray, ...]:
         lanes: The lanes.
         most: The number of values of a returned lane that can be added exactly.
     """
-    rests = [_Rest(lane, _largest(lane)) for lane in lanes]
-    cut: list[FloatArray] = []
+    remainders = [_Remainder(lane, _largest(lane)) for lane in lanes]
+    cut_lanes: list[FloatArray] = []
     while True:
-        rests = [rest for rest in rests if rest.largest]
-        if not rests:
-            return tuple(cut)
-        bits = (int(most) * len(rests)).bit_length() + 1
-        largest = max(rest.largest for rest in rests)
+        remainders = [remainder for remainder in remainders if remainder.largest]
+        if not remainders:
+            return tuple(cut_lanes)
+        # Bits for the carries of so many values of all lanes are left free above the largest one.
+        bits = (int(most) * len(remainders)).bit_length() + 1
+        largest = max(remainder.largest for remainder in remainders)
         exponent = max(_LEAST, frexp(largest)[1] + bits)
-        upper = np.zeros_like(rests[0].lane)
-        rests = [_cut_lane(rest.lane, ldexp(1.0, exponent), upper) for rest in rests]
-        cut.append(upper)
+        upper = np.zeros_like(remainders[0].lane)
+        remainders = [_cut_lane(remainder.lane, ldexp(1.0, exponent), upper) for remainder in remainders]
+        cut_lanes.append(upper)
 
 
-class _Rest(NamedTuple):
+class _Remainder(NamedTuple):
     """The part of a lane below all grids so far.
 
     Attributes:
@@ -237,31 +244,33 @@ class _Rest(NamedTuple):
     largest: float
 
 
-def _cut_lane(lane: FloatArray, power: float, upper: FloatArray) -> _Rest:
-    """Add the upper part of a lane, the multiples of a grid, to another lane, and return the rest.
+def _cut_lane(lane: FloatArray, power: float, upper: FloatArray) -> _Remainder:
+    """Add the upper part of a lane, the multiples of a grid, to another lane, and return the remainder.
 
     Args:
         lane: The lane.
         power: The power of two that cuts: adding and subtracting it leaves the multiples.
         upper: The lane that is added to.
     """
-    rest = np.empty_like(lane)
+    remainder = np.empty_like(lane)
     largest = 0.0
     for block in _blocks(lane):
         part = lane[block] + power
         part -= power
         upper[block] += part
-        np.subtract(lane[block], part, out=rest[block])
-        largest = max(largest, _largest(rest[block]))
-    return _Rest(rest, largest)
+        np.subtract(lane[block], part, out=remainder[block])
+        largest = max(largest, _largest(remainder[block]))
+    return _Remainder(remainder, largest)
 
 
 def _quotients(lanes: Sequence[FloatArray], counts: IntArray) -> tuple[FloatArray, BoolArray]:
     """Return sums divided by whole numbers, rounded, and a mask of those that may be wrong."""
-    total, rest, may_be_wrong = _condensed(lanes)
+    condensed = _condensed(lanes)
+    total = condensed.total
+    may_be_wrong = condensed.may_be_wrong
     divisor = counts.astype(np.float64)
     quotient = total / divisor
-    is_inexact = rest != 0
+    is_inexact = condensed.error != 0
     may_be_wrong |= is_inexact & (np.abs(total) < _TINY)
     is_power_of_two = counts & (counts - 1) == 0
     is_inexact &= ~is_power_of_two  # what a power of two divides rounds as the sum did
@@ -271,7 +280,7 @@ def _quotients(lanes: Sequence[FloatArray], counts: IntArray) -> tuple[FloatArra
     # The quotient of the remainder decides to which float the quotient rounds. It is known up to an error, so both
     # bounds must round to one float.
     product, error = _two_product(quotient, divisor)
-    remainder, lost = _two_sum((total - product) - error, rest)
+    remainder, lost = _two_sum((total - product) - error, condensed.error)
     correction = remainder / divisor
     low = quotient + correction * (1 - 2.0**-40)
     high = quotient + correction * (1 + 2.0**-40)
@@ -284,11 +293,25 @@ def _quotients(lanes: Sequence[FloatArray], counts: IntArray) -> tuple[FloatArra
     return np.where(is_inexact, low, quotient), may_be_wrong
 
 
-def _condensed(lanes: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return sums rounded to the nearest float, the rest as a float, and a mask where either may be wrong."""
+class _Condensed(NamedTuple):
+    """The sums of lanes, as two floats each.
+
+    Attributes:
+        total: The sums rounded to the nearest float.
+        error: The exact sums less these, as floats.
+        may_be_wrong: True where either may be wrong.
+    """
+
+    total: FloatArray
+    error: FloatArray
+    may_be_wrong: BoolArray
+
+
+def _condensed(lanes: Sequence[FloatArray]) -> _Condensed:
+    """Return the sums of lanes as two floats each: what is left after a few sweeps of error-free additions."""
     may_be_wrong = np.zeros(lanes[0].shape, bool)
     if len(lanes) == 1:
-        return lanes[0], np.zeros_like(lanes[0]), may_be_wrong
+        return _Condensed(lanes[0], np.zeros_like(lanes[0]), may_be_wrong)
     terms = list(lanes)
     for _ in range(len(lanes)):
         terms = _swept(terms)
@@ -296,12 +319,12 @@ def _condensed(lanes: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, Boo
             break
     for term in terms[2:]:
         may_be_wrong |= term != 0
-    total, rest = _two_sum(terms[0], terms[1])
-    return total, rest, may_be_wrong
+    total, error = _two_sum(terms[0], terms[1])
+    return _Condensed(total, error, may_be_wrong)
 
 
 def _swept(terms: Sequence[FloatArray]) -> list[FloatArray]:
-    """Return terms of the same sums: the first is the sum as floats add it from the last to the first."""
+    """Return as many terms of the same sums: first the sum as floats add the terms up, then the errors of that."""
     total = terms[-1]
     errors: list[FloatArray] = []
     for term in reversed(terms[:-1]):
@@ -382,17 +405,17 @@ def _expanded(value: float | Fraction) -> _Expanded:
     """Return a number as a sum of floats."""
     if isinstance(value, float) and not isfinite(value):
         return _Expanded(odd=[value])
-    rest = Fraction(value)
+    remainder = Fraction(value)
     high: list[float] = []
-    while abs(rest) >= Fraction(_HUGE):
-        high.append(float(rest / int(_UNIT)))
-        rest -= Fraction(high[-1]) * int(_UNIT)
+    while abs(remainder) >= Fraction(_HUGE):
+        high.append(float(remainder / int(_UNIT)))
+        remainder -= Fraction(high[-1]) * int(_UNIT)
     lanes: list[float] = []
-    part = float(rest)
+    part = float(remainder)
     while part:
         lanes.append(part)
-        rest -= Fraction(part)
-        part = float(rest)
+        remainder -= Fraction(part)
+        part = float(remainder)
     return _Expanded(lanes, high)
 
 

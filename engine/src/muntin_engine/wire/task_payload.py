@@ -79,15 +79,19 @@ class InputTask:
 
     @cached_property
     def columns(self) -> InputColumns:
-        """The form in which its columns travel, besides those of keys."""
+        """The form in which the input's columns travel, besides those of keys."""
         return self.query.columns[self.side]
 
     @cached_property
     def tracker(self) -> ProgressTracker:
-        """The tracker of its progress."""
+        """The tracker of the input's progress."""
         plan_input = self.plan_input
         return ProgressTracker(
-            plan_input.progress, plan_input.sources, steps_of(self.query.plan), plan_input.changes, plan_input.rules
+            policy=plan_input.progress,
+            sources=plan_input.sources,
+            steps=steps_of(self.query.plan),
+            changes=plan_input.changes,
+            rules=plan_input.rules,
         )
 
     @cached_property
@@ -101,8 +105,8 @@ class InputTask:
         return tuple(f"i{place}" for place in range(len(self.columns.payload)))
 
     @cached_property
-    def own_payload_names(self) -> tuple[str, ...]:
-        """The names of the payload columns without the one that its filter makes."""
+    def projected_payload_names(self) -> tuple[str, ...]:
+        """The names of the payload columns that its projected rows have: all but the mark of filtered events."""
         return self.payload_names[:-1] if self.plan_input.keeps_filtered else self.payload_names
 
     @cached_property
@@ -131,7 +135,7 @@ class InputTask:
         if columns.conditions:
             names.append("kept")
         names += [column.name for column in self.plan_input.length_columns]
-        return (*names, *self.key_names, *columns.ranges, *self.own_payload_names)
+        return (*names, *self.key_names, *columns.ranges, *self.projected_payload_names)
 
 
 @dataclass(frozen=True)
@@ -207,8 +211,8 @@ class TaskPayload(MakesOnce):
     @property
     def input(self) -> InputTask:
         """The input of a query that has only one."""
-        (only,) = self.inputs
-        return only
+        (input_task,) = self.inputs
+        return input_task
 
     @cached_property
     def buckets(self) -> tuple[int, ...]:
@@ -241,7 +245,7 @@ class TaskPayload(MakesOnce):
 
     @property
     def modules(self) -> list[Module]:
-        """The modules themselves, without what the plan says of them."""
+        """The modules of the plan."""
         return [module.module for module in self.plan.modules]
 
     @cached_property

@@ -58,8 +58,10 @@ class MisfitError(ValueError):
     def __init__(self, value: object, field: Field, reason: str = "") -> None:
         self.value = value
         self.field = field
-        named = f"{field.name!r} is" if field.name else "it is"
-        super().__init__(f"{named} {safe_repr(value)} of type {type(value).__name__}, declared {spell(field)}{reason}")
+        subject = f"{field.name!r} is" if field.name else "it is"
+        super().__init__(
+            f"{subject} {safe_repr(value)} of type {type(value).__name__}, declared {spell(field)}{reason}"
+        )
 
 
 def to_arrow(
@@ -141,18 +143,25 @@ def _is_lost(value: Any, fitted: object, kind: ScalarKind) -> bool:
 def first_misfit(values: Iterable[object], field: Field, arrow_type: pa.DataType) -> int | None:
     """Return the place of the first value that `to_arrow` refuses; None if it takes each of them."""
     for place, value in enumerate(values):
-        try:
-            to_arrow([value], field, arrow_type)
-        except MisfitError:
+        if not _fits(value, field, arrow_type):
             return place
     return None
+
+
+def _fits(value: object, field: Field, arrow_type: pa.DataType) -> bool:
+    """Return True if `to_arrow` takes a value."""
+    try:
+        to_arrow([value], field, arrow_type)
+    except MisfitError:
+        return False
+    return True
 
 
 def first_unheld(values: Sequence[object], field: Field, arrow_type: pa.DataType) -> int:
     """Return the place of the first value that a column cannot hold; there must be one."""
     for place, value in enumerate(values):
         unheld: list[object] = []
-        to_arrow([value], field, arrow_type, unheld)
+        to_arrow([value], field, arrow_type, unheld)  # which adds to the list
         if unheld:
             return place
     raise AssertionError("no value is too large for its column")
@@ -187,6 +196,7 @@ def unreadable_part(value: object, struct: Struct, place: int, error: BaseExcept
 def _structs(
     values: Sequence[object], field: Field, struct: Struct, arrow_type: pa.DataType, unheld: list[object] | None
 ) -> pa.Array:
+    """Return records as an array, field by field; for arguments and errors see `to_arrow`."""
     columns = []
     for place, part in enumerate(struct.fields):
         parts = [None if value is None else part_of(value, struct, place) for value in values]
@@ -197,6 +207,7 @@ def _structs(
 def _lists(
     values: Sequence[object], field: Field, data_type: ListOf, arrow_type: pa.DataType, unheld: list[object] | None
 ) -> pa.Array:
+    """Return lists as an array: all their elements, and where each list begins; for errors see `to_arrow`."""
     rows = [_list(value, field) for value in values]
     parts: list[object] = []
     for row in rows:
@@ -231,6 +242,11 @@ def _maps(
 
 
 def _list(value: object, field: Field) -> list[object] | None:
+    """Return an iterable of the module's as a list.
+
+    Raises:
+        MisfitError: The value is none, or raises as it is iterated.
+    """
     if value is None:
         return None
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
@@ -242,6 +258,11 @@ def _list(value: object, field: Field) -> list[object] | None:
 
 
 def _pairs(value: object, field: Field) -> list[tuple[object, object]] | None:
+    """Return a mapping of the module's as pairs of keys and items.
+
+    Raises:
+        MisfitError: The value is none, or raises as its items are read.
+    """
     if value is None:
         return None
     if not isinstance(value, Mapping):
@@ -253,28 +274,34 @@ def _pairs(value: object, field: Field) -> list[tuple[object, object]] | None:
 
 
 def _offsets(rows: Sequence[Sequence[object] | None]) -> pa.Array:
+    """Return the place at which each row's elements begin among those of all rows, and at last their number."""
     return pa.array(accumulate((len(row or ()) for row in rows), initial=0), pa.int32())
 
 
 def _is_missing(rows: Sequence[object]) -> pa.Array:
+    """Flag the values that are None."""
     return pa.array([row is None for row in rows], pa.bool_())
 
 
 def _is_accepted(cls: type, kind: ScalarKind) -> bool:
+    """Return True if values of a class may stand for scalars of a kind."""
     if cls is type(None):
         return True
+    # A bool is an integer to Python, and a datetime a date; here they are not.
     if cls is bool or (kind is ScalarKind.DATE and issubclass(cls, datetime)):
         return kind is ScalarKind.BOOLEAN
     return issubclass(cls, _ACCEPTED[kind])
 
 
 def _integer(value: SupportsInt, arrow_type: pa.DataType) -> int | None:
+    """Fit an integer to a column; None if it has too many bits."""
     number = int(value)
     limit = 1 << (arrow_type.bit_width - 1)
     return number if -limit <= number < limit else None
 
 
 def _instant(value: int, arrow_type: pa.DataType) -> int | Decimal | None:
+    """Fit a tick to a column of times; None if it never comes, or is too far away."""
     if value >= INFINITY:
         return None
     if isinstance(arrow_type, pa.Decimal128Type):
@@ -283,6 +310,7 @@ def _instant(value: int, arrow_type: pa.DataType) -> int | Decimal | None:
 
 
 def _float(value: float, arrow_type: pa.DataType) -> float:
+    """Fit a number to a column of floats; one beyond the largest float is infinite."""
     del arrow_type
     try:
         return float(value)
@@ -291,6 +319,7 @@ def _float(value: float, arrow_type: pa.DataType) -> float:
 
 
 def _decimal(value: Decimal | Integral, arrow_type: pa.Decimal128Type) -> Decimal | None:
+    """Round a decimal, half up, to the scale of a column; None if it is no number, or has too many digits."""
     number = value if isinstance(value, Decimal) else Decimal(int(value))
     if not number.is_finite():
         return None
@@ -302,6 +331,7 @@ def _decimal(value: Decimal | Integral, arrow_type: pa.Decimal128Type) -> Decima
 
 
 def _interval(value: timedelta, arrow_type: pa.DataType) -> timedelta | None:
+    """Fit an interval to a column; None if it has too many microseconds."""
     return value if _integer(value // _MICROSECOND, arrow_type) is not None else None
 
 
@@ -349,6 +379,7 @@ def _check_fits(value: object, field: Field, arrow_type: pa.DataType) -> None:
 
 
 def _raised(value: object, field: Field, error: BaseException) -> MisfitError:
+    """Return the error for a value of the module's own class that raised one."""
     return MisfitError(value, field, f": it raised {safe_message(error)}")
 
 

@@ -13,22 +13,28 @@ from muntin.schemas import Field, ListOf, MapOf, Struct
 from muntin_engine.modules.skipping import is_tuple
 
 
-def forbidden_nulls(values: pa.Array, wanted: Field) -> BoolArray:
-    """Flag the values that are, or hold at any depth, a null that a module does not accept."""
+def forbidden_nulls(values: pa.Array, field: Field) -> BoolArray:
+    """Flag the values that are, or hold at any depth, a null that a module does not accept.
+
+    Args:
+        values: The values.
+        field: The type that the module reads.
+    """
     is_forbidden = np.zeros(len(values), np.bool_)
-    if not wanted.is_nullable and values.null_count:
+    if not field.is_nullable and values.null_count:
         is_forbidden = flags(pc.is_null(values))
-    if isinstance(wanted.type, Struct):
-        is_forbidden |= _forbidden_in_struct(values, wanted.type)
-    elif isinstance(wanted.type, ListOf):
-        is_forbidden |= _forbidden_in_list(values, wanted.type.element)
-    elif isinstance(wanted.type, MapOf):
-        entry = Field("", Struct((wanted.type.key, wanted.type.value), dict))
+    if isinstance(field.type, Struct):
+        is_forbidden |= _forbidden_in_struct(values, field.type)
+    elif isinstance(field.type, ListOf):
+        is_forbidden |= _forbidden_in_list(values, field.type.element)
+    elif isinstance(field.type, MapOf):
+        entry = Field("", Struct((field.type.key, field.type.value), dict))
         is_forbidden |= _forbidden_in_list(_entries(values), entry)
     return is_forbidden
 
 
 def _forbidden_in_struct(values: pa.Array, struct: Struct) -> BoolArray:
+    """Flag the records with a forbidden null in a field; fields that the values do not have are not looked at."""
     is_forbidden = np.zeros(len(values), np.bool_)
     for place, part in enumerate(struct.fields):
         index = place if is_tuple(struct) else values.type.get_field_index(part.name)
@@ -38,6 +44,7 @@ def _forbidden_in_struct(values: pa.Array, struct: Struct) -> BoolArray:
 
 
 def _forbidden_in_list(values: pa.Array, element: Field) -> BoolArray:
+    """Flag the lists with a forbidden null among their elements."""
     is_forbidden = np.zeros(len(values), np.bool_)
     parents = pc.list_parent_indices(values).to_numpy(zero_copy_only=False)
     is_forbidden[parents[forbidden_nulls(pc.list_flatten(values), element)]] = True
@@ -102,6 +109,7 @@ def _not_text(values: pa.Array) -> BoolArray:
 
 
 def _is_text(value: bytes | None) -> bool:
+    """Return True for bytes that are UTF-8, and for None."""
     if value is None:
         return True
     try:

@@ -24,14 +24,14 @@ class BetweenStarts(WindowKind):
         """Return the first tick."""
         return start, start + 1
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows between neighbouring starts."""
-        return (Window(a, b) for a, b in pairwise(known.starts) if a < end and b > start)
+        return (Window(a, b) for a, b in pairwise(stretches.starts) if a < end and b > start)
 
     def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch, and the tick before it: the window that ends there changes too."""
         return start - 1, end
 
-    def unborn(self, known: Stretches) -> int:
+    def unborn(self, stretches: Stretches) -> int:
         """Return the last start, which has no next one yet."""
-        return known.starts[-1] if known.starts else INFINITY
+        return stretches.starts[-1] if stretches.starts else INFINITY

@@ -28,7 +28,7 @@ class Shifts(WindowKind):
         if self.day <= 0 or self.night <= 0:
             raise WindowError(f"a shift needs a length above zero, got {self.day} and {self.night}")
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the shifts over a stretch."""
         period = self.day + self.night
         morning = start // period * period

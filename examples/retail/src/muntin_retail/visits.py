@@ -31,10 +31,10 @@ class Visits(WindowKind):
         """Return the lifetime and the gap after its last tick."""
         return start, end if end == INFINITY else end - 1 + self.gap
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the connected parts of what is covered."""
         low = high = None
-        for since, until in known.all:
+        for since, until in stretches.all:
             if high is not None and low is not None and since >= high:
                 if low < end and high > start:
                     yield Window(low, high)

@@ -36,8 +36,8 @@ class AfterCount(Trigger):
 
     def step(self, state: int, window: Window, view: TriggerView) -> tuple[int, Decision]:
         """Count the new members, and fire at the count."""
-        came = state + view.came
-        return came, Decision.FIRE_LAST if came >= self.count else Decision.WAIT
+        count = state + view.arrivals
+        return count, Decision.FIRE_LAST if count >= self.count else Decision.WAIT
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
         """Add the counts; one that was reached in a part of the window is reached."""
@@ -107,7 +107,7 @@ class Timer(Trigger):
 
     def step(self, state: int | None, window: Window, view: TriggerView) -> tuple[int | None, Decision]:
         """Set the timer at the first member, and fire when its time has come."""
-        if state is None and not view.came:
+        if state is None and not view.arrivals:
             return None, Decision.WAIT
         if state is not None and state != _UNKNOWN:
             return state, Decision.FIRE_LAST if view.clock >= state else Decision.WAIT
@@ -288,7 +288,7 @@ def percentile(part: float) -> Trigger:
         PolicyError: The part is not between 0 and 1.
 
     Example:
-        >>> percentile(0.25).step(None, Window(0, 60), TriggerView(came=1, newest=15))
+        >>> percentile(0.25).step(None, Window(0, 60), TriggerView(arrivals=1, newest=15))
         (None, <Decision.FIRE_LAST: 'fire last'>)
     """
     return Percentile(part)
@@ -402,7 +402,7 @@ class Reaches(Once):
 
     def is_met(self, window: Window, view: TriggerView) -> bool:
         """Compare the result with the limit, where members have changed it; null has not reached it."""
-        value = view.results[self.result] if view.came or view.left else None
+        value = view.results[self.result] if view.arrivals or view.departures else None
         return value is not None and value >= self.limit
 
 
@@ -420,7 +420,7 @@ def reaches(result: str, limit: float) -> Trigger:
         PolicyError: The name is not a text, or the limit is not a number.
 
     Example:
-        >>> reaches("total", 100).step(None, Window(0, 60), TriggerView(came=1, results={"total": 120.0}))
+        >>> reaches("total", 100).step(None, Window(0, 60), TriggerView(arrivals=1, results={"total": 120.0}))
         (None, <Decision.FIRE_LAST: 'fire last'>)
     """
     return Reaches(result, limit)

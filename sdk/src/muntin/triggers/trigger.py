@@ -63,8 +63,8 @@ class TriggerView:
         watermark: The tick below which the input is complete: no later change has a smaller sync time.
         clock: The latest reading of a clock that the input brought, in microseconds since the epoch; `EARLIEST` while
             it brought none. It is data and no wall clock, so a replay makes the same decisions.
-        came: The number of members that are new in the window.
-        left: The number of members that it lost.
+        arrivals: The number of members that are new in the window.
+        departures: The number of members that it lost.
         newest: The largest start among the new members; `EARLIEST` if there is none.
         signals: The names of the external events that the input brought.
         values: The values of each expression in the trigger's `reads` in the new members, ordered by their start.
@@ -74,8 +74,8 @@ class TriggerView:
     max_event_time: int = EARLIEST
     watermark: int = EARLIEST
     clock: int = EARLIEST
-    came: int = 0
-    left: int = 0
+    arrivals: int = 0
+    departures: int = 0
     newest: int = EARLIEST
     signals: frozenset[str] = frozenset()
     values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -137,9 +137,9 @@ class Trigger(ABC):
         ...     def merge(self, states, window):
         ...         return FINISHED if FINISHED in states else max(states)
         >>> trigger, window = Delta("price", 5.0), Window(0, 60)
-        >>> trigger.step(None, window, TriggerView(came=2, values={"price": [10.0, 12.0]}))
+        >>> trigger.step(None, window, TriggerView(arrivals=2, values={"price": [10.0, 12.0]}))
         (10.0, <Decision.WAIT: 'wait'>)
-        >>> trigger.step(10.0, window, TriggerView(came=1, values={"price": [16.0]}))
+        >>> trigger.step(10.0, window, TriggerView(arrivals=1, values={"price": [16.0]}))
         (16.0, <Decision.FIRE: 'fire'>)
     """
 
@@ -220,7 +220,7 @@ class Trigger(ABC):
 
             >>> from muntin.triggers import after_count
             >>> joined, counting = Window(0, 30), after_count(5)
-            >>> counting.step(counting.merge([2, 2], joined), joined, TriggerView(came=1))[1]
+            >>> counting.step(counting.merge([2, 2], joined), joined, TriggerView(arrivals=1))[1]
             <Decision.FIRE_LAST: 'fire last'>
         """
         raise NotImplementedError(f"{self.name} does not say how its states are merged")

@@ -88,7 +88,7 @@ class CalendarWindows(WindowKind):
             return start, start
         return start, until
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows of the calendar over a stretch."""
         if start < end:
             for window in self._ending_after(start):

@@ -62,12 +62,12 @@ class CountWindows(WindowKind):
         counted = start if self.by == "start" else end
         return (counted, counted) if counted == INFINITY else (counted, counted + 1)
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows with a counted time in a stretch, or between two of theirs."""
-        ticks = known.starts
+        ticks = stretches.starts
         successors = self.count - 1
-        first = max(self._origin(known), bisect_left(ticks, start) - successors)
-        for place in range(self._next_opening(known, first), len(ticks) - successors, self.every):
+        first = max(self._origin(stretches), bisect_left(ticks, start) - successors)
+        for place in range(self._next_opening(stretches, first), len(ticks) - successors, self.every):
             if ticks[place] >= end:
                 return
             yield Window(ticks[place], ticks[place + successors] + 1)
@@ -85,32 +85,32 @@ class CountWindows(WindowKind):
         """Return the stretch; all from its start on, where the ranks of later times say which of them open windows."""
         return start, end if self.every == 1 else INFINITY
 
-    def unborn(self, known: Stretches) -> int:
+    def unborn(self, stretches: Stretches) -> int:
         """Return the first time that may open a window and has too few successors."""
-        ticks = known.starts
-        first = max(len(ticks) - self.count + 1, bisect_left(ticks, known.frontier))
-        place = self._next_opening(known, first)
+        ticks = stretches.starts
+        first = max(len(ticks) - self.count + 1, bisect_left(ticks, stretches.frontier))
+        place = self._next_opening(stretches, first)
         return ticks[place] if place < len(ticks) else INFINITY
 
-    def carried(self, known: Stretches, frontier: int) -> Any:
+    def carried(self, stretches: Stretches, frontier: int) -> Any:
         """Return the distance in times from one that opens a window to the first from the frontier on, or None."""
-        return (bisect_left(known.starts, frontier) - self._first_opening(known)) % self.every or None
+        return (bisect_left(stretches.starts, frontier) - self._first_opening(stretches)) % self.every or None
 
     def outlives(self, carried: int | None) -> bool:
         """Return True if times have been counted since the last one that opened a window."""
         return carried is not None
 
-    def _origin(self, known: Stretches) -> int:
+    def _origin(self, stretches: Stretches) -> int:
         """Return the place of the first time that is not forgotten; times of kept events may lie before it."""
-        return 0 if self.every == 1 else bisect_left(known.starts, known.frontier)
+        return 0 if self.every == 1 else bisect_left(stretches.starts, stretches.frontier)
 
-    def _first_opening(self, known: Stretches) -> int:
-        """Return the place of a time, known or not, that opens a window."""
-        return self._origin(known) - (known.carried or 0)
+    def _first_opening(self, stretches: Stretches) -> int:
+        """Return the place of a time that opens a window; it may lie before those that are kept."""
+        return self._origin(stretches) - (stretches.carried or 0)
 
-    def _next_opening(self, known: Stretches, place: int) -> int:
+    def _next_opening(self, stretches: Stretches, place: int) -> int:
         """Return the first place, at one or later, whose time opens a window."""
-        return place + (self._first_opening(known) - place) % self.every
+        return place + (self._first_opening(stretches) - place) % self.every
 
     def known_at(self, window: Window) -> int | None:
         """Return the last tick, which is the last of the times that the window counts."""

@@ -73,7 +73,7 @@ class CumulateWindows(WindowKind):
             return start, INFINITY
         return start, self._period(end - 1) + self.size
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the last steps of the windows."""
         return _steps(self.step, self.offset, start, end)
 
@@ -138,7 +138,7 @@ class LandmarkWindows(WindowKind):
             return start, start
         return max(start, int(self.since)), INFINITY
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the last steps of the windows."""
         return _steps(self.step, self.since, max(start, self.since), end)
 
@@ -182,7 +182,7 @@ class GlobalWindows(WindowKind):
         """Return the call of `global_windows`."""
         return cls().spell(axis)
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the window."""
         if start < end:
             yield Window(EARLIEST, INFINITY)

@@ -47,7 +47,7 @@ class HoppingWindows(Grid, WindowKind):
         is_between_windows = self.next_start(start) >= until
         return (start, start) if is_between_windows else (start, until)
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows of the grid over a stretch."""
         if start < end:
             for first in range(self.next_start(start), end, self.hop):

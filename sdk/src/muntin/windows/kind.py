@@ -17,7 +17,7 @@ class WindowKind(WindowSpecification):
 
     Kinds differ in two answers: on which stretch of the axis an event counts (`membership`), and how the stretches of
     one key's events cut the axis (`cut`). An event is a member of each window that shares a tick with its stretch.
-    Everything else has a default that is right for most kinds. The engine calls it per key: `known` are the stretches
+    Everything else has a default that is right for most kinds. The engine calls it per key: `stretches` are those
     of one key, and the end of an event that has not ended is `INFINITY`. Nothing may be remembered between calls. A
     kind that keeps the laws works with final, speculative, eager and early results, with revisions and after restarts.
 
@@ -25,7 +25,7 @@ class WindowKind(WindowSpecification):
 
     1. *Order.* Windows ascend strictly, in start and in end. Their extents begin at their starts or before, and
        no extent before that of an earlier window.
-    2. *Restriction.* `cut(known, a, b)` is the whole cut without the windows that share no tick with `[a, b)`.
+    2. *Restriction.* `cut(stretches, a, b)` is the whole cut without the windows that share no tick with `[a, b)`.
     3. *Set.* Windows depend on the set of stretches alone: not on their order, nor on earlier calls.
     4. *Membership.* A stretch never begins before its event; where windows do not wait for events, it ends at most
        `reach` after its event, or never.
@@ -58,12 +58,12 @@ class WindowKind(WindowSpecification):
         ...     ends_move = True
         ...     def membership(self, start, end):
         ...         return start, start + 1
-        ...     def cut(self, known, start, end):
-        ...         return (Window(a, b) for a, b in pairwise(known.starts) if a < end and b > start)
+        ...     def cut(self, stretches, start, end):
+        ...         return (Window(a, b) for a, b in pairwise(stretches.starts) if a < end and b > start)
         ...     def affected_stretch(self, start, end):
         ...         return start - 1, end
-        ...     def unborn(self, known):
-        ...         return known.starts[-1] if known.starts else INFINITY
+        ...     def unborn(self, stretches):
+        ...         return stretches.starts[-1] if stretches.starts else INFINITY
         >>> list(BetweenStarts().cut(Stretches([(1, 2), (5, 6), (9, 10)]), 5, 7))
         [Window(start=5, end=9)]
     """
@@ -78,17 +78,17 @@ class WindowKind(WindowSpecification):
         return start, end
 
     @abstractmethod
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows that share a tick with `[start, end)`, in order.
 
         Windows without a member may be among them. Where windows do not wait for events and the end is `INFINITY`,
         there is no end of windows.
         """
 
-    def windows_of(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def windows_of(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows that an event is a member of, in order: those that share a tick with its stretch.
 
-        The stretch of the event is among those that are known.
+        The stretch of the event is among `stretches`.
 
         Example:
             >>> from muntin import hopping
@@ -96,7 +96,7 @@ class WindowKind(WindowSpecification):
             [0, 5]
         """
         since, until = self.membership(start, end)
-        return self.cut(known, since, until) if since < until else iter(())
+        return self.cut(stretches, since, until) if since < until else iter(())
 
     def members(self, window: Window, events: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return the events, given by start and end, that are members of a window of `cut`: the dual of `windows_of`.
@@ -143,18 +143,18 @@ class WindowKind(WindowSpecification):
         """
         return start, end
 
-    def unborn(self, known: Stretches) -> int:
-        """Return the least start, at the frontier or later, of a window that known stretches may yet open.
+    def unborn(self, stretches: Stretches) -> int:
+        """Return the least start, at the frontier or later, of a window that stretches may yet open.
 
-        By default `INFINITY`: all windows that known stretches are part of are there.
+        By default `INFINITY`: all windows that the stretches are part of are there.
         """
         return INFINITY
 
-    def carried(self, known: Stretches, frontier: int) -> Any:
+    def carried(self, stretches: Stretches, frontier: int) -> Any:
         """Return the data to keep of the past when its stretches are forgotten, as plain data; by default nothing.
 
         Args:
-            known: The stretches before any is forgotten, with the data that was carried last.
+            stretches: All stretches, before any is forgotten, with the data that was carried last.
             frontier: Windows that start before it are closed. Stretches that end there or before may be forgotten.
         """
         return None
@@ -189,26 +189,26 @@ class WindowKind(WindowSpecification):
         return None
 
 
-def first_open_window(kind: WindowKind, known: Stretches, limit: int) -> Window | None:
+def first_open_window(kind: WindowKind, stretches: Stretches, limit: int) -> Window | None:
     """Return the first window that ends after a tick; it is the one that has the tick, or the next."""
-    return next(kind.cut(known, limit, INFINITY), None)
+    return next(kind.cut(stretches, limit, INFINITY), None)
 
 
-def next_frontier(kind: WindowKind, known: Stretches, limit: int) -> int:
+def next_frontier(kind: WindowKind, stretches: Stretches, limit: int) -> int:
     """Return the frontier once all windows that end at a limit or before are closed.
 
-    It is the start of the first window that is still open, or that known or later events may still open; the limit
+    It is the start of the first window that is still open, or that present or later events may still open; the limit
     where no window comes any more.
     """
     if limit == INFINITY:
         return INFINITY
     if limit == EARLIEST:
-        return known.frontier
-    first = first_open_window(kind, known, limit)
+        return stretches.frontier
+    first = first_open_window(kind, stretches, limit)
     starts: list[int] = []
     if first is not None:
         starts.append(first.start)
     if kind.waits_for_events:
         starts.append(limit)  # a later event opens windows there or later
-        starts.append(kind.unborn(known))
-    return max(known.frontier, min(starts, default=limit))
+        starts.append(kind.unborn(stretches))
+    return max(stretches.frontier, min(starts, default=limit))

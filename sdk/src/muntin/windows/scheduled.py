@@ -77,7 +77,7 @@ class ScheduledWindows(WindowKind):
         """Return the lifetime; nothing for an event between two windows."""
         return (start, start) if next(self.cut(_NO_EVENTS, start, end), None) is None else (start, end)
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows of the timetable over a stretch."""
         if start < end and start not in (EARLIEST, INFINITY):
             for window in self._from(start):

@@ -45,9 +45,9 @@ class SessionWindows(WindowKind):
             return start, INFINITY
         return start, end - 1 + self.gap
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the connected parts that the stretches cover."""
-        parts = known.covered
+        parts = stretches.covered
         first = max(0, bisect_right(parts, (start, INFINITY)) - 1)
         for place in range(first, len(parts)):
             low, high = parts[place]
@@ -119,8 +119,8 @@ def session(gap: Duration | None = None) -> SessionWindows:
         >>> from muntin.windows import Stretches
         >>> windows = session(5)
         >>> for second in (15, 16):
-        ...     known = Stretches([windows.membership(10, 11), windows.membership(second, second + 1)])
-        ...     print([(window.start, window.end) for window in windows.cut(known, 0, 100)])
+        ...     stretches = Stretches([windows.membership(10, 11), windows.membership(second, second + 1)])
+        ...     print([(window.start, window.end) for window in windows.cut(stretches, 0, 100)])
         [(10, 20)]
         [(10, 15), (16, 21)]
     """

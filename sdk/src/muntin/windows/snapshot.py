@@ -30,9 +30,9 @@ class SnapshotWindows(WindowKind):
         """Return True."""
         return True
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the snapshots over a stretch."""
-        edges = _edges(known)
+        edges = _edges(stretches)
         first = max(0, bisect_right(edges, start) - 1)
         for window in map(Window, edges[first:], edges[first + 1 :]):
             if window.start >= end:
@@ -44,9 +44,9 @@ class SnapshotWindows(WindowKind):
         """Return the stretch and a tick on each side: where an endpoint comes or goes, both neighbours change."""
         return start - 1, min(end + 1, INFINITY)
 
-    def carried(self, known: Stretches, frontier: int) -> int | None:
+    def carried(self, stretches: Stretches, frontier: int) -> int | None:
         """Return the last endpoint at the frontier or before, where the first open snapshot starts."""
-        edges = _edges(known)
+        edges = _edges(stretches)
         place = bisect_right(edges, frontier) - 1
         return edges[place] if place >= 0 else None
 
@@ -64,10 +64,10 @@ class SnapshotWindows(WindowKind):
         return cls().spell(axis)
 
 
-def _edges(known: Stretches) -> Sequence[int]:
+def _edges(stretches: Stretches) -> Sequence[int]:
     """Return the endpoints, with the one that is left of forgotten events."""
-    carried = known.carried
-    return known.edges if carried is None else sorted({*known.edges, carried})
+    carried = stretches.carried
+    return stretches.edges if carried is None else sorted({*stretches.edges, carried})
 
 
 def snapshot() -> SnapshotWindows:

@@ -90,17 +90,17 @@ class WindowSpecification(ABC):
     def fuses_within(self) -> int | None:
         """Return the gap, if an event counts until a gap after its last tick and windows are the connected stretches.
 
-        That is: `membership(start, end)` is `(start, end - 1 + gap)`, and `cut` yields the parts of `known.covered`.
-        Partial states of such windows may be fused. None, the default, if windows are others.
+        That is: `membership(start, end)` is `(start, end - 1 + gap)`, and `cut` yields the parts of
+        `stretches.covered`. Partial states of such windows may be fused. None, the default, if windows are others.
         """
         return None
 
     def cuts_at_edges(self) -> bool:
         """Return True if windows lie between neighbouring ends of lifetimes: each start or end of an event is a cut.
 
-        That is: `membership(start, end)` is `(start, end)`, and `cut` yields the pairs of neighbours in `known.edges`.
-        Partial states of such windows may be added where events start and subtracted where they end. False, the
-        default, if windows are others.
+        That is: `membership(start, end)` is `(start, end)`, and `cut` yields the pairs of neighbours in
+        `stretches.edges`. Partial states of such windows may be added where events start and subtracted where they
+        end. False, the default, if windows are others.
         """
         return False
 

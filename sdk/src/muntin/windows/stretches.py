@@ -22,10 +22,10 @@ class Stretches:
     Cost: sorting, when it is made; each other view is made on first use, and kept.
 
     Example:
-        >>> known = Stretches([(4, 9), (1, 4), (4, 9), (12, 13)])
-        >>> known.all, known.starts, known.edges
+        >>> stretches = Stretches([(4, 9), (1, 4), (4, 9), (12, 13)])
+        >>> stretches.all, stretches.starts, stretches.edges
         ([(1, 4), (4, 9), (12, 13)], [1, 4, 12], [1, 4, 9, 12, 13])
-        >>> known.covered
+        >>> stretches.covered
         [(1, 9), (12, 13)]
     """
 

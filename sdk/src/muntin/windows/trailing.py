@@ -47,10 +47,10 @@ class TrailingWindows(WindowKind):
         """Return the lifetime, and the length after its last tick."""
         return start, end if end == INFINITY else end - 1 + self.length
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the ticks of the starts that are counted."""
-        starts = known.starts
-        since, rank = _carried(known)
+        starts = stretches.starts
+        since, rank = _carried(stretches)
         first = bisect_left(starts, since)
         for place in range(bisect_left(starts, max(start, since)), len(starts)):
             if starts[place] >= end:
@@ -66,13 +66,13 @@ class TrailingWindows(WindowKind):
         """Return the stretch; to the end, if a start more or less moves the windows after it."""
         return start, INFINITY if self.every > 1 else end
 
-    def carried(self, known: Stretches, frontier: int) -> tuple[int, int] | None:
+    def carried(self, stretches: Stretches, frontier: int) -> tuple[int, int] | None:
         """Return the number of starts before a tick from which on all are kept; nothing if each start has a window."""
         if self.every == 1:
             return None
-        since, rank = _carried(known)
+        since, rank = _carried(stretches)
         bound = max(since, frontier - self.length + 1)
-        passed = bisect_left(known.starts, bound) - bisect_left(known.starts, since)
+        passed = bisect_left(stretches.starts, bound) - bisect_left(stretches.starts, since)
         return bound, (rank + passed) % self.every
 
     def outlives(self, carried: tuple[int, int] | None) -> bool:
@@ -95,9 +95,9 @@ class TrailingWindows(WindowKind):
         return cls(max(1, axis.round_up(reach))).spell(axis)
 
 
-def _carried(known: Stretches) -> tuple[int, int]:
+def _carried(stretches: Stretches) -> tuple[int, int]:
     """Return a tick from which on all starts are kept, and the number of starts before it, modulo `every`."""
-    since, rank = known.carried or (EARLIEST, 0)
+    since, rank = stretches.carried or (EARLIEST, 0)
     return since, rank
 
 

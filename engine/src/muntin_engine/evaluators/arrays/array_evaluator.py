@@ -1,4 +1,4 @@
-"""The evaluator on arrays: rows become values that are merged, and windows are made of them for all keys at once."""
+"""The evaluator on arrays: rows become values that are merged, and windows are made of these for all keys at once."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from muntin_engine.wire.task_payload import TaskPayload
 class ArrayEvaluator(KeepsState, LiftsRows):
     """Merges rows into partial states of slices, or of runs of slices, and makes windows of those.
 
-    Sessions have no slices: their partial states are fused. Nor have snapshots: theirs are added and subtracted. What a
-    partial state holds is one more part that the plan chooses: components of forms, Python states, or rows.
+    Sessions and snapshots have no slices: the partial states of sessions are fused, those of snapshots are added and
+    subtracted. What a partial state holds is chosen by the plan, too: components of forms, Python states, or rows.
     """
 
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
@@ -62,6 +62,7 @@ _ROWS_OF_STRETCHES: Final[Mapping[str, Callable[[BucketReader], Iterator[StateRo
     Held.STATES: rows_of_states,
     Held.ROWS: rows_of_lists,
 }
+"""Reads the stretches of a checkpoint, by what these hold."""
 
 
 def bucket_state(task: TaskPayload, bucket: int, cells: Cells) -> BucketState:
@@ -88,20 +89,20 @@ def evaluated(task: TaskPayload, batch: BucketBatch, result: ArrayResult, tables
     """
     admitted = result.admitted
     return Evaluated(
-        tables,
-        admitted.accepted,
-        _output_watermark(task.plan, result),
-        result.progress.least,
-        _metrics(task.plan, result),
-        admitted.rejections,
-        admitted.late,
-        _late_by(batch, result) if admitted.late else 0,
+        tables=tables,
+        accepted=admitted.accepted,
+        output_watermark=_output_watermark(task.plan, result),
+        progress=result.progress.least,
+        metrics=_metrics(task.plan, result),
+        rejections=admitted.rejections,
+        late=admitted.late,
+        late_by=_late_by(batch, result) if admitted.late else 0,
         inputs=result.progress,
     )
 
 
 def _output_watermark(plan: Plan, result: ArrayResult) -> int:
-    """Return the output watermark; where results may lie anywhere, it is none before all are there."""
+    """Return the output watermark; where results may have any times, none is given before the stream is closed."""
     if plan.contract is not OutputContract.UNRESTRICTED:
         return result.output_watermark
     return INFINITY if result.progress.least.watermark == INFINITY else EARLIEST
@@ -122,7 +123,7 @@ def _metrics(plan: Plan, result: ArrayResult) -> Mapping[str, int]:
 
 
 def _late_by(batch: BucketBatch, result: ArrayResult) -> int:
-    """Return the largest distance of a row behind the watermark of its input."""
+    """Return the largest distance of a row behind the watermark that its input had before the batch."""
     distances = [0]
     for watermark, report in zip(result.previous.to_the_tick, batch.reports, strict=True):
         if watermark < INFINITY:

@@ -36,7 +36,7 @@ from muntin_engine.wire.task_payload import TaskPayload
 
 @dataclass(frozen=True)
 class QueryParts:
-    """What the parts of a query on arrays are made of.
+    """Puts a query on arrays together: all that its parts are made of.
 
     Attributes:
         plan: The plan, whose `arrays` names the parts.
@@ -76,7 +76,13 @@ class QueryParts:
 
 def array_query(task: TaskPayload) -> ArrayQuery[Any]:
     """Return the query of a task; for `TaskPayload.once`."""
-    parts = QueryParts(task.plan, task.query, task.meters, task.codec, TaskResults(task))
+    parts = QueryParts(
+        plan=task.plan,
+        query=task.query,
+        meters=task.meters,
+        codec=task.codec,
+        stored_results=TaskResults(task),
+    )
     return parts.assemble()
 
 
@@ -84,6 +90,7 @@ class TaskResults(StoredResults):
     """Results in the types of the columns of a task."""
 
     def __init__(self, task: TaskPayload) -> None:
+        """Make columns for a task."""
         self._task = task
 
     def columns(self, windows: ResultWindows) -> pa.Table:
@@ -118,31 +125,37 @@ def _with_revisions(parts: QueryParts) -> ArrayQuery[Any]:
 
 
 def _grid(parts: QueryParts, values: StretchValues) -> StretchGeometry:
+    """Return windows on a grid, of points or of events that last."""
     grows = any(grid.grows for grid in parts.grids)
     geometry = GrowingGeometry if grows else GridGeometry
     return geometry(parts.grids, values, at_end=parts.at_end)
 
 
 def _sessions(parts: QueryParts, values: StretchValues) -> StretchGeometry:
+    """Return sessions."""
     return SessionGeometry(values, at_end=parts.at_end)
 
 
 def _snapshots(parts: QueryParts, values: StretchValues) -> StretchGeometry:
+    """Return snapshots of events that are never revised."""
     return SnapshotGeometry(values, at_end=parts.at_end)
 
 
 def _components(parts: QueryParts) -> StretchValues:
+    """Return components of columnar forms as the values of stretches."""
     plan = parts.plan
     return FormComponents(parts.forms, parts.grids, plan.arrays.gap, with_late_rows=plan.keeps_late_rows)
 
 
 def _states(parts: QueryParts) -> StretchValues:
+    """Return Python states as the values of stretches."""
     plan = parts.plan
     modules = StateModules(parts.query.bindings, parts.codec, parts.query.axis, parts.values_of)
     return PythonStates(modules, parts.grids, plan.arrays.gap, with_late_rows=plan.keeps_late_rows)
 
 
 def _rows(parts: QueryParts) -> StretchValues:
+    """Return the rows themselves as the values of stretches."""
     plan = parts.plan
     return ListedRows(
         parts.query,
@@ -158,14 +171,19 @@ _ADMISSIONS: Final[Mapping[Arrivals, Callable[[QueryParts], ArrayQuery[Any]]]] =
     Arrivals.INSERTIONS: _with_insertions,
     Arrivals.IDENTIFIED: _with_revisions,
 }
+"""Makes a query, by what its rows are: new events, or rows of events with ids."""
+
 _GEOMETRIES: Final[Mapping[Geometry, Callable[[QueryParts, StretchValues], StretchGeometry]]] = {
     Geometry.SLICES: _grid,
     Geometry.RUNS: _grid,
     Geometry.SESSIONS: _sessions,
     Geometry.SNAPSHOTS: _snapshots,
 }
+"""Makes the geometry of events that are never revised."""
+
 _VALUES: Final[Mapping[Held, Callable[[QueryParts], StretchValues]]] = {
     Held.COMPONENTS: _components,
     Held.STATES: _states,
     Held.ROWS: _rows,
 }
+"""Makes the values of stretches, by what these hold."""

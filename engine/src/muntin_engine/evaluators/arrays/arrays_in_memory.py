@@ -47,6 +47,7 @@ def column_of(field: Field, payloads: Sequence[object]) -> pa.Array:
 
 
 def _type_of(kind: DataType) -> pa.DataType:
+    """Return the Arrow type of a type without type variables."""
     if isinstance(kind, Scalar):
         return ARROW_TYPES[kind.kind]
     if isinstance(kind, ListOf):
@@ -73,7 +74,15 @@ def _plain(kind: DataType, value: Any) -> Any:
 
 
 class ResultRow(NamedTuple):
-    """A result of a window of a key, or a change of one."""
+    """A result of a window, or a change of one.
+
+    Attributes:
+        key: The key.
+        window: The window.
+        value: The results of its modules; of an operator, a row of the output.
+        id: The id of the result as an event of the output; None where results are final.
+        kind: Whether the result is inserted or retracted.
+    """
 
     key: Key
     window: Window
@@ -123,38 +132,39 @@ class ArraysInMemory:
         self._state_of_batch = partial(BucketState, cells, codec, plan_compatibility(plan), StoreCache(), "bucket")
         self._at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
 
-    def process(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
+    def process(self, rows: Sequence[tuple[Key, InputChange]], reported: Progress) -> list[tuple[Key, OutputChange]]:
         """Evaluate a micro-batch, write the state and return the changes of the output."""
         blobs: list[bytes] = []
         for key, row in rows:
             blobs += [lifted.blob for lifted in self._bucket.lift(key, row)]
-        batch = BucketBatch((), blobs, [InputReport(arrived)] * len(self._trackers))
+        batch = BucketBatch((), blobs, [InputReport(reported)] * len(self._trackers))
         changes: list[tuple[Key, OutputChange]] = []
         for windows in self._bucket.process(self._state_of_batch(), self._trackers, batch):
             changes += map(self._change, self._bucket.result_rows(windows))
         return changes
 
     def _change(self, row: ResultRow) -> tuple[Key, OutputChange]:
-        key, window, value, id, kind = row
+        """Return a result as a change of the output, with the times that its events have there."""
+        window = row.window
         start = window.start
         end = window.end
+        value = row.value
         if self._at_end:
             start = window.end
             end = start + 1
-        if isinstance(value, Event):
+        if isinstance(value, Event):  # a row of an operator that says how long its rows last
             start = value.start
             end = value.end
             value = value.payload
-        if id is None:
-            id = window.start
-        return key, OutputChange(kind, id, window, start, end, value)
+        id = window.start if row.id is None else row.id
+        return row.key, OutputChange(row.kind, id, window, start, end, value)
 
 
 class WindowsInMemory(RunsInMemory):
     """Windows on arrays."""
 
     def __init__(self, query: ArrayQuery[Any]) -> None:
-        """Run a query."""
+        """Take the query to run."""
         self._query = query
 
     @abstractmethod
@@ -181,7 +191,8 @@ class FormsInMemory(WindowsInMemory, StoredResults):
         meters = [Meter() for _ in plan.modules]
         self._fields = [module.bound_reads[0] for module in plan.modules]
         self._codec = codec
-        parts = QueryParts(plan, evaluator_query(plan, meters), meters, codec, self)
+        query = evaluator_query(plan, meters)
+        parts = QueryParts(plan=plan, query=query, meters=meters, codec=codec, stored_results=self)
         self._forms = parts.forms
         super().__init__(parts.assemble())
 
@@ -202,6 +213,8 @@ class FormsInMemory(WindowsInMemory, StoredResults):
         if EVENT_ID not in parts:
             yield from _rows(windows, zip(*self._results(windows), strict=True))
             return
+
+        # Changes of results that were stored: `columns` has packed their values.
         columns = [map(self._codec.unpack, column.to_pylist()) for column in parts[ROWS].table.columns]
         rows = _rows(windows, zip(*columns, strict=True))
         ids = parts[EVENT_ID].array.tolist()
@@ -222,7 +235,7 @@ class ModulesInMemory(WindowsInMemory):
         self._codec = codec
         meters = [Meter() for _ in plan.modules]
         query = evaluator_query(plan, meters)
-        parts = QueryParts(plan, query, meters, codec, values_of=self._unpacked_values)
+        parts = QueryParts(plan=plan, query=query, meters=meters, codec=codec, values_of=self._unpacked_values)
         super().__init__(parts.assemble())
 
     def payload_columns(self, row: InputChange) -> list[pa.Array]:
@@ -238,6 +251,7 @@ class ModulesInMemory(WindowsInMemory):
         return _operator_rows(windows, results_of_windows)
 
     def _unpacked_values(self, column: pa.ChunkedArray) -> list[Any]:
+        """Return the values of a column of bytes."""
         return list(map(self._codec.unpack, column.to_pylist()))
 
 
@@ -251,6 +265,7 @@ _IN_MEMORY: Final[Mapping[Held, Callable[[Plan, Codec], RunsInMemory]]] = {
     Held.STATES: ModulesInMemory,
     Held.ROWS: ModulesInMemory,
 }
+"""The evaluator of windows, by what stretches hold."""
 
 
 def _rows(windows: ResultWindows, results: Iterable[tuple[Any, ...]]) -> Iterator[ResultRow]:
@@ -267,6 +282,7 @@ def _operator_rows(windows: ResultWindows, results: Iterable[tuple[Any, ...]]) -
 
 
 def _keys_and_extents(windows: ResultWindows) -> Iterator[tuple[Key, Window]]:
+    """Yield the key and the extent of each window."""
     keys = zip(*(column.to_pylist() for column in windows.keys.columns), strict=True)
     extents = map(Window, windows.windows.low.tolist(), windows.windows.high.tolist())
     return zip(keys, extents, strict=True)

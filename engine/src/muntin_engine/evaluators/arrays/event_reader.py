@@ -26,22 +26,24 @@ from muntin_engine.time.slice_grid import SliceGrid
 def rows_of_events(bucket: BucketReader) -> Iterator[StateRow]:
     """Yield the events, the results that may change, and the rows that wait for others of their event."""
     entries = [dated.entry._replace(schema_version=None) for dated in bucket.entries]
-    progress = InputsProgress.from_data(bucket.tracked)
+    progress = InputsProgress.from_data(bucket.progress)
     geometry = _geometry_without_forms(bucket)
     store = geometry.new_store()
     geometry.restore(store, entries, bucket.cells, progress)
 
     events = geometry.present_events(store, entries, progress.least.watermark)
     weights = events.weight.tolist()
-    for (key, start, end, (id, *payload)), weight in zip(store.plain_rows(events), weights, strict=True):
+    for row, weight in zip(store.plain_rows(events), weights, strict=True):
+        id, *payload = row.columns
         kind = "event" if weight else "filtered"
-        yield StateRow(kind, key, start, end, payload_of(bucket.identity, payload), id=id, events=1)
-    for key, start, end, values in store.plain_rows(store.results.held):
-        yield StateRow("result", key, start, end, values)
+        yield StateRow(kind, row.key, row.start, row.end, payload_of(bucket.identity, payload), id=id, events=1)
+    for row in store.plain_rows(store.results.held):
+        yield StateRow("result", row.key, row.start, row.end, row.columns)
     yield from _waiting_rows(bucket, store)
 
 
 def _waiting_rows(bucket: BucketReader, store: EventStore) -> Iterator[StateRow]:
+    """Yield the rows that wait for others of their event, key by key."""
     for code, events in store.waiting.by_key.items():
         (key,) = keys_in(store.keys.take(np.array([code])))
         for pending in events.values():

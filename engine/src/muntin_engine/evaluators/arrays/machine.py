@@ -1,8 +1,8 @@
 """A micro-batch of a bucket on arrays: the whole algorithm, whatever its parts are.
 
 A *batch* is a table of stretches of a key's axis with mergeable *values*. The *admission* says which rows count, the
-*geometry* how their stretches become windows, and the *emission* what is told of these. A *store* holds the stretches
-of a bucket, and its *log* their bytes.
+*geometry* how their stretches become windows, and the *emission* which of these are results. A *store* holds the
+stretches of a bucket, and its *log* their bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ArrayQuery(Generic[StoreT]):
     Attributes:
         admission: Decides which rows count.
         geometry: Makes windows of stretches.
-        emission: Decides which windows are told of.
+        emission: Decides which windows are emitted.
     """
 
     admission: RowAdmission[StoreT]
@@ -80,7 +80,7 @@ def process(
     """
     previous = progress_in(state.metadata, trackers)
     progress = progress_after(previous, trackers, batch.reports)
-    state.metadata.tracked = progress.to_data()
+    state.metadata.progress = progress.to_data()
     if not batch.evaluator_blobs and query.emission.stage(previous) == query.emission.stage(progress):
         return _unchanged(query, state, previous, progress)
 
@@ -104,6 +104,7 @@ def _open(query: ArrayQuery[StoreT], state: BucketState, previous: InputsProgres
     """Take the store of a bucket from the cache, or rebuild it from the log."""
 
     def restored(entries: Sequence[LogEntry]) -> StoreT:
+        """Return a new store with the state that a log holds."""
         store = query.geometry.new_store()
         query.geometry.restore(store, entries, state.cells, previous)
         store.last_event_id = state.metadata.serial

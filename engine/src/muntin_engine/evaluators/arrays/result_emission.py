@@ -1,4 +1,4 @@
-"""What an emission decides: which windows are told of, and whether what was told may change."""
+"""What an emission decides: which windows are emitted, and whether an emitted result may change later."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ResultEmission(ABC, Generic[StoreT]):
 
 
 class FinalResults(ResultEmission[StoreT]):
-    """Each window is told of once, when it is complete."""
+    """Each window is emitted once, when it is complete."""
 
     def __init__(self, geometry: WindowGeometry[StoreT]) -> None:
         """Emit the windows of a geometry."""
@@ -80,9 +80,9 @@ class FinalResults(ResultEmission[StoreT]):
 
 
 class CorrectedResults(ResultEmission[EventStore]):
-    """Windows are told of before they are complete, and again if they change: what was told is retracted then.
+    """Windows are emitted before they are complete, and again if they change: the earlier result is retracted then.
 
-    A window is told of as soon as an event starts where it ends, or later; eagerly, as soon as it begins.
+    A window is emitted as soon as an event starts where it ends, or later; eagerly, as soon as it begins.
     """
 
     def __init__(self, geometry: EventGridGeometry, stored_results: StoredResults, *, is_eager: bool) -> None:
@@ -91,14 +91,14 @@ class CorrectedResults(ResultEmission[EventStore]):
         Args:
             geometry: The geometry.
             stored_results: Makes columns of results.
-            is_eager: True if a window is told of as soon as it begins.
+            is_eager: True if a window is emitted as soon as it begins.
         """
         self._geometry = geometry
         self._stored_results = stored_results
         self._is_eager = is_eager
 
     def stage(self, progress: InputsProgress) -> Hashable:
-        """Return the progress that completes windows, and that which shows them early."""
+        """Return the parts of the progress that complete windows, and those that make windows visible before."""
         (input_progress,) = progress.inputs
         return input_progress.watermark, input_progress.max_event_time, input_progress.horizon
 
@@ -106,8 +106,9 @@ class CorrectedResults(ResultEmission[EventStore]):
         self, store: EventStore, admitted: Admitted, previous: InputsProgress, progress: InputsProgress
     ) -> list[ResultWindows]:
         """Return the changes of results: those that are retracted, then new ones."""
+        # Results of a key can change only with its events: those of all other keys stay.
         is_touched = np.zeros(len(store.keys), np.bool_)
-        is_touched[admitted.touched] = True
+        is_touched[admitted.changed_keys] = True
         results: list[StretchTable] = [EMPTY]
         for windows in self._windows(store, is_touched, previous, progress):
             table = self._stored_results.columns(ResultWindows(0, windows, store.keys.take(windows.keys)))
@@ -137,7 +138,7 @@ class CorrectedResults(ResultEmission[EventStore]):
             yield from self._geometry.windows_between(store, first_open, last, is_touched)
 
     def _first_hidden(self, progress: InputsProgress) -> int:
-        """Return the first window that is not told of yet."""
+        """Return the first window that is not emitted yet."""
         windows = self._geometry.grid.windows
         unbegun = windows.first_unbegun(progress.least.horizon)
         return unbegun if self._is_eager else min(windows.first_open(progress.least.max_event_time), unbegun)

@@ -41,6 +41,7 @@ _KINDS: Final = {
     Geometry.SESSIONS: "session",
     Geometry.SNAPSHOTS: "event",
 }
+"""What a stretch is called in the rows of a checkpoint, by the geometry of its query."""
 
 _COMPONENTS: Final[Mapping[Merge, Callable[..., Component]]] = {
     Merge.ADD: Component.sum,
@@ -52,6 +53,7 @@ _COMPONENTS: Final[Mapping[Merge, Callable[..., Component]]] = {
     Merge.MEAN: Component.mean,
     Merge.COLLECT: Component.values,
 }
+"""Makes a component, by how its values are merged."""
 
 
 class EntryStretches(NamedTuple):
@@ -61,7 +63,7 @@ class EntryStretches(NamedTuple):
         version: The schema version.
         batches: For each stretch the micro-batch that wrote it.
         stretches: The stretches, whose keys are codes of the bucket.
-        states: The states of each module, if they lie beside the stretches.
+        states: The states of each module, where stretches hold Python states.
     """
 
     version: SchemaVersion
@@ -69,10 +71,10 @@ class EntryStretches(NamedTuple):
     stretches: StretchTable
     states: Sequence[Sequence[Any]] = ()
 
-    def where(self, is_wanted: BoolArray) -> EntryStretches:
-        """Select the wanted stretches."""
-        places = np.flatnonzero(is_wanted)
-        states = [[of_module[place] for place in places.tolist()] for of_module in self.states]
+    def where(self, mask: BoolArray) -> EntryStretches:
+        """Select stretches by a mask."""
+        places = np.flatnonzero(mask)
+        states = [[module_states[place] for place in places.tolist()] for module_states in self.states]
         return EntryStretches(self.version, self.batches[places], self.stretches.take(places), states)
 
 
@@ -90,13 +92,13 @@ class StretchReader:
         self.geometry = Geometry(bucket.identity["arrays"]["geometry"])
         self._keys = KeyTable()
         self._grids = _grids_of(bucket.identity)
-        watermark = InputsProgress.from_data(bucket.tracked).least.watermark
+        watermark = InputsProgress.from_data(bucket.progress).least.watermark
         self._first_live = watermark
         if self._grids:
             self._first_live = min(grid.first_live(grid.windows.first_open(watermark)) for grid in self._grids)
 
     def read(self, parts_of: Callable[[SchemaVersion], Mapping[Part, Component | None]]) -> list[EntryStretches]:
-        """Return the live stretches of each entry; sessions as far as they reach.
+        """Return the live stretches of each entry; the part of a session that an entry has gets the ends of the whole.
 
         Args:
             parts_of: Returns the parts that entries of a schema version have.
@@ -107,7 +109,7 @@ class StretchReader:
         return [table.where(~ends_before(table.stretches.high, self._first_live)) for table in tables]
 
     def rows(self, table: EntryStretches) -> Iterator[StateRow]:
-        """Yield a row for each stretch, which no module has filled in."""
+        """Yield a row for each stretch, without the value of a module."""
         stretches = table.stretches
         kind = _KINDS[self.geometry]
         keys = keys_in(self._keys.take(stretches.keys))
@@ -125,11 +127,13 @@ class StretchReader:
         return grid.extent(low).start, grid.extent(high).end if high < INFINITY else INFINITY
 
     def _decode(self, dated: DatedEntry, parts: Mapping[Part, Component | None]) -> EntryStretches:
+        """Return the stretches of an entry, with some parts; `from_blob` adds columns of rows to these."""
         keys, stretches, packed = from_blob(dated.entry.data, parts)
-        coded = stretches.with_keys(self._keys.codes(keys)[stretches.keys])
-        wanted = {name: values for name, values in coded.parts.items() if name in parts}
+        selected_parts = {name: values for name, values in stretches.parts.items() if name in parts}
+        key_codes = self._keys.codes(keys)[stretches.keys]
+        batches = np.full(len(stretches), dated.batch)
         states = [self.bucket.codec.unpack(data) for data in packed]
-        return EntryStretches(dated.version, np.full(len(coded), dated.batch), replace(coded, parts=wanted), states)
+        return EntryStretches(dated.version, batches, replace(stretches, keys=key_codes, parts=selected_parts), states)
 
 
 def _grids_of(identity: QueryIdentity) -> Sequence[SliceGrid]:
@@ -145,7 +149,7 @@ def _grids_of(identity: QueryIdentity) -> Sequence[SliceGrid]:
 
 
 def rows_of_components(bucket: BucketReader) -> Iterator[StateRow]:
-    """Yield the components that each module keeps of each key and stretch, merged where that needs no module."""
+    """Yield the components of each module for each key and stretch, merged where that needs no module."""
     reader = StretchReader(bucket)
     by_version: dict[int, list[EntryStretches]] = {}
     for table in reader.read(_components):
@@ -171,7 +175,7 @@ def _component_rows(reader: StretchReader, table: EntryStretches) -> Iterator[St
 
 
 def rows_of_states(bucket: BucketReader) -> Iterator[StateRow]:
-    """Yield the states that modules keep of each key and stretch, as many as wait to be combined."""
+    """Yield the states of modules for each key and stretch: one of each entry, since only modules combine them."""
     reader = StretchReader(bucket)
     for table in reader.read(lambda version: {}):
         for place, row in enumerate(reader.rows(table)):
@@ -198,7 +202,10 @@ def rows_of_lists(bucket: BucketReader) -> Iterator[StateRow]:
 
 
 def _components(version: SchemaVersion) -> dict[Part, Component]:
-    """Return the parts of what a schema version wrote; functions of a module's own that merge them are not known."""
+    """Return the parts of the stretches that a schema version wrote.
+
+    A checkpoint does not have the functions with which modules merge components of their own.
+    """
     parts: dict[Part, Component] = {}
     for place, components in enumerate(version.components):
         parts[Part(place, PAYLOADS)] = COUNTED
@@ -217,11 +224,11 @@ def _merged(geometry: Geometry, tables: Sequence[EntryStretches]) -> Sequence[En
         merges |= {Merge(merge) for _, merge, *_ in components}
     if geometry is Geometry.SNAPSHOTS or Merge.CUSTOM in merges:
         return tables
-    joined = concat([table.stretches for table in tables])
-    groups = alike(joined)
+    stretches = concat([table.stretches for table in tables])
+    groups = alike(stretches)
     batches = np.full(len(groups.keys), -1)
     np.maximum.at(batches, groups.codes, np.concatenate([table.batches for table in tables]))
-    return [EntryStretches(version, batches, joined.reduce(groups))]
+    return [EntryStretches(version, batches, stretches.reduce(groups))]
 
 
 def _as_sessions(tables: Sequence[EntryStretches]) -> list[EntryStretches]:

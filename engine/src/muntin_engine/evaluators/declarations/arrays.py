@@ -172,7 +172,7 @@ def _form_in_snapshots(plan: Plan, module: ModulePlan) -> str:
 
 
 def _keeps(module: ModulePlan, merging: str) -> str:
-    """Explain the components of a form and their merging; if one collects values, windows sort these instead."""
+    """Return what a form keeps, and how that is merged; components that collect values are sorted by each window."""
     words = []
     for name, component in _components(module).items():
         words.append(f"{name} ({component.merge} {component.dtype})")
@@ -212,6 +212,7 @@ def _members_of_windows(plan: Plan, module: ModulePlan) -> str:
 
 
 _ROWS: Final = Words(_row_in_columns, _state_of_rows, _members_of_windows)
+"""The words for rows that are kept as they are, whatever the windows."""
 
 WORDS: Final[Mapping[tuple[Geometry, Arrivals, Held], Words]] = {
     (Geometry.SLICES, Arrivals.INSERTIONS, Held.COMPONENTS): Words(_row_into_slice, _state_of_slices, _form_on_slices),

@@ -1,8 +1,11 @@
-"""The combinations of parts on arrays that evaluators have, and the conditions that a query has to meet for each."""
+"""The combinations of parts on arrays that evaluators have, and the conditions that a query has to meet for each.
+
+A condition is a `Demand`: a function that returns why a plan does not meet it, and None if it does. Its docstring
+states the condition.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from muntin import ClipPolicy, Component, EmitPolicy, Merge
@@ -54,10 +57,11 @@ def ignore_times(plan: Plan) -> str | None:
 
 def ignore_times_or_fill_windows(plan: Plan) -> str | None:
     """No module reads times, unless it has a form and `clip="full"` makes members fill their window."""
-    if plan.clip is not ClipPolicy.FULL:
-        return ignore_times(plan)
-    without_form = tuple([module for module in plan.modules if module.form is None])
-    return ignore_times(replace(plan, modules=without_form))
+    for module in plan.modules:
+        fills_windows = module.form is not None and plan.clip is ClipPolicy.FULL
+        if module.module.is_time_sensitive and not fills_windows:
+            return f"{module.label} sees events and the window"
+    return None
 
 
 def ignore_order(plan: Plan) -> str | None:
@@ -76,8 +80,14 @@ def do_not_slide(plan: Plan) -> str | None:
 
 
 _MERGED: Final[tuple[Demand, ...]] = (ignore_times, ignore_order)
+"""The conditions under which rows may be merged before their windows are known."""
+
 _FORMS: Final[tuple[Demand, ...]] = (*_MERGED, have_forms)
+"""The conditions for components of forms that are merged."""
+
 _SUMS: Final[tuple[Demand, ...]] = (ignore_times_or_fill_windows, ignore_order, have_forms, can_be_deducted)
+"""The conditions for components of forms that are added and subtracted."""
+
 _ANY_EMISSION: Final = (EmitPolicy.FINAL, EmitPolicy.SPECULATIVE, EmitPolicy.EAGER)
 
 COMBINATIONS: Final[Combinations] = {
@@ -94,4 +104,4 @@ COMBINATIONS: Final[Combinations] = {
     (Geometry.SNAPSHOTS, Arrivals.INSERTIONS, Held.ROWS): Combination((do_not_slide,)),
     (Geometry.SNAPSHOTS, Arrivals.IDENTIFIED, Held.COMPONENTS): Combination(_SUMS),
 }
-"""The combinations of parts that there are."""
+"""The combinations of parts that there are; with the emissions, where these are others than final results."""

@@ -26,8 +26,7 @@ def explain(plan: Plan) -> Explanation:
 def _row(plan: Plan) -> str:
     if plan.early is not None:
         return "at most a trigger call for each window that it is a member of; a firing costs what a closing does"
-    slides = all(module.slides for module in plan.modules) and plan.emission is EmitPolicy.FINAL
-    if slides:
+    if plan.emission is EmitPolicy.FINAL and all(module.slides for module in plan.modules):
         return "a constant in each micro-batch that closes windows that it is a member of, however many these are"
     return "a constant for each window that it is a member of"
 

@@ -9,6 +9,7 @@ from muntin_engine.plan.chosen_evaluator import Explanation
 from muntin_engine.plan.evaluator_declaration import Declaration
 from muntin_engine.plan.plan import Plan
 
+# Parts of sentences that several explanations have.
 _LEAST_WATERMARK: Final = "the least watermark of the two inputs"
 _FINAL_AT_ONCE: Final = f"a pair is final, and emitted, when both events are there; complete to {_LEAST_WATERMARK}"
 _IN_A_LOG: Final = "in a log per bucket: a batch appends the changes of the keys that have rows or a timer"

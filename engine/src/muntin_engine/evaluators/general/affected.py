@@ -21,8 +21,8 @@ class Affected:
 
     Attributes:
         exists: True if, after the batch, the window exists and is visible: the query emits it before it closes.
-        removed: Changed members as they were before the batch, if the window was emitted.
-        added: Changed members as they are after the batch, if the window was emitted.
+        removed: Changed members as they were before the batch, if the window was emitted; also those that stay.
+        added: Changed members as they are after the batch, if the window was emitted; also those that were members.
         sync_time: The earliest tick that the batch changes.
         is_new: True if the batch makes the window visible, with or without a change in it.
     """
@@ -45,19 +45,26 @@ class Affected:
 
 
 class _ChangeSpan(NamedTuple):
-    """A change of an event, with the stretch `[start, end)` of the axis in which it can affect windows."""
+    """A change of an event, with the stretch of the axis in which it can affect windows.
 
-    before: StoredEvent | None
-    after: StoredEvent | None
+    Attributes:
+        previous: The event before the batch; None if it did not exist.
+        present: The event after the batch; None if it does not exist.
+        start: The first tick of the stretch.
+        end: The first tick after the stretch.
+    """
+
+    previous: StoredEvent | None
+    present: StoredEvent | None
     start: int
     end: int
 
     @property
     def sync_time(self) -> int:
         """The earliest tick that the change alters."""
-        if self.before is not None and self.after is not None and _is_revision(self.before, self.after):
-            return min(self.before.end, self.after.end)
-        event = self.before if self.before is not None else self.after
+        if self.previous is not None and self.present is not None and _is_revision(self.previous, self.present):
+            return min(self.previous.end, self.present.end)
+        event = self.previous if self.previous is not None else self.present
         return INFINITY if event is None else event.start
 
 
@@ -92,55 +99,55 @@ class AffectedWindows:
     def _change_spans(self, net: NetChanges) -> list[_ChangeSpan]:
         """Return the changes with the stretches in which they can affect windows."""
         affected_stretch = self._query.window.affected_stretch
-        changes = [self._change_span(before, after) for before, after in net.touched.values()]
+        changes = [self._change_span(previous, present) for previous, present in net.changes_by_id.values()]
         for event in net.inserted:
             if event.since < event.until:
                 changes.append(_ChangeSpan(None, event, *affected_stretch(event.since, event.until)))
         if net.recut is not None:
-            changes.append(_ChangeSpan(None, None, *net.recut))
+            changes.append(_ChangeSpan(None, None, *net.recut))  # no event of its own
         return changes
 
-    def _change_span(self, before: StoredEvent | None, after: StoredEvent | None) -> _ChangeSpan:
+    def _change_span(self, previous: StoredEvent | None, present: StoredEvent | None) -> _ChangeSpan:
         """Find the stretch of the axis in which a change of an event can affect windows.
 
         By the paper's rule a new end affects the windows between the old and the new end. Where a module sees ends
         outside its window, it affects every window of the event. Where a boundary may come or go, the windows on both
         sides of it are affected.
         """
-        versions = [event for event in (before, after) if event is not None and event.is_member]
+        versions = [event for event in (previous, present) if event is not None and event.is_member]
         first = min((event.since for event in versions), default=INFINITY)
         last = max((event.until for event in versions), default=INFINITY)
-        if len(versions) == 2 and not self._query.waits_for_ends and _is_revision(before, after):
-            old, new = versions
-            ends_are_members = old.until >= old.end and new.until >= new.end
-            if old.since == new.since and ends_are_members:
-                first = min(old.end, new.end)
-        return _ChangeSpan(before, after, *self._query.window.affected_stretch(first, last))
+        if len(versions) == 2 and not self._query.waits_for_ends and _is_revision(previous, present):
+            old_version, new_version = versions
+            ends_are_members = old_version.until >= old_version.end and new_version.until >= new_version.end
+            if old_version.since == new_version.since and ends_are_members:
+                first = min(old_version.end, new_version.end)
+        return _ChangeSpan(previous, present, *self._query.window.affected_stretch(first, last))
 
     def _add_change(self, effect: Affected, window: Window, change: _ChangeSpan) -> None:
         """Add the effect of a change to the effect of a batch on a window."""
-        before = change.before
-        after = change.after
-        if before is None and after is not None:  # most are new
-            effect.sync_time = min(effect.sync_time, after.start)
-            if after.since < window.end and window.start < after.until:
-                effect.added.append(after)
+        previous = change.previous
+        present = change.present
+        if previous is None and present is not None:  # most are new
+            effect.sync_time = min(effect.sync_time, present.start)
+            if present.since < window.end and window.start < present.until:
+                effect.added.append(present)
             return
         effect.sync_time = min(effect.sync_time, change.sync_time)
-        was_member = before is not None and _is_member(before, window)
-        is_member = after is not None and _is_member(after, window)
-        if was_member and is_member and self._looks_alike(before, after, window):
+        was_member = previous is not None and _is_member(previous, window)
+        is_member = present is not None and _is_member(present, window)
+        if was_member and is_member and self._is_same_to_modules(previous, present, window):
             return
-        if was_member and before is not None:
-            effect.removed.append(before)
-        if is_member and after is not None:
-            effect.added.append(after)
+        if was_member and previous is not None:
+            effect.removed.append(previous)
+        if is_member and present is not None:
+            effect.added.append(present)
 
-    def _looks_alike(self, before: StoredEvent | None, after: StoredEvent | None, window: Window) -> bool:
+    def _is_same_to_modules(self, previous: StoredEvent | None, present: StoredEvent | None, window: Window) -> bool:
         """Return True if two versions of a member are the same to all modules."""
-        if before is None or after is None or not _is_revision(before, after):
+        if previous is None or present is None or not _is_revision(previous, present):
             return False
-        return all(computation.looks_alike(before, after, window) for computation in self._computations)
+        return all(computation.sees_same(previous, present, window) for computation in self._computations)
 
     def _mark_existing(
         self, state: KeyState, changes: Sequence[_ChangeSpan], progress: Progress, affected: dict[Window, Affected]
@@ -181,16 +188,17 @@ class AffectedWindows:
         # The horizon reaches further windows of the events that have no end, and of those that had none.
         endless = state.events.until_after(INFINITY - 1)
         for change in changes:
-            if change.after is not None and change.before is not None and change.before.is_endless:
-                endless.append(change.after)
+            if change.present is not None and change.previous is not None and change.previous.is_endless:
+                endless.append(change.present)
         windows = assigner.ending(endless, previous.horizon, INFINITY, progress.horizon)
         return [window for window in windows if window.start >= previous.horizon]
 
 
-def _is_revision(before: StoredEvent | None, after: StoredEvent | None) -> bool:
+def _is_revision(previous: StoredEvent | None, present: StoredEvent | None) -> bool:
     """Return True if the end of an event changed and nothing else: it keeps its payload object then."""
-    return before is not None and after is not None and before.payload is after.payload
+    return previous is not None and present is not None and previous.payload is present.payload
 
 
 def _is_member(event: StoredEvent, window: Window) -> bool:
+    """Return True if an event is a member of a window."""
     return window.start < event.until and event.since < window.end and event.is_member

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import Stretches, WindowKind
@@ -16,8 +16,21 @@ from muntin.windows.kind import first_open_window, next_frontier
 from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent
 
 
+class FirstOpen(NamedTuple):
+    """The first start and the first end of the open windows of a key.
+
+    Attributes:
+        start: The start of the first open window that a stored event is or may become a member of; `INFINITY` if there
+            is none.
+        end: The end of the first open window that has a member and whose end is known; `INFINITY` if there is none.
+    """
+
+    start: int
+    end: int
+
+
 class Assigner(ABC):
-    """Cuts the axis into the windows of one key. Events may cut windows, so those that come and go are added to it.
+    """Cuts the axis into the windows of one key. It learns of events that come and go, as these may cut windows.
 
     Windows are ordered by start, and so by end too. Windows that start before the *frontier* are closed: they were
     emitted as final, and no method returns them. The *horizon* is the first tick after all that the input has named:
@@ -63,39 +76,36 @@ class Assigner(ABC):
             yield from self.overlapping(start, end, limit)
 
     @abstractmethod
-    def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the open windows of events that end after `after`, and at `limit` or before, in order.
+    def ending(self, events: Sequence[StoredEvent], ends_after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the open windows of events that end after `ends_after`, and at `limit` or before, in order.
 
         A few windows without a member may be among them, in proportion to the number of events. An event without an end
         counts up to the horizon, unless windows wait for events.
         """
 
-    def newly_visible(self, events: EventIndex, after: int, limit: int, horizon: int) -> list[Window]:
+    def newly_visible(self, events: EventIndex, ends_after: int, limit: int, horizon: int) -> list[Window]:
         """Return the windows of `ending` for all events of the key.
 
         Cost: that of `ending`, and one walk over the events, unless the assigner knows the windows without them.
         """
         still_open = events.until_after(self.frontier)
-        return self.ending([event for event in still_open if event.since < limit], after, limit, horizon)
+        return self.ending([event for event in still_open if event.since < limit], ends_after, limit, horizon)
 
     @abstractmethod
     def close(self, limit: int) -> None:
         """Close everything that ends at `limit` or before. The caller then drops the events of closed windows."""
 
     @abstractmethod
-    def first_open(self, earliest: int) -> tuple[int, int]:
-        """Return the start of the first open window that a stored event is or may become a member of, and its end.
-
-        The end is that of the first open window that has a member and whose end is known. Either is `INFINITY` if there
-        is no such window.
+    def first_open(self, earliest: int) -> FirstOpen:
+        """Return the first start and the first end of open windows.
 
         Args:
             earliest: The least start of a membership that ends after the frontier.
         """
 
     @abstractmethod
-    def next_end(self, events: EventIndex, after: int) -> int:
-        """Return a lower bound of the ends after `after` of open windows with a member."""
+    def next_end(self, events: EventIndex, tick: int) -> int:
+        """Return a lower bound of the ends after a tick of open windows with a member."""
 
     def next_horizon(self, horizon: int) -> int:
         """Return the next horizon before which one more window starts; `INFINITY` if windows wait for events."""
@@ -111,6 +121,11 @@ class Assigner(ABC):
         """Return the events that only closed windows need, where windows close out of order.
 
         The others are kept until the frontier passes them; by default all are.
+
+        Args:
+            events: The events of the key.
+            movable: The members whose end a legal change can still move.
+            watermark: The watermark.
         """
         del events, movable, watermark
         return []
@@ -147,7 +162,7 @@ class GeneralAssigner(Assigner):
         self._kind = kind
         self._counts: Counter[tuple[int, int]] = Counter()
         self._carried: Any = None
-        self._known: Stretches | None = None
+        self._cached_stretches: Stretches | None = None  # of the present counts; None after a change
         self.cut_at = INFINITY
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
@@ -157,7 +172,7 @@ class GeneralAssigner(Assigner):
     def add(self, events: Iterable[StoredEvent]) -> None:
         """Count the stretch of each event that is a member."""
         self._counts.update((event.since, event.until) for event in events if event.is_member)
-        self._known = None
+        self._cached_stretches = None
 
     def remove(self, events: Iterable[StoredEvent]) -> None:
         """Stop counting the stretches of events."""
@@ -167,7 +182,7 @@ class GeneralAssigner(Assigner):
                 self._counts[stretch] -= 1
                 if not self._counts[stretch]:
                     del self._counts[stretch]
-        self._known = None
+        self._cached_stretches = None
 
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the open windows that start before the end of a stretch and end after its start.
@@ -177,19 +192,20 @@ class GeneralAssigner(Assigner):
         return list(self._open(min(start, end - 1), end, start, limit))
 
     def uncut(self, start: int, end: int) -> list[Window]:
-        """Return the open windows that overlap a stretch as they are where they are not cut."""
+        """Return the open windows that overlap a stretch, as if there were no `cut_at`."""
         return [window for window in self._kind.cut(self._stretches(), start, end) if window.start >= self.frontier]
 
-    def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
+    def ending(self, events: Sequence[StoredEvent], ends_after: int, limit: int, horizon: int) -> list[Window]:
         """Return the open windows over the stretches of events, each once."""
         windows: list[Window] = []
         for start, end in sorted({(event.since, event.until) for event in events if event.is_member}):
             last = horizon if end == INFINITY and not self._kind.waits_for_events else end
             # A late event that was moved may start where windows end: its stretch then has one tick.
             stop = max(last, start + 1)
-            # Ends ascend, so a window that ends later than a tick has that tick, or its last one here, or starts after.
-            ended = max(after, self.frontier, windows[-1].end - 1 if windows else EARLIEST)
-            for window in self._open(max(start, min(ended, stop - 1)), stop, after, limit):
+            # Windows that end at this tick or before need not be listed. As ends ascend, each later window has that
+            # tick, or the last one of the stretch, or starts after.
+            ended_at = max(ends_after, self.frontier, windows[-1].end - 1 if windows else EARLIEST)
+            for window in self._open(max(start, min(ended_at, stop - 1)), stop, ends_after, limit):
                 is_new = not windows or window.start > windows[-1].start
                 if is_new and window.start < last:
                     windows.append(window)
@@ -201,30 +217,30 @@ class GeneralAssigner(Assigner):
         if frontier > self.frontier:
             self._carried = self._kind.carried(self._stretches(), frontier)
             self.frontier = frontier
-            self._known = None
+            self._cached_stretches = None
 
-    def first_open(self, earliest: int) -> tuple[int, int]:
-        """Return the start of the first open window with a member, or of an earlier one that may be opened; its end."""
-        unborn = max(self._kind.unborn(self._stretches()), self.frontier)
+    def first_open(self, earliest: int) -> FirstOpen:
+        """Return the first window with a member; its start may be that of an earlier one that is yet to be opened."""
+        unborn_start = max(self._kind.unborn(self._stretches()), self.frontier)
         if earliest == INFINITY:
-            return unborn, INFINITY
-        with_member = next(self._open(max(earliest, self.frontier), INFINITY, EARLIEST, INFINITY), None)
+            return FirstOpen(unborn_start, INFINITY)
+        with_member = next(self._open(max(earliest, self.frontier), INFINITY), None)
         if with_member is None:
-            return unborn, INFINITY
-        return min(with_member.start, unborn), with_member.end
+            return FirstOpen(unborn_start, INFINITY)
+        return FirstOpen(min(with_member.start, unborn_start), with_member.end)
 
-    def next_end(self, events: EventIndex, after: int) -> int:
+    def next_end(self, events: EventIndex, tick: int) -> int:
         """Return the least end after a tick among the open windows that have a member."""
         lowest = self.frontier
-        if after > EARLIEST:
-            first = next(self._open(after, INFINITY, after, INFINITY), None)
+        if tick > EARLIEST:
+            first = next(self._open(tick, INFINITY, ends_after=tick), None)
             if first is None:
                 return INFINITY
             lowest = first.start
         earliest = events.earliest(lowest)
         if earliest == INFINITY:
             return INFINITY
-        window = next(self._open(max(earliest, lowest, after), INFINITY, after, INFINITY), None)
+        window = next(self._open(max(earliest, lowest, tick), INFINITY, ends_after=tick), None)
         return INFINITY if window is None else window.end
 
     def next_horizon(self, horizon: int) -> int:
@@ -265,9 +281,9 @@ class GeneralAssigner(Assigner):
     def restore(self, data: Sequence[Any]) -> None:
         """Restore the state that `to_data` returned."""
         self.frontier, self._carried = data
-        self._known = None
+        self._cached_stretches = None
 
-    def _open(self, start: int, end: int, after: int, limit: int) -> Iterator[Window]:
+    def _open(self, start: int, end: int, ends_after: int = EARLIEST, limit: int = INFINITY) -> Iterator[Window]:
         """Yield the open windows over a stretch that end after a tick, and at a limit or before."""
         cut_at = self.cut_at
         if start >= end:
@@ -278,7 +294,7 @@ class GeneralAssigner(Assigner):
             window = whole if whole.end <= cut_at else Window(whole.start, cut_at)
             if window.end > limit:
                 return
-            if window.start >= self.frontier and window.end > after:
+            if window.start >= self.frontier and window.end > ends_after:
                 yield window
 
     def _first_waiting(self, watermark: int) -> Window | None:
@@ -288,6 +304,7 @@ class GeneralAssigner(Assigner):
         return first_open_window(self._kind, self._stretches(), watermark)
 
     def _stretches(self) -> Stretches:
-        if self._known is None:
-            self._known = Stretches(self._counts, self.frontier, self._carried)
-        return self._known
+        """Return the stretches of the events, as the kind of windows takes them."""
+        if self._cached_stretches is None:
+            self._cached_stretches = Stretches(self._counts, self.frontier, self._carried)
+        return self._cached_stretches

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from itertools import pairwise
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from sortedcontainers import SortedList
 
 from muntin import EARLIEST, INFINITY, Window
 from muntin.windows import CountWindows, HoppingWindows, SnapshotWindows, WindowKind
-from muntin_engine.evaluators.general.assigner import Assigner, GeneralAssigner
+from muntin_engine.evaluators.general.assigner import Assigner, FirstOpen, GeneralAssigner
 from muntin_engine.evaluators.keyed.event_index import EventIndex, StoredEvent, by_since, by_until
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 
@@ -64,34 +64,35 @@ class GridAssigner(Assigner):
         """Return the windows over a stretch."""
         first = max(self._next_start(start), self.frontier)
         size = self._size
-        return [Window(start, start + size) for start in range(first, min(end, self._past(limit)), self._hop)]
+        return [Window(start, start + size) for start in range(first, min(end, self._stop(limit)), self._hop)]
 
     def over(self, stretches: Iterable[tuple[int, int]], limit: int) -> list[Window]:
         """Return the windows over stretches, each once."""
-        least = self.frontier
-        past = self._past(limit)
+        next_new_start = self.frontier
+        stop = self._stop(limit)
         starts: list[int] = []
         for start, end in stretches:
-            starts += range(max(self._next_start(start), least), min(end, past), self._hop)
+            starts += range(max(self._next_start(start), next_new_start), min(end, stop), self._hop)
             if starts:
-                least = starts[-1] + self._hop
+                next_new_start = starts[-1] + self._hop
         size = self._size
         return [Window(start, start + size) for start in starts]
 
-    def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
+    def ending(self, events: Sequence[StoredEvent], ends_after: int, limit: int, horizon: int) -> list[Window]:
         """Return the windows of events, each once."""
         if not events:
             return []
-        past = self._past(limit)
         earliest = min(map(by_since, events))
-        first = max(self._next_start(max(after, earliest)), self.frontier)
+        first = max(self._next_start(max(ends_after, earliest)), self.frontier)
         last = max(map(by_until, events))
         if last == INFINITY:
             last = max([horizon, *[event.until for event in events if event.until < INFINITY]])
-        stop = min(last, past)
+        stop = min(last, self._stop(limit))
+
+        # All windows from the first to the last event; event by event where most of these would have no member.
         starts: Iterable[int] = range(first, stop, self._hop)
         if (stop - first) // self._hop > _FEW_WINDOWS * len(events):
-            starts = self._starts(events, first, past, horizon)
+            starts = self._starts(events, first, self._stop(limit), horizon)
         size = self._size
         return [Window(start, start + size) for start in starts]
 
@@ -99,14 +100,14 @@ class GridAssigner(Assigner):
         """Move the frontier to the start of the first window that ends after the limit."""
         self.frontier = max(self.frontier, self._next_start(limit))
 
-    def first_open(self, earliest: int) -> tuple[int, int]:
+    def first_open(self, earliest: int) -> FirstOpen:
         """Return the start and the end of the first window at or after the frontier with a member."""
         start = max(self._next_start(earliest), self.frontier)
-        return start, min(start + self._size, INFINITY)
+        return FirstOpen(start, min(start + self._size, INFINITY))
 
-    def next_end(self, events: EventIndex, after: int) -> int:
+    def next_end(self, events: EventIndex, tick: int) -> int:
         """Return the smallest end after a tick among the windows of the events."""
-        lowest = max(self._next_start(after), self.frontier)
+        lowest = max(self._next_start(tick), self.frontier)
         earliest = events.earliest(lowest)
         return INFINITY if earliest == INFINITY else max(self._next_start(earliest), lowest) + self._size
 
@@ -122,17 +123,17 @@ class GridAssigner(Assigner):
         """Return the end of the first window that ends after the watermark."""
         return self._next_start(watermark) + self._size
 
-    def _starts(self, events: Sequence[StoredEvent], first: int, past: int, horizon: int) -> list[int]:
-        """Return the starts of the windows of events and of no others, in order."""
+    def _starts(self, events: Sequence[StoredEvent], first: int, stop: int, horizon: int) -> list[int]:
+        """Return the starts in `[first, stop)` of the windows of events and of no others, in order."""
         starts: list[int] = []
         for event in sorted(events, key=by_since):
             begin = max(self._next_start(event.since), first)
             until = horizon if event.until == INFINITY else event.until
-            starts += range(begin, min(until, past), self._hop)
+            starts += range(begin, min(until, stop), self._hop)
             first = max(begin, starts[-1] + self._hop) if starts else begin
         return starts
 
-    def _past(self, limit: int) -> int:
+    def _stop(self, limit: int) -> int:
         """Return a tick after the start of every window that ends at the limit or before."""
         return INFINITY if limit == INFINITY else limit - self._size + 1
 
@@ -156,27 +157,28 @@ class Marks:
 
     def add(self, ticks: Iterable[int]) -> None:
         """Count each tick once more."""
-        added = list(ticks)
-        if len(added) > _FEW_TICKS or not self._ticks:
-            self._add_many(added)
+        new_ticks = list(ticks)
+        if len(new_ticks) > _FEW_TICKS or not self._ticks:
+            self._add_many(new_ticks)
             return
-        present = self._ticks
+        present_ticks = self._ticks
         repeats = self._repeats
-        for tick in added:
-            if tick in present:
+        for tick in new_ticks:
+            if tick in present_ticks:
                 repeats[tick] = repeats.get(tick, 0) + 1
             else:
-                present.add(tick)
+                present_ticks.add(tick)
 
-    def _add_many(self, added: Sequence[int]) -> None:
-        present = self._ticks
+    def _add_many(self, ticks: Sequence[int]) -> None:
+        """As `add`, putting all new ticks into their places together."""
+        present_ticks = self._ticks
         repeats = self._repeats
-        counts = Counter(added)
-        present_ticks = [tick for tick in counts if tick in present] if present else []
-        for tick in present_ticks:
+        counts = Counter(ticks)
+        repeated_ticks = [tick for tick in counts if tick in present_ticks] if present_ticks else []
+        for tick in repeated_ticks:
             repeats[tick] = repeats.get(tick, 0) + counts.pop(tick)
-        present.update(counts)
-        if len(counts) < len(added):
+        present_ticks.update(counts)
+        if len(counts) < len(ticks):
             repeats.update((tick, count - 1) for tick, count in counts.items() if count > 1)
 
     def remove(self, ticks: Iterable[int]) -> None:
@@ -232,21 +234,22 @@ class SnapshotAssigner(Assigner):
 
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the snapshots over a stretch."""
-        before = self._marks.place(start + 1) - 1
-        after = self._marks.place(end)
-        first = self._marks.at(before) if before >= 0 else start
-        snapshots = self._snapshots(max(first, self.frontier), min(self._marks.at(after), limit))
+        # From the last endpoint at the start or before it to the first one at the end or after it.
+        first_place = self._marks.place(start + 1) - 1
+        first = self._marks.at(first_place) if first_place >= 0 else start
+        last = self._marks.at(self._marks.place(end))
+        snapshots = self._snapshots(max(first, self.frontier), min(last, limit))
         return [window for window in snapshots if window.end > start and window.start < end]
 
-    def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
+    def ending(self, events: Sequence[StoredEvent], ends_after: int, limit: int, horizon: int) -> list[Window]:
         """Return the snapshots between the frontier and the limit."""
-        place = self._marks.place(after + 1) - 1
+        place = self._marks.place(ends_after + 1) - 1
         first = self._marks.at(place) if place >= 0 else EARLIEST
         return self._snapshots(max(first, self.frontier), limit)
 
-    def newly_visible(self, events: EventIndex, after: int, limit: int, horizon: int) -> list[Window]:
+    def newly_visible(self, events: EventIndex, ends_after: int, limit: int, horizon: int) -> list[Window]:
         """Return the snapshots between the frontier and the limit."""
-        return self.ending((), after, limit, horizon)
+        return self.ending((), ends_after, limit, horizon)
 
     def close(self, limit: int) -> None:
         """Move the frontier to the last endpoint at the limit or before."""
@@ -256,14 +259,14 @@ class SnapshotAssigner(Assigner):
         elif place >= 0:
             self.frontier = max(self.frontier, self._marks.at(place))
 
-    def first_open(self, earliest: int) -> tuple[int, int]:
+    def first_open(self, earliest: int) -> FirstOpen:
         """Return the start and the end of the first snapshot at or after the frontier with a member."""
         start = max(self.frontier, earliest)
-        return start, self._marks.at(self._marks.place(start + 1))
+        return FirstOpen(start, self._marks.at(self._marks.place(start + 1)))
 
-    def next_end(self, events: EventIndex, after: int) -> int:
+    def next_end(self, events: EventIndex, tick: int) -> int:
         """Return the next endpoint."""
-        return self._marks.at(self._marks.place(after + 1))
+        return self._marks.at(self._marks.place(tick + 1))
 
     def _snapshots(self, first: int, last: int) -> list[Window]:
         """Return the snapshots in `[first, last]`; a first tick that is no endpoint is the frontier, or before all."""
@@ -307,15 +310,15 @@ class CountAssigner(Assigner):
         stop = min(self._marks.place(end), self._marks.place(limit) - self._count + 1)
         return list(self._windows(first, stop))
 
-    def ending(self, events: Sequence[StoredEvent], after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the windows whose last counted time lies in `[after, limit)`."""
-        first = self._marks.place(after) - self._count + 1
+    def ending(self, events: Sequence[StoredEvent], ends_after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the windows whose last counted time lies in `[ends_after, limit)`."""
+        first = self._marks.place(ends_after) - self._count + 1
         stop = self._marks.place(limit) - self._count + 1
         return list(self._windows(first, stop))
 
-    def newly_visible(self, events: EventIndex, after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the windows whose last counted time lies in `[after, limit)`."""
-        return self.ending((), after, limit, horizon)
+    def newly_visible(self, events: EventIndex, ends_after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the windows whose last counted time lies in `[ends_after, limit)`."""
+        return self.ending((), ends_after, limit, horizon)
 
     def close(self, limit: int) -> None:
         """Move the frontier to the first time whose window is not complete before the limit."""
@@ -323,15 +326,15 @@ class CountAssigner(Assigner):
         first = INFINITY if limit == INFINITY else self._marks.at(place)
         self.frontier = max(self.frontier, min(limit, first))
 
-    def first_open(self, earliest: int) -> tuple[int, int]:
+    def first_open(self, earliest: int) -> FirstOpen:
         """Return the first time whose window is not closed, be it complete or not, and the end of a complete one."""
         first_start = self._marks.at(self._marks.place(self.frontier))
         complete = next(self._windows(0, len(self._marks)), None)
-        return first_start, INFINITY if complete is None else complete.end
+        return FirstOpen(first_start, INFINITY if complete is None else complete.end)
 
-    def next_end(self, events: EventIndex, after: int) -> int:
+    def next_end(self, events: EventIndex, tick: int) -> int:
         """Return the tick after the next counted time: a window's end comes right after its last time."""
-        return min(self._marks.at(self._marks.place(after)) + 1, INFINITY)
+        return min(self._marks.at(self._marks.place(tick)) + 1, INFINITY)
 
     def end_after(self, watermark: int) -> int:
         """Return the tick after the watermark: a window ends right after its last time."""
@@ -341,29 +344,39 @@ class CountAssigner(Assigner):
         self, events: Iterable[StoredEvent], movable: Sequence[StoredEvent], watermark: int
     ) -> list[StoredEvent]:
         """Return the events that only closed windows count, and set breaks in their place."""
-        needed = self._needed({event.since for event in movable}, watermark)
+        needed = self._needed_ticks({event.since for event in movable}, watermark)
+        self._break_between(needed)
         return [event for event in events if event.is_member and event.since not in needed]
 
-    def _needed(self, waiting: Iterable[int], watermark: int) -> set[int]:
-        """Return the counted times of windows that may still change, and set breaks where the others are dropped."""
+    def _needed_ticks(self, movable_ticks: Iterable[int], watermark: int) -> set[int]:
+        """Return the counted times of windows that may still change.
+
+        Args:
+            movable_ticks: The times of events whose end may still move.
+            watermark: The watermark: times from it on may still be added.
+        """
         ticks = self._marks.all()
         reach = self._count - 1  # a window of a time reaches so many times before it, and after it
         # Runs of times between breaks: no window reaches from one run into another.
         run_starts = [0, *[self._marks.place(tick) for tick in self._breaks]]
         needed: set[int] = set()
-        for place in map(self._marks.place, sorted(waiting)):
+        for place in map(self._marks.place, sorted(movable_ticks)):
             run = bisect_right(run_starts, place)
             run_start = run_starts[run - 1]
             run_end = run_starts[run] if run < len(run_starts) else len(ticks)
             needed.update(ticks[max(place - reach, run_start) : min(place + reach + 1, run_end)])
         needed.update(ticks[max(self._marks.place(watermark) - reach, run_starts[-1]) :])
-
-        breaks = {tick for tick in self._breaks if tick in needed}
-        for before, after in pairwise(ticks):
-            if after in needed and before not in needed:
-                breaks.add(after)
-        self._breaks = sorted(breaks) if reach else []
         return needed
+
+    def _break_between(self, needed: Set[int]) -> None:
+        """Set breaks at the needed times before which times are dropped, and forget those at times that are dropped."""
+        if self._count == 1:
+            return  # a window has one time, and so reaches across no break
+        breaks = {tick for tick in self._breaks if tick in needed}
+        for previous_tick, tick in pairwise(self._marks.all()):
+            if tick in needed and previous_tick not in needed:
+                breaks.add(tick)
+        self._breaks = sorted(breaks)
 
     def to_data(self) -> list[object]:
         """Return the frontier and the breaks."""
@@ -400,5 +413,5 @@ def assigner_of(kind: WindowKind) -> Assigner:
 
 
 def new_assigner(query: EvaluatorQuery) -> Assigner:
-    """Return the assigner of a key that has future events alone; for `once`, as nobody changes it."""
+    """Return the assigner of a key that has future events alone; for `once`: it is shared, and must not be changed."""
     return assigner_of(query.window)

@@ -36,6 +36,7 @@ class GeneralRun(KeyedRun):
     _key_progress: Progress
 
     def __init__(self, query: EvaluatorQuery, start: BatchStart) -> None:
+        """Begin a micro-batch with the emission that the query asks for."""
         super().__init__(query, start)
         (self._intake,) = self.intakes
         self.progress = self._intake.progress
@@ -51,6 +52,7 @@ class GeneralRun(KeyedRun):
         self.is_signalled = self.emission.is_signalled
         self._affected = query.once(AffectedWindows) if self.emission.follows_windows else None
 
+        # Where patterns advance keys, each key has a watermark of its own, which small keys do not know.
         self._small_keys: SmallKeys | None = None
         grid = None if start.patterns else query.once(plain_grid)
         if grid is not None:
@@ -61,7 +63,12 @@ class GeneralRun(KeyedRun):
         # The progress by which windows become visible before they close; see `KeyTimer.visibility`.
         is_speculative = query.emit is EmitPolicy.SPECULATIVE
         visibility = self.progress.max_event_time if is_speculative else self.progress.horizon
-        self.due_at = Due(self.progress.watermark, visibility, self.progress.clock, self.progress.max_event_time)
+        self.due_at = Due(
+            closing=self.progress.watermark,
+            visibility=visibility,
+            clock=self.progress.clock,
+            max_event_time=self.progress.max_event_time,
+        )
 
     def process_key(self, store: KeyStore[KeyState], name: bytes, work: KeyWork) -> list[OutputChange]:
         """Process a key, and replace internal windows by their extents."""
@@ -84,7 +91,7 @@ class GeneralRun(KeyedRun):
 
     def process_changes(self, key: Key, state: KeyState, admitted: AdmittedRows) -> list[OutputChange]:
         """Process the net changes of a key."""
-        return self.process_state(key, state, *admitted)
+        return self.process_state(key, state, admitted.net, admitted.previous, admitted.progress)
 
     def process_state(
         self, key: Key, state: KeyState, net: NetChanges, previous: Progress, progress: Progress

@@ -44,11 +44,12 @@ class KeyState(KeyEvents):
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
+        """Start a key, with an assigner of its windows and, unless output is final, an index of those emitted."""
         super().__init__(query, serial)
-        new = query.once(new_assigner)
+        shared_assigner = query.once(new_assigner)
         self.assigner: Assigner
-        if isinstance(new, GridAssigner):
-            self.assigner = new.copy()  # cheaper than a new one, and each key that a batch touches has one
+        if isinstance(shared_assigner, GridAssigner):
+            self.assigner = shared_assigner.copy()  # cheaper than a new one, and each key that a batch touches has one
         else:
             self.assigner = assigner_of(query.window)
         self.closes_out_of_order = query.waits_for_ends and not self.assigner.closes_in_order
@@ -72,12 +73,13 @@ class KeyState(KeyEvents):
 
     def memory(self, size: int) -> int:
         """Return the memory of the state in bytes, roughly, if its records have `size` bytes."""
-        of_windows = self.windows.memory
-        if of_windows is None:
+        window_memory = self.windows.memory
+        if window_memory is None:
             return DECODED * size
-        of_payloads = size - _STORED_EVENT * self.events.size - _STORED_WINDOW * len(self.windows)
-        of_events = _EVENT * self.events.size + max(of_payloads, 0)
-        return min(of_events + of_windows, DECODED * size)
+        # What the records have besides the fields of events and windows is payloads.
+        payload_memory = size - _STORED_EVENT * self.events.size - _STORED_WINDOW * len(self.windows)
+        event_memory = _EVENT * self.events.size + max(payload_memory, 0)
+        return min(event_memory + window_memory, DECODED * size)
 
     @property
     def held_windows(self) -> int:
@@ -97,16 +99,16 @@ class KeyState(KeyEvents):
         """Return the starts and the ends of the memberships of many lifetimes."""
         return self.assigner.memberships(starts, ends)
 
-    def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
+    def replace(self, old_events: Sequence[StoredEvent], new_events: Sequence[StoredEvent]) -> None:
         """Remove events, and add others except those that are never a member of any window."""
-        needed = new
+        needed = new_events
         if not self.query.event_ends_move:
-            needed = [event for event in new if event.since < event.until]
-        if gone:
-            self.assigner.remove(gone)
+            needed = [event for event in new_events if event.since < event.until]
+        if old_events:
+            self.assigner.remove(old_events)
         if needed:
             self.assigner.add(needed)
-        self.events.replace(gone, needed)
+        self.events.replace(old_events, needed)
 
     def sweep(self, windows: Iterable[Window]) -> Iterator[SweptWindow]:
         """Sweep over open windows, in any order, with their members."""
@@ -126,7 +128,8 @@ class KeyState(KeyEvents):
                 yield row
             if entry.trigger_state is not None:
                 yield row._replace(kind="trigger", value=entry.trigger_state._asdict())
-            for _, (start, end, value) in entry.live:
+            for live_row in entry.live:
+                start, end, value = live_row.row
                 yield StateRow("result", (), start, end, value)
 
     def track(self) -> None:
@@ -138,8 +141,8 @@ class KeyState(KeyEvents):
         """Return the state as plain data: windows with their module states, the assigner, and the events."""
         windows: Sequence[tuple[Window, WindowEntry]] = ()
         if not is_whole:
-            changed = sorted(self.windows.changed or (), key=by_window)
-            windows = [(window, self.windows.get(window)) for window in changed]
+            changed_windows = sorted(self.windows.changed_windows or (), key=by_window)
+            windows = [(window, self.windows.get(window)) for window in changed_windows]
         elif self.windows:
             windows = self.windows.items()
         packed: list[bytes] = []
@@ -254,8 +257,8 @@ class WaitingColumns(NamedTuple):
     payloads: list[tuple[Any, ...]]
 
 
-def columns_of(stored: Sequence[list[Any]]) -> WaitingColumns:
-    """Return a key of few rows, from all its records."""
+def waiting_columns(stored: Sequence[list[Any]]) -> WaitingColumns:
+    """Read a key of few rows from all its records, be they of waiting rows or of `KeyState.to_data`."""
     serial = 0
     frontier = EARLIEST
     starts: list[int] = []
@@ -289,7 +292,7 @@ def _with_waiting(stored: Sequence[list[Any]], schema_version: int) -> list[list
     """
     waiting_places = [place for place, record in enumerate(stored) if _is_of_waiting_rows(record)]
     count = waiting_places[-1] + 1
-    rows = columns_of(stored[:count])
+    rows = waiting_columns(stored[:count])
     last_serial = rows.serial + len(rows.starts)
     # No event is gone, and no row waits for others of its event.
     events = EventsData(
@@ -333,6 +336,7 @@ class _WindowData(NamedTuple):
 
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[object]:
+    """Return a window and its entry as plain data, without the module states."""
     live = [[live_row.id, *live_row.row] for live_row in entry.live]
     return [window.start, window.end, entry.size, live, *(entry.trigger_state or ())]
 

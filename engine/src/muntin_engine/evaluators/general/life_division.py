@@ -14,7 +14,7 @@ from typing import NamedTuple
 from muntin import EARLIEST, Window
 from muntin_engine.evaluators.general.lives import KeyLives, LifeState, Span
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
-from muntin_engine.evaluators.keyed.net_changes import NetChanges, Versions
+from muntin_engine.evaluators.keyed.net_changes import EventChange, NetChanges
 
 _by_start = attrgetter("start")
 
@@ -26,7 +26,7 @@ class LifeChanges(NetChanges):
         life: The life. Its span is that after the changes, and its own index does not have them yet.
         was_over_at: The tick at which it was over before.
         is_absorbed: True if all its events are gone, or are another life's now.
-        renamed: The windows that go on but are cut elsewhere now, each with the window that it is now.
+        renamed: The windows that go on but are cut elsewhere now: the new window by the old one.
     """
 
     def __init__(self, life: LifeState) -> None:
@@ -41,17 +41,17 @@ class _Piece(NamedTuple):
     """A part of a key that lies in one life: all events of a life, the forgotten events of one, or a single event.
 
     Attributes:
-        start: Where it starts.
-        end: Where it ends.
+        start: The first start of its events.
+        end: The last end of its events.
         origin: The life that it was of before the batch; None for a new event.
-        versions: A single event before and after the batch, which are the same if it did not change; None for the
+        change: The single event before and after the batch, which are the same if it did not change; None for the
             events of a life.
     """
 
     start: int
     end: int
     origin: LifeState | None
-    versions: Versions | None = None
+    change: EventChange | None = None
 
 
 def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeChanges]:
@@ -70,27 +70,34 @@ def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeCh
     """
     previous_lives = key.lives
     changes_by_life = {life: LifeChanges(life) for life in previous_lives}
-    versions = _changes_of_lives(key, net)
-    if not versions:
+    changes = _changes_of_lives(key, net)
+    if not changes:
         return list(changes_by_life.values())
 
-    for before, after in versions:
-        if before is not None and after is None:
-            changes_by_life[_life_at(previous_lives, before)].touched[before.id] = (before, None)
+    # Events that are gone change the life that they were of, and are no part of the new lives.
+    for change in changes:
+        if change.previous is not None and change.present is None:
+            life_changes = changes_by_life[_life_at(previous_lives, change.previous)]
+            life_changes.changes_by_id[change.previous.id] = change
 
+    # The pieces of the key are grouped by silence: each group is a life now.
     key.lives = []
-    continued: set[LifeState] = set()
-    for group in _group_by_silence(_pieces(previous_lives, versions), key.query.forget_keys_after or 0):
+    lives_with_group: set[LifeState] = set()
+    for group in _group_by_silence(_pieces(previous_lives, changes), key.query.forget_keys_after or 0):
         # The first life of a group goes on; the others are joined to it. A life goes on in one group alone.
-        origins = [piece.origin for piece in group if piece.origin is not None and piece.origin not in continued]
-        continued.update(origins)
+        origins: list[LifeState] = []
+        for piece in group:
+            if piece.origin is not None and piece.origin not in lives_with_group:
+                origins.append(piece.origin)
+        lives_with_group.update(origins)
         life = origins[0] if origins else LifeState(key.query, key.next_serial())
         life_changes = changes_by_life.setdefault(life, LifeChanges(life))
         life.set_span(Span(group[0].start, max(piece.end for piece in group)))
         key.lives.append(life)
         for piece in group:
-            _move(piece, life_changes, changes_by_life)
+            _add_piece(piece, life_changes, changes_by_life)
 
+    # The windows of a life that is over at another tick than before are cut there.
     absorbed: list[LifeChanges] = []
     present_lives = set(key.lives)
     for life in previous_lives:
@@ -106,35 +113,42 @@ def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeCh
     return absorbed + [changes_by_life[life] for life in key.lives]
 
 
-def _changes_of_lives(key: KeyLives, net: NetChanges) -> list[Versions]:
-    """Return the changes of events that are of lives; events that a filter left out stay with the key."""
-    versions: list[Versions] = [*net.touched.values()]
-    versions += [(None, event) for event in net.inserted]
-    gone = [before for before, _ in versions if before is not None and before.is_filtered]
-    new = [after for _, after in versions if after is not None and after.is_filtered]
-    if not gone and not new:
-        return versions
-    key.replace(gone, new)
-    of_lives: list[Versions] = []
-    for before, after in versions:
-        visible_before = None if before is None or before.is_filtered else before
-        visible_after = None if after is None or after.is_filtered else after
-        if visible_before is not None or visible_after is not None:
-            of_lives.append((visible_before, visible_after))
-    return of_lives
+def _changes_of_lives(key: KeyLives, net: NetChanges) -> list[EventChange]:
+    """Return the changes of events that are of lives; events that a filter leaves out are put into the key's index."""
+    changes = [*net.changes_by_id.values()]
+    changes += [EventChange(None, event) for event in net.inserted]
+    old_filtered: list[StoredEvent] = []
+    new_filtered: list[StoredEvent] = []
+    for previous, present in changes:
+        if previous is not None and previous.is_filtered:
+            old_filtered.append(previous)
+        if present is not None and present.is_filtered:
+            new_filtered.append(present)
+    if not old_filtered and not new_filtered:
+        return changes
+    key.replace(old_filtered, new_filtered)
+
+    # To a life, an event that the filter leaves out does not exist.
+    changes_of_lives: list[EventChange] = []
+    for previous, present in changes:
+        visible_previous = None if previous is None or previous.is_filtered else previous
+        visible_present = None if present is None or present.is_filtered else present
+        if visible_previous is not None or visible_present is not None:
+            changes_of_lives.append(EventChange(visible_previous, visible_present))
+    return changes_of_lives
 
 
-def _pieces(lives: Sequence[LifeState], versions: Sequence[Versions]) -> list[_Piece]:
+def _pieces(lives: Sequence[LifeState], changes: Sequence[EventChange]) -> list[_Piece]:
     """Return the parts of a key after changes, each in one life: a life as a whole, if none of its events changed."""
     pieces: list[_Piece] = []
     changed_ids: dict[LifeState, set[Hashable]] = {}
-    for before, after in versions:
+    for change in changes:
         origin = None
-        if before is not None:
-            origin = _life_at(lives, before)
-            changed_ids.setdefault(origin, set()).add(before.id)
-        if after is not None:
-            pieces.append(_Piece(after.start, after.end, origin, (before, after)))
+        if change.previous is not None:
+            origin = _life_at(lives, change.previous)
+            changed_ids.setdefault(origin, set()).add(change.previous.id)
+        if change.present is not None:
+            pieces.append(_Piece(change.present.start, change.present.end, origin, change))
     for life in lives:
         if life not in changed_ids:
             pieces.append(_Piece(*life.span, life))
@@ -143,7 +157,7 @@ def _pieces(lives: Sequence[LifeState], versions: Sequence[Versions]) -> list[_P
             pieces.append(_Piece(*life.forgotten_span, life))
         for event in life.events:
             if event.id not in changed_ids[life]:
-                pieces.append(_Piece(event.start, event.end, life, (event, event)))
+                pieces.append(_Piece(event.start, event.end, life, EventChange(event, event)))
     return pieces
 
 
@@ -165,26 +179,32 @@ def _group_by_silence(pieces: Iterable[_Piece], silence: int) -> list[list[_Piec
     return groups
 
 
-def _move(piece: _Piece, life_changes: LifeChanges, changes_by_life: dict[LifeState, LifeChanges]) -> None:
-    """Add a piece to the changes of the life that it is of now, and of the life that it was of."""
+def _add_piece(piece: _Piece, life_changes: LifeChanges, changes_by_life: dict[LifeState, LifeChanges]) -> None:
+    """Add a piece to the changes of the life that it is of now, and of the life that it was of.
+
+    Args:
+        piece: The piece.
+        life_changes: The changes of the life that it is of now.
+        changes_by_life: The changes of all lives.
+    """
     origin = piece.origin
-    is_moved = origin is not None and origin is not life_changes.life
-    if piece.versions is None:
-        if origin is not None and is_moved:
+    has_moved = origin is not None and origin is not life_changes.life
+    if piece.change is None:
+        if origin is not None and has_moved:
             assert origin.forgotten_span is None, "nothing after a change was forgotten"
             for event in origin.events:
-                changes_by_life[origin].touched[event.id] = (event, None)
+                changes_by_life[origin].changes_by_id[event.id] = EventChange(event, None)
                 life_changes.inserted.append(event)
         return
-    before, after = piece.versions
-    assert after is not None
-    if before is None or origin is None:
-        life_changes.inserted.append(after)
-    elif is_moved:
-        changes_by_life[origin].touched[before.id] = (before, None)
-        life_changes.inserted.append(after)
-    elif before is not after:
-        life_changes.touched[before.id] = (before, after)
+    previous, present = piece.change
+    assert present is not None, "the pieces of a key are those after the batch"
+    if previous is None or origin is None:
+        life_changes.inserted.append(present)
+    elif has_moved:
+        changes_by_life[origin].changes_by_id[previous.id] = EventChange(previous, None)
+        life_changes.inserted.append(present)
+    elif previous is not present:
+        life_changes.changes_by_id[previous.id] = piece.change
 
 
 def _renamed_windows(life_changes: LifeChanges) -> dict[Window, Window]:
@@ -197,8 +217,8 @@ def _renamed_windows(life_changes: LifeChanges) -> dict[Window, Window]:
     renamed: dict[Window, Window] = {}
     first_cut = min(was_over_at, over_at)
     for uncut in life.cut.uncut(first_cut - 1, first_cut):
-        before = Window(uncut.start, min(uncut.end, was_over_at))
-        after = Window(uncut.start, min(uncut.end, over_at))
-        if before != after and life.windows.get(before).size:
-            renamed[before] = after
+        previous_window = Window(uncut.start, min(uncut.end, was_over_at))
+        window = Window(uncut.start, min(uncut.end, over_at))
+        if previous_window != window and life.windows.get(previous_window).size:
+            renamed[previous_window] = window
     return renamed

@@ -22,7 +22,12 @@ from muntin_engine.time.changes import OutputChange
 
 
 class Span(NamedTuple):
-    """The interval from the first start of events to their last end."""
+    """The interval from the first start of events to their last end.
+
+    Attributes:
+        start: The first start.
+        end: The last end; `INFINITY` if an event has none.
+    """
 
     start: int
     end: int
@@ -105,18 +110,18 @@ class KeyLives(KeyState):
         super().__init__(query, serial)
         self.lives: list[LifeState] = []
 
-    def keep_ids(self, insertions: Iterable[OutputChange], stays: Mapping[int, int]) -> None:
+    def keep_ids(self, insertions: Iterable[OutputChange], live_ids: Mapping[int, int]) -> None:
         """Give live rows the ids of the equal rows that stay in the output instead of them.
 
         Args:
             insertions: The insertions of the rows.
-            stays: The id that stays, by the id of the insertion.
+            live_ids: The id of the row that stays, by the id of the insertion.
         """
         for window in {change.window for change in insertions}:
             for life in self.lives:
                 entry = life.windows.get(window)
                 if entry.live:
-                    live = [live_row._replace(id=stays.get(live_row.id, live_row.id)) for live_row in entry.live]
+                    live = [live_row._replace(id=live_ids.get(live_row.id, live_row.id)) for live_row in entry.live]
                     life.windows.put(window, entry._replace(live=live))
 
     @property
@@ -183,8 +188,9 @@ class KeyLives(KeyState):
         for _, lives in stored:
             for life_data in lives:
                 record = _LifeRecord(*life_data)
-                earlier = [] if record.is_whole else records_by_life[record.number]
-                records_by_life[record.number] = [*earlier, record.state]
+                earlier_records = [] if record.is_whole else records_by_life[record.number]
+                records_by_life[record.number] = [*earlier_records, record.state]
+        # The last record has all lives that are left.
         _, last_lives = stored[-1]
         for life_data in last_lives:
             record = _LifeRecord(*life_data)

@@ -34,9 +34,9 @@ class LivesRun(GeneralRun):
         self.closing.close(state, progress.watermark)
 
         # A window that another life of the key has now is retracted in one and inserted in the other.
-        net_output, stays = netted(output)
-        if stays:
-            state.keep_ids((change for change in output if change.id in stays), stays)
+        net_output, live_ids = netted(output)
+        if live_ids:
+            state.keep_ids((change for change in output if change.id in live_ids), live_ids)
         return net_output
 
     def _process_life(
@@ -58,7 +58,7 @@ class LivesRun(GeneralRun):
         # Where windows are cut depends on the last end alone, and a later event ends after those of this life.
         is_done = life.is_empty and life.span.end <= progress.watermark
         if is_over or is_done:
-            state.lives = [other for other in state.lives if other is not life]
+            state.lives = [present_life for present_life in state.lives if present_life is not life]
             self.result.keys_forgotten += 1
         return output
 

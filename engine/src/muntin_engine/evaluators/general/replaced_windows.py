@@ -32,15 +32,16 @@ class ReplacedWindow(NamedTuple):
     def of(cls, state: KeyState, window: Window, entry: WindowEntry, change: Affected) -> ReplacedWindow:
         """Describe a window that no longer exists, by the present events of the key and the changes of the batch."""
         assert entry.trigger_state is not None, "each window with members has one"
-        added = {event.id for event in change.added}
+        # The present members, with those that changed as they were before the batch.
+        added_ids = {event.id for event in change.added}
         members = {event.id: event for event in change.removed}
         for event in state.events.overlapping(window.start, window.end):
-            if event.is_member and event.id not in added:
+            if event.is_member and event.id not in added_ids:
                 members[event.id] = event
         return cls(window, entry, entry.trigger_state, members)
 
-    def is_the_same(self, step: SweptWindow) -> bool:
-        """Return True for a window with the same extent and members, which another life of the key has now."""
+    def is_unchanged_in(self, step: SweptWindow) -> bool:
+        """Return True if a new window has the same extent and members: another life of the key has the window now."""
         return self.window == step.window and self.members == step.members
 
 
@@ -60,24 +61,25 @@ def predecessors(
         is_member: Returns True for the id of an event that is still a member of windows.
     """
     new_members = step.members.keys()
-    shared: dict[int, Set[Hashable]] = {}
+    shared_members: dict[int, Set[Hashable]] = {}  # by the place of the replaced window
     for place, window in enumerate(replaced):
         common = new_members & window.members.keys()
         if common:
-            shared[place] = common
+            shared_members[place] = common
 
     def rank(place: int) -> tuple[int, int, int]:
+        """Return a sort key: the most shared members first, then the nearest start."""
         distance = abs(replaced[place].window.start - step.window.start)
-        return -len(shared[place]), distance, place
+        return -len(shared_members[place]), distance, place
 
-    chosen: list[int] = []
-    inherited: set[Hashable] = set()
-    for place in sorted(shared, key=rank):
+    predecessor_places: list[int] = []
+    inherited_members: set[Hashable] = set()
+    for place in sorted(shared_members, key=rank):
         members_elsewhere = filter(is_member, replaced[place].members.keys() - new_members)
         has_all_members = next(members_elsewhere, None) is None
-        counts_twice = bool(shared[place] & inherited)
-        is_first = not chosen
+        counts_twice = bool(shared_members[place] & inherited_members)
+        is_first = not predecessor_places
         if is_first or (has_all_members and not counts_twice):
-            chosen.append(place)
-            inherited |= shared[place]
-    return [replaced[place] for place in sorted(chosen)]
+            predecessor_places.append(place)
+            inherited_members |= shared_members[place]
+    return [replaced[place] for place in sorted(predecessor_places)]

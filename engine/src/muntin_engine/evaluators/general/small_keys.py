@@ -13,7 +13,7 @@ from typing import Any, Final
 from muntin import EARLIEST, INFINITY, EmitPolicy, TimestampPolicy
 from muntin_engine.evaluators.general.emission import FinalEmission
 from muntin_engine.evaluators.general.fast_assigners import GridAssigner, new_assigner
-from muntin_engine.evaluators.general.key_state import columns_of, waiting_rows
+from muntin_engine.evaluators.general.key_state import waiting_columns, waiting_rows
 from muntin_engine.evaluators.keyed.event_index import by_start, by_until, stored_event
 from muntin_engine.evaluators.keyed.key_store import MOST_RECORDS, KeyStore
 from muntin_engine.evaluators.keyed.keyed_run import KeyedRun, KeyWork
@@ -61,9 +61,10 @@ class SmallKeys:
         self._is_at_end = run.query.timestamps is TimestampPolicy.POINT_AT_END
 
     def process(self, store: KeyStore[Any], name: bytes, work: KeyWork) -> list[OutputChange] | None:
-        """Process a key and write its state; return the changes of its output, or None if it needs its indexes.
+        """Process a key and write its state; return the changes of its output.
 
-        With None nothing is done.
+        Returns:
+            None if the key needs its indexes: then nothing is done.
         """
         rows = work.rows
         key_records = store.find(name)
@@ -77,6 +78,7 @@ class SmallKeys:
             return None
         self._intake.accepted += len(rows)
 
+        # Windows close, now or so many records later that these are merged; otherwise the rows are appended.
         watermark = self._intake.progress.watermark
         if key_records is not None:
             closes = key_records.timer.closing <= watermark
@@ -84,12 +86,12 @@ class SmallKeys:
                 return self._close(store, name, work)
             if not rows:
                 return []
-        self._grid.frontier = EARLIEST
+        self._grid.frontier = EARLIEST  # the grid is shared by all keys: begin anew for this one
         timer = self._timer(min(map(by_start, rows)))
         if timer.closing <= watermark:
             return self._close(store, name, work)
 
-        self._run.count_held(int(key_records is None), len(rows))
+        self._run.count_held(keys=int(key_records is None), events=len(rows))
         store.append(name, timer, len(rows), self._codec.pack(waiting_rows(self._serial, [], rows)))
         return []
 
@@ -116,14 +118,14 @@ class SmallKeys:
             records = [self._codec.unpack(record.data) for record in key_records.records]
         if work.rows:
             records.append(waiting_rows(self._serial, [], work.rows))
-        waiting = columns_of(records)
-        grid.frontier = waiting.frontier
-        serial = waiting.serial
+        key_rows = waiting_columns(records)
+        grid.frontier = key_rows.frontier
+        serial = key_rows.serial
 
         # Ids matter to nothing here, so the events have the numbers of their rows.
-        ids = range(len(waiting.starts))
-        memberships = grid.memberships(waiting.starts, waiting.ends)
-        columns = (ids, waiting.starts, waiting.ends, waiting.payloads, *memberships)
+        ids = range(len(key_rows.starts))
+        memberships = grid.memberships(key_rows.starts, key_rows.ends)
+        columns = (ids, key_rows.starts, key_rows.ends, key_rows.payloads, *memberships)
         events = sorted(map(stored_event, zip(*columns, strict=True)), key=by_until)
         windows = grid.ending(events, EARLIEST, progress.watermark, progress.horizon)
         output = self._emission.rows(work.key, sweep(windows, events), serial)
@@ -132,17 +134,20 @@ class SmallKeys:
         grid.close(progress.watermark)
         needed = [event for event in events if event.until > grid.frontier]
         previous_count = len(events) - len(work.rows)
-        self._run.count_held(int(bool(needed)) - int(key_records is not None), len(needed) - previous_count)
+        had_key = key_records is not None
+        self._run.count_held(keys=int(bool(needed)) - int(had_key), events=len(needed) - previous_count)
         store.remove(name)
         if needed:
             timer = self._timer(min(map(by_start, needed)))
             store.append(name, timer, len(needed), self._codec.pack(waiting_rows(serial, grid.to_data(), needed)))
         else:
+            # Nothing is left of the key but its last serial number, as in `KeyedRun.process_key`.
             metadata = self._run.metadata
             metadata.serial = max(metadata.serial, serial)
         return output
 
     def _timer(self, earliest: int) -> KeyTimer:
         """Return the timer of a key by the earliest start of its rows, as `Closing.timer` does for any key."""
-        start, end = self._grid.first_open(earliest)
-        return KeyTimer(end, INFINITY, end if self._is_at_end else start)
+        first_open = self._grid.first_open(earliest)
+        output_watermark = first_open.end if self._is_at_end else first_open.start
+        return KeyTimer(closing=first_open.end, visibility=INFINITY, output_watermark=output_watermark)

@@ -25,7 +25,13 @@ from muntin_engine.time.changes import OutputChange, Progress
 
 
 class Content(NamedTuple):
-    """The content of a window after a batch: its number of members, the module states to keep, and its output rows."""
+    """The content of a window after a batch.
+
+    Attributes:
+        size: The number of its members.
+        states: The module states to keep; empty if none is worth keeping.
+        rows: Its output rows.
+    """
 
     size: int
     states: list[Any]
@@ -68,7 +74,7 @@ class SpeculativeEmission(Emission):
     def _contents(self, key: object, state: KeyState, affected: dict[Window, Affected]) -> dict[Window, Content]:
         """Return the content of the affected windows that have changed."""
         contents: dict[Window, Content] = {}
-        stale: list[Window] = []
+        windows_to_sweep: list[Window] = []
         starts: list[int] = []
         if self._query.is_cut_at_changes:
             starts = sorted(event.start for event in state.events)
@@ -78,18 +84,18 @@ class SpeculativeEmission(Emission):
                 contents[window] = _NO_CONTENT
             elif not entry.size:
                 contents[window] = _NO_CONTENT  # unless the sweep finds members
-                stale.append(window)
+                windows_to_sweep.append(window)
             elif change.touches_members:
                 if self._can_update_all(entry, change) and self._is_last_piece(window, change, starts):
                     contents[window] = self._updated_content(key, window, entry, change)
                 else:
                     contents[window] = _NO_CONTENT
-                    stale.append(window)
-        if not stale:
+                    windows_to_sweep.append(window)
+        if not windows_to_sweep:
             return contents
 
         slides = self._results.slides(key)
-        for step in state.sweep(stale):
+        for step in state.sweep(windows_to_sweep):
             if step.members:
                 entry = state.windows.get(step.window)
                 contents[step.window] = self._swept_content(key, step, slides, entry, affected[step.window])
@@ -142,6 +148,7 @@ class SpeculativeEmission(Emission):
         states: list[Any] = []
         results: list[Any] = []
         for place, (computation, slide) in enumerate(zip(self._computations, slides, strict=True)):
+            # A window that is emitted for the first time keeps no state; one that changes gets one here.
             if not (entry.size and computation.is_incremental):
                 states.append(None)
                 results.append(slide.result(step))
@@ -177,7 +184,7 @@ class SpeculativeEmission(Emission):
         output: list[OutputChange] = []
         for window, end in output_ends(self._query, state.windows, affected, contents.keys()).items():
             entry = state.windows.get(window)
-            live, changes = replace_rows_from(end, window, entry.live, (), state.next_serial)
+            live, changes = replace_rows_from(end, window, entry.live, rows=(), next_id=state.next_serial)
             state.windows.put(window, entry._replace(live=live))
             output += changes
         return output
@@ -187,14 +194,14 @@ class SpeculativeEmission(Emission):
         previous_live = state.windows.get(window).live
         if self._query.is_time_bound and not change.is_new:
             since = change.sync_time
-            live, output = replace_rows_from(since, window, previous_live, content.rows, state.next_serial)
+            live, output = replace_rows_from(since, window, previous_live, content.rows, next_id=state.next_serial)
         else:
-            live, output = replace_rows(window, previous_live, content.rows, state.next_serial)
+            live, output = replace_rows(window, previous_live, content.rows, next_id=state.next_serial)
         state.windows.put(window, WindowEntry(content.size, content.states, live))
         return output
 
 
 def _update(computation: ModuleComputation, state: Any, key: object, window: Window, change: Affected) -> Any:
     """Return a module state with the change of a window's members."""
-    remaining = computation.remove(state, change.removed, key, window)
-    return computation.add(remaining, change.added, key, window)
+    state = computation.remove(state, change.removed, key, window)
+    return computation.add(state, change.added, key, window)

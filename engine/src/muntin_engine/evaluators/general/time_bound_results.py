@@ -23,7 +23,7 @@ from muntin_engine.state.frozen_values import freeze
 
 
 def output_ends(
-    query: EvaluatorQuery, index: WindowIndex, affected: dict[Window, Affected], changed: Collection[Window]
+    query: EvaluatorQuery, index: WindowIndex, affected: dict[Window, Affected], changed_windows: Collection[Window]
 ) -> dict[Window, int]:
     """Return the tick at which the live output of each replaced window has to end.
 
@@ -34,33 +34,36 @@ def output_ends(
         query: The query.
         index: The windows before the batch.
         affected: The windows that the batch affects.
-        changed: The affected windows whose content changes.
+        changed_windows: The affected windows whose content changes.
 
     Cost: linear in the entries of the index, by a logarithmic factor.
     """
-    were_replaced: list[tuple[Window, WindowEntry]] = []
-    are_replaced: list[tuple[Window, WindowEntry]] = []
+    # The windows with live output that do not exist, before the batch and after it; so the changed ones that do.
+    replaced_before: list[tuple[Window, WindowEntry]] = []
+    replaced_after: list[tuple[Window, WindowEntry]] = []
     for window, entry in index.items():
         if not entry.live:
             continue
         if not entry.size:
-            were_replaced.append((window, entry))
-        exists = affected[window].exists if window in changed else bool(entry.size)
+            replaced_before.append((window, entry))
+        exists = affected[window].exists if window in changed_windows else bool(entry.size)
         if not exists:
-            are_replaced.append((window, entry))
-    existed = {window for window in changed if index.get(window).size}
-    exist = [window for window in changed if affected[window].exists]
+            replaced_after.append((window, entry))
+    existing_before = {window for window in changed_windows if index.get(window).size}
+    existing_after = [window for window in changed_windows if affected[window].exists]
 
+    # A change of a successor may move the tick at which the output of the window before it ends.
     ends: dict[Window, int] = {}
-    for window, successor in _successors(query, were_replaced, existed):
+    for window, successor in _successors(query, replaced_before, existing_before):
         ends[window] = affected[successor].sync_time
-    for window, successor in _successors(query, are_replaced, exist):
-        change = affected[window] if window in existed else affected[successor]
+    for window, successor in _successors(query, replaced_after, existing_after):
+        change = affected[window] if window in existing_before else affected[successor]
         ends[window] = min(change.sync_time, affected[successor].sync_time, ends.get(window, INFINITY))
         affected[successor].sync_time = ends[window]
+
     # A replaced window that exists again takes its output up at that tick.
     for window in list(ends):
-        if window in changed and affected[window].exists:
+        if window in changed_windows and affected[window].exists:
             affected[window].sync_time = min(affected[window].sync_time, ends.pop(window))
     return ends
 
@@ -72,15 +75,15 @@ def _successors(
     candidates = sorted(existing, key=by_start)
     for window, entry in replaced:
         first_output = min(live_row.row.start for live_row in entry.live)
-        starts = query.window.successor(window, first_output)
-        if starts is None:
+        possible_starts = query.window.successor(window, first_output)
+        if possible_starts is None:
             continue
-        least, most = starts
-        place = bisect_right(candidates, most, key=by_start) - 1
+        least_start, greatest_start = possible_starts
+        place = bisect_right(candidates, greatest_start, key=by_start) - 1
         if place < 0:
             continue
         candidate = candidates[place]
-        if least <= candidate.start and most < candidate.end:
+        if least_start <= candidate.start and greatest_start < candidate.end:
             yield window, candidate
 
 
@@ -116,28 +119,28 @@ class ResultsAsKnown:
         ordered = sorted(members, key=by_start)
         states: list[Any] = [None] * len(self._computations)
         rows: list[OutputRow] = []
-        # The numbers of the rows that reach up to a piece, by their values.
-        reaching: dict[Hashable, list[int]] = {}
+        # The places in `rows` of the rows of a piece by their values: the next piece extends those that it repeats.
+        piece_rows: dict[Hashable, list[int]] = {}
         known_count = 0
         for start, end in pairwise([*ticks, window.end]):
             previous_count = known_count
             known_count = bisect_right(ordered, start, key=by_start)
             known_members = ordered[:known_count]
             new_members = ordered[previous_count:known_count]
-            reaching_before = reaching
-            reaching = {}
+            previous_piece_rows = piece_rows
+            piece_rows = {}
             if not known_members:
                 continue
             results = self._results(key, window, known_members, new_members, states, start)
             for row in self._stamper.rows(key, window, results):
                 value = freeze(row.value)
-                if reaching_before.get(value):
-                    number = reaching_before[value].pop()
+                if previous_piece_rows.get(value):
+                    number = previous_piece_rows[value].pop()
                     rows[number] = rows[number]._replace(end=end)
                 else:
                     number = len(rows)
                     rows.append(OutputRow(start, end, row.value))
-                reaching.setdefault(value, []).append(number)
+                piece_rows.setdefault(value, []).append(number)
         return rows
 
     def rows_around(self, key: object, window: Window, members: Iterable[StoredEvent], since: int) -> list[OutputRow]:
@@ -152,8 +155,8 @@ class ResultsAsKnown:
         rows_after = self._rows_of_members(key, window, all_members)
         live = [LiveRow(number, row) for number, row in enumerate(rows_before)]
         new_number = count(len(rows_before)).__next__
-        joined, _ = replace_rows_from(since, window, live, rows_after, new_number)
-        return [live_row.row for live_row in joined]
+        rows_on_both_sides, _ = replace_rows_from(since, window, live, rows_after, next_id=new_number)
+        return [live_row.row for live_row in rows_on_both_sides]
 
     def _rows_of_members(self, key: object, window: Window, members: Sequence[StoredEvent]) -> list[OutputRow]:
         """Return the rows of a window with its members; none without members."""

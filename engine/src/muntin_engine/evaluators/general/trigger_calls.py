@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 from muntin import EARLIEST, ResultRefinement, Window
 from muntin.errors import ModuleContractError, ModuleFailedError
@@ -15,6 +15,9 @@ from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.keyed.live_output import OutputRow
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import Progress
+
+_ABSENT: Final = object()
+"""Stands for the state in calls without one: None may be a trigger's state."""
 
 
 class TriggerCall:
@@ -36,8 +39,8 @@ class TriggerCall:
         key: object,
         window: Window,
         trigger_state: TriggerState | None,
-        came: Sequence[StoredEvent],
-        left: int,
+        arrivals: Sequence[StoredEvent],
+        departures: int,
         progress: Progress,
         results: Mapping[str, Any],
     ) -> tuple[TriggerState, bool]:
@@ -47,8 +50,8 @@ class TriggerCall:
             key: The window's key.
             window: The window.
             trigger_state: The state before; None for a new window.
-            came: Its new members.
-            left: The number of members that it lost.
+            arrivals: Its new members.
+            departures: The number of members that it lost.
             progress: The progress after the batch.
             results: The window's present results, by name, if the trigger reads any.
 
@@ -62,8 +65,8 @@ class TriggerCall:
             trigger_state = TriggerState(self._call("create_state", key, window))
         if trigger_state.is_finished:
             return trigger_state, False
-        view = self._view(came, left, progress, results)
-        answer = self._call("step", key, window, before=(trigger_state.state,), after=(view,))
+        view = self._view(arrivals, departures, progress, results)
+        answer = self._call("step", key, window, state=trigger_state.state, view=view)
         state, decision = self._checked(answer, window)
         if decision.is_finished:
             return trigger_state.finished(), decision.fires
@@ -80,30 +83,23 @@ class TriggerCall:
         states: list[Any] = []
         for trigger_state in trigger_states:
             states.append(FINISHED if trigger_state.is_finished else trigger_state.state)
-        merged = self._call("merge", key, window, before=(states,))
+        merged_state = self._call("merge", key, window, state=states)
         most_fired = max(trigger_states, key=attrgetter("firings"))._replace(is_changed=True)
-        if merged is FINISHED:
+        if merged_state is FINISHED:
             return most_fired.finished()
-        return self._with_wake_ups(most_fired._replace(is_finished=False), merged, key, window)
+        return self._with_wake_ups(most_fired._replace(is_finished=False), merged_state, key, window)
 
     def _with_wake_ups(self, trigger_state: TriggerState, state: Any, key: object, window: Window) -> TriggerState:
         """Return a trigger state with a new state of the trigger, and when that is due."""
-        due_clock = self._call("next_clock", key, window, before=(state,))
-        due_event_time = self._call("next_event_time", key, window, before=(state,))
+        due_clock = self._call("next_clock", key, window, state=state)
+        due_event_time = self._call("next_event_time", key, window, state=state)
         return trigger_state._replace(state=state, due_clock=due_clock, due_event_time=due_event_time)
 
     def _view(
-        self, came: Sequence[StoredEvent], left: int, progress: Progress, results: Mapping[str, Any]
+        self, arrivals: Sequence[StoredEvent], departures: int, progress: Progress, results: Mapping[str, Any]
     ) -> TriggerView:
-        """Return what a trigger sees of a window.
-
-        Args:
-            came: The members that came.
-            left: The number of members that left.
-            progress: The progress.
-            results: The results of the window, by name.
-        """
-        ordered = sorted(came, key=by_start) if self._reads else came
+        """Return the view of a window that its trigger gets; for arguments see `step`."""
+        ordered = sorted(arrivals, key=by_start) if self._reads else arrivals
         values: dict[str, list[Any]] = {}
         for name, read in self._reads.items():
             values[name] = [read(event.payload) for event in ordered]
@@ -111,26 +107,42 @@ class TriggerCall:
             max_event_time=progress.max_event_time,
             watermark=progress.watermark,
             clock=progress.clock,
-            came=len(came),
-            left=left,
-            newest=max((event.start for event in came), default=EARLIEST),
+            arrivals=len(arrivals),
+            departures=departures,
+            newest=max((event.start for event in arrivals), default=EARLIEST),
             signals=self._signals,
             values=values,
             results=results,
         )
 
     def _call(
-        self, name: str, key: object, window: Window, before: tuple[object, ...] = (), after: tuple[object, ...] = ()
+        self, name: str, key: object, window: Window, *, state: object = _ABSENT, view: TriggerView | None = None
     ) -> Any:
-        """Call a method of the trigger with its window, and the arguments before and after that."""
+        """Call a method of the trigger.
+
+        Args:
+            name: The method.
+            key: The key of the window, for errors.
+            window: The window.
+            state: The state, or the list of states, that the method gets before the window, if it gets one.
+            view: The view that the method gets after the window, if it gets one.
+
+        Raises:
+            ModuleFailedError: The method raised an exception.
+        """
+        arguments: list[object] = [window]
+        if state is not _ABSENT:
+            arguments.insert(0, state)
+        if view is not None:
+            arguments.append(view)
         try:
-            return getattr(self._trigger, name)(*before, window, *after)
+            return getattr(self._trigger, name)(*arguments)
         except Exception as error:
             trigger = self._trigger
             raise ModuleFailedError(trigger.name, trigger.version, key, window, name, error) from error
 
     def _checked(self, answer: object, window: Window) -> tuple[object, Decision]:
-        """Return what a trigger answered, if it is a state and a decision.
+        """Return the answer of a trigger: its state and its decision.
 
         Raises:
             ModuleContractError: The answer is something else.

@@ -32,16 +32,16 @@ class _WindowChange(NamedTuple):
 
     Attributes:
         size: The number of its members now.
-        is_change: True if its result may have changed.
-        came: The members that came.
-        left: The number of members that left.
+        alters_result: True if its result may have changed.
+        arrivals: The members that came.
+        departures: The number of members that left.
         is_moved: True if it is in the place of a window with the same members, whose live result was retracted.
     """
 
     size: int
-    is_change: bool = False
-    came: Sequence[StoredEvent] = ()
-    left: int = 0
+    alters_result: bool = False
+    arrivals: Sequence[StoredEvent] = ()
+    departures: int = 0
     is_moved: bool = False
 
 
@@ -87,32 +87,41 @@ class TriggeredEmission(Emission):
         """Return the rows of the windows that close, and of the open ones that fire."""
         output = self._retract_removed(state, affected)
 
+        # New windows take over the trigger states of those in whose place they are.
         changes: dict[Window, _WindowChange] = {}
         for step, sources in self._replacing_windows(state, affected, previous):
-            if len(sources) == 1 and sources[0].is_the_same(step):
-                output += self._go_on(state, step.window, sources[0].entry)
+            if len(sources) == 1 and sources[0].is_unchanged_in(step):
+                output += self._continue_window(state, step.window, sources[0].entry)
                 affected[step.window].exists = False  # nothing in it has changed
             else:
                 changes[step.window] = self._take_over(key, state, step, sources)
 
-        closed: set[Window] = set()
+        # Windows that close are emitted as final; their entries are read until the end.
+        closed_windows: set[Window] = set()
         for step, rows in self._rows(key, state, self._closing.steps(state, previous, progress)):
             output += self._emit_window(key, state, step.window, rows, Timing.FINAL)
-            closed.add(step.window)
-        self.windows_closed += len(closed)
+            closed_windows.add(step.window)
+        self.windows_closed += len(closed_windows)
 
-        # A window that took the place of others has its change already, and a closed one has no trigger any more.
-        changes = self._window_changes(state, affected, closed, progress) | changes
-        open_changes = {window: change for window, change in changes.items() if window not in closed}
-        firing = self._step_triggers(key, state, open_changes, progress)
-        for step, rows in self._rows(key, state, state.sweep(firing)):
+        # Triggers are called. A window that took the place of others has its change already, and a closed one has no
+        # trigger any more.
+        changes = self._window_changes(state, affected, closed_windows, progress) | changes
+        open_changes = {window: change for window, change in changes.items() if window not in closed_windows}
+        firing_windows = self._step_triggers(key, state, open_changes, progress)
+        for step, rows in self._rows(key, state, state.sweep(firing_windows)):
             output += self._emit_window(key, state, step.window, rows, Timing.EARLY)
-        for window in closed:
+        for window in closed_windows:
             state.windows.put(window, NEW)
         return output
 
     def rename(self, key: object, state: KeyState, renamed: Mapping[Window, Window]) -> list[OutputChange]:
-        """Move entries to the windows that replace theirs: triggers go on, and their live rows are retracted."""
+        """Move entries to the windows that replace theirs: triggers go on, and their live rows are retracted.
+
+        Args:
+            key: The key.
+            state: The state of the key, or of the life of the key that has the windows.
+            renamed: The new window by the old one.
+        """
         output: list[OutputChange] = []
         for old_window, new_window in renamed.items():
             entry = state.windows.get(old_window)
@@ -147,12 +156,13 @@ class TriggeredEmission(Emission):
         """Yield the new windows that are in the place of others, each with these."""
         if not self._replaced:
             return
-        new_windows = []
+        new_windows: list[Window] = []
         for window, change in affected.items():
             if change.exists and not state.windows.get(window).size:
                 new_windows.append(window)
 
         def is_member(id: Hashable) -> bool:
+            """Return True if the event of an id is a member of windows now."""
             event = state.event(id)
             return event is not None and event.is_member
 
@@ -163,7 +173,7 @@ class TriggeredEmission(Emission):
             if sources:
                 yield step, sources
 
-    def _go_on(self, state: KeyState, window: Window, entry: WindowEntry) -> list[OutputChange]:
+    def _continue_window(self, state: KeyState, window: Window, entry: WindowEntry) -> list[OutputChange]:
         """Continue a window that has moved to another life of the key unchanged, with its entry of before the batch.
 
         Its live rows have been retracted in the other life. They are inserted again with the same firing index, so the
@@ -180,27 +190,34 @@ class TriggeredEmission(Emission):
         """Give a new window the trigger states of those in whose place it is.
 
         Returns:
-            The effect of the batch on it. New members are those that the windows before did not have.
+            The effect of the batch on it. New members are those that the replaced windows did not have.
         """
         size = len(step.members)
-        known_ids: set[Hashable] = set()
+        previous_ids: set[Hashable] = set()
         for source in sources:
-            known_ids.update(source.members)
-        came = [event for event in step.members.values() if event.id not in known_ids]
-        left = len(known_ids) - (size - len(came))
+            previous_ids.update(source.members)
+        arrivals = [event for event in step.members.values() if event.id not in previous_ids]
+        departures = len(previous_ids) - (size - len(arrivals))
         trigger_state = self._trigger_call.merge(key, step.window, [source.trigger_state for source in sources])
         state.windows.put(step.window, NEW._replace(size=size, trigger_state=trigger_state))
-        is_moved = len(sources) == 1 and bool(sources[0].entry.live) and not came and not left
-        return _WindowChange(size, True, came, left, is_moved)
+        had_live_result = len(sources) == 1 and bool(sources[0].entry.live)
+        return _WindowChange(
+            size=size,
+            alters_result=True,
+            arrivals=arrivals,
+            departures=departures,
+            is_moved=had_live_result and not arrivals and not departures,
+        )
 
     def _window_changes(
-        self, state: KeyState, affected: dict[Window, Affected], closed: Set[Window], progress: Progress
+        self, state: KeyState, affected: dict[Window, Affected], closed_windows: Set[Window], progress: Progress
     ) -> dict[Window, _WindowChange]:
         """Return the open windows whose trigger has to be called, with the effect of the batch on them."""
+        # Windows whose members changed.
         changes: dict[Window, _WindowChange] = {}
         new_windows: list[Window] = []
         for window, effect in affected.items():
-            if not effect.exists or window in closed:
+            if not effect.exists or window in closed_windows:
                 continue
             entry = state.windows.get(window)
             if not entry.size:
@@ -209,17 +226,24 @@ class TriggeredEmission(Emission):
                 # An event that remains a member has neither come nor left.
                 removed_ids = {event.id for event in effect.removed}
                 added_ids = {event.id for event in effect.added}
-                came = [event for event in effect.added if event.id not in removed_ids]
-                left = len(removed_ids - added_ids)
-                changes[window] = _WindowChange(entry.size + effect.growth, True, came, left)
+                changes[window] = _WindowChange(
+                    size=entry.size + effect.growth,
+                    alters_result=True,
+                    arrivals=[event for event in effect.added if event.id not in removed_ids],
+                    departures=len(removed_ids - added_ids),
+                )
+
+        # New windows, with all their members.
         for step in state.sweep(new_windows):
             is_closed = state.closes_out_of_order and self._closing.has_closed(step, progress.watermark)
             if step.members and not is_closed:
-                changes[step.window] = _WindowChange(len(step.members), True, list(step.members.values()))
+                members = list(step.members.values())
+                changes[step.window] = _WindowChange(size=len(members), alters_result=True, arrivals=members)
 
+        # Windows without a change whose trigger is due, or gets a signal.
         for window, entry in state.windows.items():
             trigger_state = entry.trigger_state
-            if trigger_state is None or trigger_state.is_finished or window in changes or window in closed:
+            if trigger_state is None or trigger_state.is_finished or window in changes or window in closed_windows:
                 continue
             if self.is_signalled or trigger_state.wakes(progress.clock, progress.max_event_time):
                 changes[window] = _WindowChange(entry.size)
@@ -232,30 +256,36 @@ class TriggeredEmission(Emission):
         results: Mapping[Window, dict[str, Any]] = {}
         if self._trigger_reads_results:
             results = self._present_results(key, state, changes)
-        firing: list[Window] = []
+        firing_windows: list[Window] = []
         for window in sorted(changes, key=by_window):
             change = changes[window]
             entry = state.windows.get(window)
             trigger_state, fires = self._trigger_call.step(
-                key, window, entry.trigger_state, change.came, change.left, progress, results.get(window, {})
+                key,
+                window,
+                entry.trigger_state,
+                arrivals=change.arrivals,
+                departures=change.departures,
+                progress=progress,
+                results=results.get(window, {}),
             )
-            trigger_state = trigger_state._replace(is_changed=trigger_state.is_changed or change.is_change)
+            trigger_state = trigger_state._replace(is_changed=trigger_state.is_changed or change.alters_result)
             state.windows.put(window, entry._replace(size=change.size, trigger_state=trigger_state))
             # A result that was live and only has another extent now is emitted at once, whatever the trigger decides.
             if change.is_moved or (fires and trigger_state.is_changed):
-                firing.append(window)
-        return firing
+                firing_windows.append(window)
+        return firing_windows
 
     def _present_results(self, key: object, state: KeyState, windows: Iterable[Window]) -> dict[Window, dict[str, Any]]:
         """Return the results of windows by name, where their triggers may still fire."""
-        active: list[Window] = []
+        active_windows: list[Window] = []
         for window in windows:
             trigger_state = state.windows.get(window).trigger_state
             if trigger_state is None or not trigger_state.is_finished:
-                active.append(window)
+                active_windows.append(window)
         names = [binding.name for binding in self._query.bindings]
         results: dict[Window, dict[str, Any]] = {}
-        for step, values in self._results.values(key, state.sweep(active)):
+        for step, values in self._results.values(key, state.sweep(active_windows)):
             results[step.window] = dict(zip(names, values, strict=True))
         return results
 
@@ -308,6 +338,7 @@ class TriggeredEmission(Emission):
 
 
 def _retractions(window: Window, entry: WindowEntry) -> list[OutputChange]:
+    """Return the retractions of the live rows of a window."""
     return _changes_of_live_rows(OutputKind.RETRACT, window, entry)
 
 

@@ -47,8 +47,7 @@ class Closing:
         else:
             limit = self._limit(state, progress.watermark)
         frontier = assigner.frontier
-        _, first_end = assigner.first_open(state.events.earliest(frontier))
-        if first_end > limit:
+        if assigner.first_open(state.events.earliest(frontier)).end > limit:
             return ()
         members = state.events.overlapping(frontier, limit)
         steps = sweep(assigner.ending(members, EARLIEST, limit, progress.horizon), members)
@@ -104,9 +103,9 @@ class Closing:
             is_closed = partial(_is_closed, movable, self._boundary(watermark))
         assigner.close(self._limit(state, watermark))
 
-        closed = 0
+        closed_count = 0
         if not self._is_final and state.windows:
-            closed = state.windows.close(assigner.frontier, watermark, is_closed)
+            closed_count = state.windows.close(assigner.frontier, watermark, is_closed)
 
         # An event whose end may still move is kept, so that its revision finds it.
         is_needed: Callable[[StoredEvent], bool] | None = None
@@ -116,7 +115,7 @@ class Closing:
         if forgotten:
             assigner.remove(forgotten)
             state.record_forgotten(forgotten)
-        return closed
+        return closed_count
 
     def timer(self, state: KeyState, progress: Progress) -> KeyTimer:
         """Return the timer of a key, with its output watermark.
@@ -128,14 +127,15 @@ class Closing:
         assigner = state.assigner
         events = state.events
         watermark = progress.watermark
-        start, end = assigner.first_open(events.earliest(assigner.frontier))
+        first_open = assigner.first_open(events.earliest(assigner.frontier))
 
         closing_times = state.waiting_times(watermark)
         if self._event_ends_move:  # events that no window needs are kept because their ends may be revised
             closing_times += [event.end + 1 for event in events.until_at_most(assigner.frontier)]
-        closes_at = min(end + self._boundaries_move, INFINITY)
+        # A boundary that may still move is settled one tick after the end of its window.
+        closes_at = min(first_open.end + self._boundaries_move, INFINITY)
         if self._waits_for_ends and closes_at <= watermark:
-            closes_at = self._end_of_waiting(state, end, watermark)
+            closes_at = self._end_of_waiting(state, first_open.end, watermark)
         closing_times.append(closes_at)
 
         visibility = INFINITY
@@ -153,7 +153,7 @@ class Closing:
                 max_event_time = EARLIEST
 
         # No window that starts before the first open one is emitted or changes.
-        output_watermark = end if self._is_at_end else start
+        output_watermark = first_open.end if self._is_at_end else first_open.start
         return KeyTimer(min(closing_times), visibility, output_watermark, clock, max_event_time)
 
     def _boundary(self, watermark: int) -> int:

@@ -31,7 +31,7 @@ class TriggerState(NamedTuple):
         firings: The number of firings so far.
         is_changed: True if the window's members changed since the last firing.
         last_serial: The key's last serial number at that firing: events that came later have larger ones.
-        refined: The state of a refinement of one's own.
+        refined: The state of the query's own refinement; None where it has none.
     """
 
     state: Any = None
@@ -106,25 +106,25 @@ class PackedWindows:
     _sizes: array[int]
     _ids: array[int]
     _values: Column
-    _others: dict[int, WindowEntry]
+    _other_entries: dict[int, WindowEntry]  # the entries that arrays cannot hold, by place
 
     @classmethod
     def of(cls, windows: Sequence[Window], entries: Sequence[WindowEntry]) -> PackedWindows:
         """Pack at least one window, in order, each with its entry."""
-        others: dict[int, WindowEntry] = {}
+        other_entries: dict[int, WindowEntry] = {}
         plain_rows: list[LiveRow] = []
         for place, (window, entry) in enumerate(zip(windows, entries, strict=True)):
             if _is_plain(window, entry):
                 plain_rows.append(entry.live[0])
             else:
-                others[place] = entry
+                other_entries[place] = entry
         starts = array("q", [window.start for window in windows])
         ends = array("q", [window.end for window in windows])
         sizes = array("q", [entry.size for entry in entries])
         ids = array("q", [live_row.id for live_row in plain_rows])
         values = _column([live_row.row.value for live_row in plain_rows])
-        memory = sum(map(getsizeof, (starts, ends, sizes, ids))) + _memory(values) + WINDOW * len(others)
-        return cls(windows[0], windows[-1], memory, starts, ends, sizes, ids, values, others)
+        memory = sum(map(getsizeof, (starts, ends, sizes, ids))) + _memory(values) + WINDOW * len(other_entries)
+        return cls(windows[0], windows[-1], memory, starts, ends, sizes, ids, values, other_entries)
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -138,8 +138,8 @@ class PackedWindows:
         entries: list[WindowEntry] = []
         plain_rows = zip(self._ids, _values(self._values), strict=True)
         for place, (start, end, size) in enumerate(zip(self._starts, self._ends, self._sizes, strict=True)):
-            if place in self._others:
-                entries.append(self._others[place])
+            if place in self._other_entries:
+                entries.append(self._other_entries[place])
             else:
                 id, value = next(plain_rows)
                 entries.append(WindowEntry(size, _NO_STATES, [LiveRow(id, OutputRow(start, end, value))]))
@@ -205,6 +205,20 @@ RUN: Final = 128
 """The number of windows that are packed as one run, and unpacked together."""
 
 
+class _UnpackedStretch(NamedTuple):
+    """Windows in order that are not packed, and between which no packed one lies.
+
+    Attributes:
+        first: The place of the first one among those that are not packed.
+        end: The place after the last one.
+        runs_before: The number of packed runs before them.
+    """
+
+    first: int
+    end: int
+    runs_before: int
+
+
 class WindowIndex:
     """The windows of one key, ordered by start: the index of windows of the StreamInsight paper.
 
@@ -213,7 +227,7 @@ class WindowIndex:
     search finds.
 
     Attributes:
-        changed: The windows whose entries changed since they were saved; None if changes are not tracked.
+        changed_windows: The windows whose entries changed since they were saved; None if changes are not tracked.
     """
 
     def __init__(self, *, keeps_history: bool = False, packs: bool = False) -> None:
@@ -222,7 +236,7 @@ class WindowIndex:
         Args:
             keeps_history: True to keep replaced windows too, whose output is shortened, not retracted.
             packs: True to pack most of many windows, once they are stored. Not where windows are replaced or have
-                trigger states, or close out of order: these are all gone through in a batch.
+                trigger states, or close out of order: there a batch goes through all of them.
         """
         self._keeps_history = keeps_history
         self._packs = packs
@@ -235,7 +249,7 @@ class WindowIndex:
         self._new: set[Window] = set()  # windows that the order does not have yet
         self._gone: set[Window] = set()  # windows that the order still has
         self._has_triggers = False
-        self.changed: set[Window] | None = None
+        self.changed_windows: set[Window] | None = None
 
     def __len__(self) -> int:
         return len(self._entries) + self._packed_count
@@ -275,16 +289,16 @@ class WindowIndex:
             self._new.add(window)
         self._entries[window] = entry
         self._has_triggers |= entry.trigger_state is not None
-        if self.changed is not None:
-            self.changed.add(window)
+        if self.changed_windows is not None:
+            self.changed_windows.add(window)
 
     def track(self) -> None:
         """Mark all entries as saved; record changes from now on.
 
         Where there are many, and most of them did not change, they are packed.
         """
-        changed_count = len(self.changed or ())
-        self.changed = set()
+        changed_count = len(self.changed_windows or ())
+        self.changed_windows = set()
         if not self._packs:
             return
         most_objects = min(max(MOST_OBJECTS, 2 * changed_count), 16 * MOST_OBJECTS)
@@ -334,12 +348,12 @@ class WindowIndex:
         candidates = order[:place]
         if is_closed is not None:
             candidates += filter(is_closed, order[place:])
-        closed = [window for window in candidates if self._entries[window].size]
-        for window in closed:
+        closed_windows = [window for window in candidates if self._entries[window].size]
+        for window in closed_windows:
             self._discard(window)
         if self._keeps_history:
             self._drop_final_rows(watermark)
-        return len(closed)
+        return len(closed_windows)
 
     def _drop_final_rows(self, watermark: int) -> None:
         """Drop the live rows that end at a watermark or before it."""
@@ -378,19 +392,20 @@ class WindowIndex:
             self._new.remove(window)
         else:
             self._gone.add(window)
-        if self.changed is not None:
-            self.changed.add(window)
+        if self.changed_windows is not None:
+            self.changed_windows.add(window)
 
     def _pack(self) -> None:
         """Pack all windows. A short run is packed with the one before it, so that runs do not become many."""
+        # Backwards, so that the places of the runs before a stretch stay as they are.
         order = self._in_order()
-        for first, end, packed_before in reversed(self._stretches_between_packed(order)):
-            if end - first < RUN // 2 and packed_before:
-                self._unpack(packed_before - 1, packed_before)
+        for stretch in reversed(self._unpacked_stretches(order)):
+            if stretch.end - stretch.first < RUN // 2 and stretch.runs_before:
+                self._unpack(stretch.runs_before - 1, stretch.runs_before)
         order = self._in_order()
-        for first, end, _ in self._stretches_between_packed(order):
-            for run_first in range(first, end, RUN):
-                windows = order[run_first : min(run_first + RUN, end)]
+        for stretch in self._unpacked_stretches(order):
+            for run_first in range(stretch.first, stretch.end, RUN):
+                windows = order[run_first : min(run_first + RUN, stretch.end)]
                 run = PackedWindows.of(windows, [self._entries[window] for window in windows])
                 self._packed_memory += run.memory
                 insort(self._packed, run, key=_by_first)
@@ -399,17 +414,21 @@ class WindowIndex:
         self._order = []
         self._starts = []
 
-    def _stretches_between_packed(self, order: Sequence[Window]) -> list[tuple[int, int, int]]:
-        """Return the stretches of windows that no packed one lies in: first, end, and the number of runs before."""
-        stretches: list[tuple[int, int, int]] = []
+    def _unpacked_stretches(self, order: Sequence[Window]) -> list[_UnpackedStretch]:
+        """Return the stretches between packed runs that the windows which are not packed lie in.
+
+        Args:
+            order: These windows in order.
+        """
+        stretches: list[_UnpackedStretch] = []
         first = 0
         while first < len(order):
-            packed_before = bisect_left(self._packed, by_window(order[first]), key=_by_first)
+            runs_before = bisect_left(self._packed, by_window(order[first]), key=_by_first)
             end = len(order)
-            if packed_before < len(self._packed):
-                next_packed = self._packed[packed_before].first
+            if runs_before < len(self._packed):
+                next_packed = self._packed[runs_before].first
                 end = bisect_left(order, by_window(next_packed), first, key=by_window)
-            stretches.append((first, end, packed_before))
+            stretches.append(_UnpackedStretch(first, end, runs_before))
             first = end
         return stretches
 

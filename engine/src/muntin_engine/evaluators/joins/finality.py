@@ -8,7 +8,7 @@ starts at the watermark or later may also be retracted, or, if it is a sample, g
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from muntin import INFINITY, JoinKind
 from muntin_engine.evaluators.joins.matching import LEFT, RIGHT, JoinQuery, Match
@@ -22,8 +22,16 @@ class Watermarks(NamedTuple):
     right: int
 
 
-Awaited: TypeAlias = tuple[int, int]
-"""A side, and the watermark of that side that a row of the join waits for."""
+class AwaitedWatermark(NamedTuple):
+    """A watermark of one input, for which a row of the join waits until it is final.
+
+    Attributes:
+        side: The input.
+        watermark: The watermark of that input.
+    """
+
+    side: int
+    watermark: int
 
 
 class Finality:
@@ -51,7 +59,7 @@ class Finality:
         extended, and a right event that starts at 5 would end the row there.
 
         >>> short = event._replace(end=5)
-        >>> finality.awaits(short, Match(None, 2, 5), [])
+        >>> [(awaited.side, awaited.watermark) for awaited in finality.awaits(short, Match(None, 2, 5), [])]
         [(0, 6), (1, 6)]
     """
 
@@ -95,56 +103,66 @@ class Finality:
                 intervals.append((right.start, certain_end))
         return union(intervals)
 
-    def awaits(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> list[Awaited]:
+    def awaits(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> list[AwaitedWatermark]:
         """Return the watermarks that a row of a left event waits for; none if the row is final.
 
-        There may be more to wait for after these.
+        When they have come, the row may have to wait for further ones.
 
         Args:
             left: The left event.
             match: The row.
-            rights: The `neighbours` of the left event that it meets.
+            rights: The `neighbours` of the left event that meet the condition with it.
         """
         right = match.right
         end = match.end
+
+        # Neither event may come to end before the row does.
         if not self.lasts(LEFT, left, end):
-            return [(LEFT, end)]
+            return [AwaitedWatermark(LEFT, end)]
         if right is None:
             return self._unmatched_awaits(left, match, rights)
         if not self.lasts(RIGHT, right, end):
-            return [(RIGHT, end)]
-        # The row may go on past its end, unless an event stays that ends there.
-        ending = [(side, event) for side, event in ((LEFT, left), (RIGHT, right)) if event.end == end]
-        if any(self.is_past(side, event) for side, event in ending):
-            return []
-        return [(side, end + 1) for side, _ in ending]
+            return [AwaitedWatermark(RIGHT, end)]
 
-    def _unmatched_awaits(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> list[Awaited]:
+        # Nor may the row go on past its end: one of the events that end there has to stay as it is.
+        awaited: list[AwaitedWatermark] = []
+        for side, event in ((LEFT, left), (RIGHT, right)):
+            if event.end != end:
+                continue
+            if self.is_past(side, event):
+                return []
+            awaited.append(AwaitedWatermark(side, end + 1))
+        return awaited
+
+    def _unmatched_awaits(
+        self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]
+    ) -> list[AwaitedWatermark]:
         """As `awaits`, for an unmatched part of a left event, which may still be extended or split."""
-        _, start, end = match
+        start = match.start
+        end = match.end
         watermark = self.watermarks[RIGHT]
 
         # First the ticks of the part: a later right event must not cover them, or uncover them in a semi join.
         if self._kind is JoinKind.SEMI:
             certain_end = self._certain_end(start, rights)
             if certain_end < end:
-                return [(RIGHT, max(certain_end, watermark) + 1)]
+                return [AwaitedWatermark(RIGHT, max(certain_end, watermark) + 1)]
             if left.start < start and watermark < start:
-                return [(RIGHT, start)]
+                return [AwaitedWatermark(RIGHT, start)]
         elif watermark < end:
             # Nothing clips the first tick of a left event.
             is_first_tick = self._kind is JoinKind.CLIP and left.start + 1 == end
             if not is_first_tick:
-                return [(RIGHT, end)]
+                return [AwaitedWatermark(RIGHT, end)]
 
         # Then its end: the part must not go on past it.
         if self._ends_for_good(end, rights) or (end == left.end and self.is_past(LEFT, left)):
             return []
-        awaited: list[Awaited] = []
+        awaited: list[AwaitedWatermark] = []
         if end == left.end:
-            awaited.append((LEFT, end + 1))
+            awaited.append(AwaitedWatermark(LEFT, end + 1))
         if watermark <= end:
-            awaited.append((RIGHT, end + 1))
+            awaited.append(AwaitedWatermark(RIGHT, end + 1))
         return awaited
 
     def _certain_end(self, start: int, rights: Sequence[StoredEvent]) -> int:
@@ -158,8 +176,10 @@ class Finality:
         """Return True if right events keep an unmatched part from going on past its end."""
         watermark = self.watermarks[RIGHT]
         if self._kind is JoinKind.SEMI:
+            # A part of a semi join goes on where a right event covers the next tick.
             return watermark > end and not any(right.start <= end < right.end for right in rights)
         if self._kind is JoinKind.CLIP:
+            # A clipped event ends where a right one starts, as long as that is not retracted.
             starts_stay = not self._ends_move[RIGHT] or watermark > end
             return starts_stay and any(right.start == end for right in rights)
         return any(since <= end < until for since, until in self.certain_cover(rights))

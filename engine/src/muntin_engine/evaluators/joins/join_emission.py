@@ -7,11 +7,11 @@ from collections.abc import Set as AbstractSet
 
 from muntin import INFINITY, JoinKind, Window
 from muntin_engine.evaluators.joins.finality import Finality
-from muntin_engine.evaluators.joins.join_state import EmittedRows, JoinState, RowName
+from muntin_engine.evaluators.joins.join_state import EmittedRow, EmittedRows, JoinState, RowName
 from muntin_engine.evaluators.joins.matching import LEFT, RIGHT, JoinQuery, Match, matches, neighbours
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.live_output import netted
-from muntin_engine.evaluators.keyed.net_changes import NetChanges, Versions
+from muntin_engine.evaluators.keyed.net_changes import EventChange, NetChanges
 from muntin_engine.state.bucket_state import KeyTimer
 from muntin_engine.time.changes import OutputChange, OutputKind
 
@@ -36,60 +36,70 @@ class JoinEmission:
         self._finality = finality
         self._watermarks = finality.watermarks
         self._looks_at_all = query.waits
-        # Of the rows that wait: the least watermark of each side, and the least start.
-        self._soonest = [INFINITY, INFINITY]
+        # The rows that wait: the least watermark of each side that one waits for, and the least start of one.
+        self._least_awaited = [INFINITY, INFINITY]
         self._held_from = INFINITY
-        self._changed: dict[Hashable, EmittedRows] = {}
-        self._touched: list[dict[Hashable, Versions]] = []
+        # The new emitted rows of the left events whose rows change, by the ids of these events.
+        self._new_emitted: dict[Hashable, EmittedRows] = {}
+        # The events of each side that the batch changes, by id.
+        self._changes: list[dict[Hashable, EventChange]] = []
 
     def emit(self, nets: Sequence[NetChanges]) -> list[OutputChange]:
         """Apply the net changes of both sides, and return the changes of the output."""
         for net in nets:
-            touched = dict(net.touched)
+            changes = dict(net.changes_by_id)
             for event in net.inserted:
-                touched[event.id] = (None, event)
-            self._touched.append(touched)
+                changes[event.id] = EventChange(None, event)
+            self._changes.append(changes)
         if self._query.emits_at_once:
             return list(self._emit_at_once(nets))
 
         for net in nets:
             net.apply()
-        output: list[OutputChange] = []
-        for before, after in self._touched[LEFT].values():
-            is_gone = after is None or not after.is_member
-            if before is not None and is_gone:
-                output += self._replace(before, ())
-        rights = self._state.sides[RIGHT].events
-        for left, nearby in neighbours(self._lefts_to_look_at(), rights):
-            met = self._query.met(left, nearby)
-            rows = self._rows_of(left, met)
-            if self._query.waits:
-                rows = [row for row in rows if not self._waits(left, row, met)]
-            output += self._replace(left, rows)
 
-        net_output, stays = netted(output, revises=True)
-        for left_id, emitted in self._changed.items():
-            staying = {name: (stays.get(id, id), end) for name, (id, end) in emitted.items()}
-            self._state.put_emitted(left_id, staying)
+        # The rows of the left events that are gone are retracted.
+        output: list[OutputChange] = []
+        for previous, present in self._changes[LEFT].values():
+            is_gone = present is None or not present.is_member
+            if previous is not None and is_gone:
+                output += self._replace_rows(previous, ())
+
+        # The rows of the others are computed anew, and compared with those that were emitted.
+        rights = self._state.sides[RIGHT].events
+        for left, nearby_rights in neighbours(self._lefts_to_look_at(), rights):
+            matching_rights = self._query.matching_rights(left, nearby_rights)
+            rows = self._rows_of(left, matching_rights)
+            if self._query.waits:
+                rows = [row for row in rows if not self._waits(left, row, matching_rights)]
+            output += self._replace_rows(left, rows)
+
+        # A row that is retracted and inserted again stays as it is, under its old id.
+        net_output, live_ids = netted(output, revises=True)
+        for left_id, emitted in self._new_emitted.items():
+            with_live_ids: EmittedRows = {}
+            for name, row in emitted.items():
+                with_live_ids[name] = row._replace(id=live_ids.get(row.id, row.id))
+            self._state.put_emitted(left_id, with_live_ids)
         return net_output
 
-    def _new_versions(self, side: int) -> list[StoredEvent]:
-        """Return the touched events of a side as they are after the batch."""
-        return [after for _, after in self._touched[side].values() if after is not None]
+    def _changed_events(self, side: int) -> list[StoredEvent]:
+        """Return the events of a side that the batch brought or changed, as they are after it."""
+        return [change.present for change in self._changes[side].values() if change.present is not None]
 
     def _lefts_to_look_at(self) -> Iterable[StoredEvent]:
         """Return the left events whose rows the batch may change."""
         lefts = self._state.sides[LEFT].events
         if self._looks_at_all:
             return lefts
-        by_id = {event.id: event for event in self._new_versions(LEFT)}
+        lefts_by_id = {event.id: event for event in self._changed_events(LEFT)}
+        # Also those beside a changed right event, where it was before the batch and where it is after it.
         changed_rights: list[StoredEvent] = []
-        for before, after in self._touched[RIGHT].values():
-            changed_rights += [event for event in (before, after) if event is not None]
-        for _, nearby in neighbours(changed_rights, lefts):
-            for left in nearby:
-                by_id[left.id] = left
-        return by_id.values()
+        for change in self._changes[RIGHT].values():
+            changed_rights += [event for event in change if event is not None]
+        for _, nearby_lefts in neighbours(changed_rights, lefts):
+            for left in nearby_lefts:
+                lefts_by_id[left.id] = left
+        return lefts_by_id.values()
 
     def _emit_at_once(self, nets: Sequence[NetChanges]) -> Iterator[OutputChange]:
         """Yield the pairs that have a new event: no pair is emitted twice, and none changes."""
@@ -97,65 +107,75 @@ class JoinEmission:
         rights = self._state.sides[RIGHT].events
         # New right events with the left ones from before the batch, then new left events with all right ones.
         pairs: list[tuple[StoredEvent, StoredEvent]] = []
-        for right, nearby in neighbours(self._new_versions(RIGHT), lefts):
-            pairs += [(left, right) for left in nearby]
+        for right, nearby_lefts in neighbours(self._changed_events(RIGHT), lefts):
+            pairs += [(left, right) for left in nearby_lefts]
         for net in nets:
             net.apply()
-        for left, nearby in neighbours(self._new_versions(LEFT), rights):
-            pairs += [(left, right) for right in nearby]
+        for left, nearby_rights in neighbours(self._changed_events(LEFT), rights):
+            pairs += [(left, right) for right in nearby_rights]
 
         for left, right in pairs:
             start = max(left.start, right.start)
             end = min(left.end, right.end)
-            if start < end and self._query.met(left, [right]):
+            if start < end and self._query.matching_rights(left, [right]):
                 id = self._state.next_serial()
                 value = self._query.value(left, right)
                 yield OutputChange(OutputKind.INSERT, id, Window(start, end), start, end, value)
 
     def _rows_of(self, left: StoredEvent, rights: Sequence[StoredEvent]) -> list[Match]:
-        """Return the rows of a left event, by those of its `neighbours` that it meets."""
+        """Return the rows of a left event, by its `neighbours` that meet the condition with it."""
         return matches(self._query.kind, left, rights)
 
     def _waits(self, left: StoredEvent, row: Match, rights: Sequence[StoredEvent]) -> bool:
         """Return True if a row is not final, and record the watermarks that it waits for, and its start."""
-        awaited = self._finality.awaits(left, row, rights)
-        for side, watermark in awaited:
-            self._soonest[side] = min(self._soonest[side], watermark)
+        awaited_watermarks = self._finality.awaits(left, row, rights)
+        for side, watermark in awaited_watermarks:
+            self._least_awaited[side] = min(self._least_awaited[side], watermark)
             self._held_from = min(self._held_from, row.start)
-        return bool(awaited)
+        return bool(awaited_watermarks)
 
-    def _replace(self, left: StoredEvent, rows: Iterable[Match]) -> Iterator[OutputChange]:
-        """Yield the changes from the emitted rows of a left event to others."""
+    def _replace_rows(self, left: StoredEvent, rows: Iterable[Match]) -> Iterator[OutputChange]:
+        """Yield the changes that turn the emitted rows of a left event into these, which are emitted from now on."""
         previous_left = self._previous_version(LEFT, left.id, left)
         emitted = self._state.emitted.get(left.id, {})
-        missing: dict[RowName, Match] = {}
+        rows_to_insert: dict[RowName, Match] = {}
         for match in rows:
-            missing[None if match.right is None else match.right.id, match.start] = match
+            right_id = None if match.right is None else match.right.id
+            rows_to_insert[RowName(right_id, match.start)] = match
 
-        remaining: EmittedRows = {}
-        for name, (id, end) in emitted.items():
-            right_id, start = name
-            previous_right = None if right_id is None else self._previous_version(RIGHT, right_id)
-            row = missing.get(name)
-            if row is not None and row.end == end and _has_same_payloads(row, left, previous_left, previous_right):
-                remaining[name] = (id, end)
-                del missing[name]
+        # An emitted row that is among the new ones, with its end and its payloads, stays; others are retracted.
+        new_emitted: EmittedRows = {}
+        for name, emitted_row in emitted.items():
+            previous_right = None if name.right_id is None else self._previous_version(RIGHT, name.right_id)
+            row = rows_to_insert.get(name)
+            has_same_end = row is not None and row.end == emitted_row.end
+            if row is not None and has_same_end and _has_same_payloads(row, left, previous_left, previous_right):
+                new_emitted[name] = emitted_row
+                del rows_to_insert[name]
                 continue
+            window = Window(name.start, emitted_row.end)
             value = self._query.value(previous_left, previous_right)
-            yield OutputChange(OutputKind.RETRACT, id, Window(start, end), start, end, value)
+            yield OutputChange(OutputKind.RETRACT, emitted_row.id, window, window.start, window.end, value)
 
-        for name, (right, start, end) in missing.items():
+        for name, row in rows_to_insert.items():
             id = self._state.next_serial()
-            remaining[name] = (id, end)
-            value = self._query.value(left, right)
-            yield OutputChange(OutputKind.INSERT, id, Window(start, end), start, end, value)
-        if remaining != emitted:
-            self._changed[left.id] = remaining
+            new_emitted[name] = EmittedRow(id, row.end)
+            value = self._query.value(left, row.right)
+            yield OutputChange(OutputKind.INSERT, id, Window(row.start, row.end), row.start, row.end, value)
+        if new_emitted != emitted:
+            self._new_emitted[left.id] = new_emitted
 
     def _previous_version(self, side: int, id: Hashable, default: StoredEvent | None = None) -> StoredEvent:
-        """Return an event as it was before the batch; as it is now if the batch did not change or bring it."""
-        before, _ = self._touched[side].get(id, (None, None))
-        event = before or default or self._state.sides[side].event(id)
+        """Return an event as it was before the batch; as it is now if the batch did not change or bring it.
+
+        Args:
+            side: The side of the event.
+            id: The id of the event.
+            default: The event as it is now, where the caller has it.
+        """
+        change = self._changes[side].get(id)
+        event = default if change is None else change.previous or default
+        event = event or self._state.sides[side].event(id)
         assert event is not None, "a row that was emitted has its events"
         return event
 
@@ -193,12 +213,9 @@ class JoinEmission:
         if not right_ids:
             return
         for left_id, emitted in list(self._state.emitted.items()):
-            remaining: EmittedRows = {}
-            for (right_id, start), row in emitted.items():
-                if right_id not in right_ids:
-                    remaining[right_id, start] = row
-            if len(remaining) < len(emitted):
-                self._state.put_emitted(left_id, remaining)
+            revisable = {name: row for name, row in emitted.items() if name.right_id not in right_ids}
+            if len(revisable) < len(emitted):
+                self._state.put_emitted(left_id, revisable)
 
     def _forget(
         self, side: int, until: int, is_needed: Callable[[StoredEvent], bool] = lambda event: False
@@ -213,24 +230,30 @@ class JoinEmission:
 
     def timer(self) -> KeyTimer:
         """Return the timer of the key, by the watermark of each input."""
-        soonest = list(self._soonest)
+        soonest = list(self._least_awaited)
         for side, state in enumerate(self._state.sides):
-            other_side = 1 - side
-            times = state.waiting_times(self._watermarks[side])
-            other_times: list[int] = []
+            opposite_side = 1 - side
+            watermarks = state.waiting_times(self._watermarks[side])
+            opposite_watermarks: list[int] = []
             for event in state.events:
+                # An event that may change waits for its own input; then the other input says when it can be dropped.
                 if not self._finality.is_past(side, event):
-                    times.append(min(event.end + 1, INFINITY))
+                    watermarks.append(min(event.end + 1, INFINITY))
                     continue
                 needed_until = self._needed_until(side, event)
-                if needed_until > self._watermarks[other_side]:
-                    other_times.append(needed_until)
-            soonest[side] = min([soonest[side], *times])
-            soonest[other_side] = min([soonest[other_side], *other_times])
-        return KeyTimer(soonest[LEFT], INFINITY, self._held_from, right_closing=soonest[RIGHT])
+                if needed_until > self._watermarks[opposite_side]:
+                    opposite_watermarks.append(needed_until)
+            soonest[side] = min([soonest[side], *watermarks])
+            soonest[opposite_side] = min([soonest[opposite_side], *opposite_watermarks])
+        return KeyTimer(
+            closing=soonest[LEFT],
+            visibility=INFINITY,  # no windows become visible before they close
+            output_watermark=self._held_from,
+            right_closing=soonest[RIGHT],
+        )
 
     def _needed_until(self, side: int, event: StoredEvent) -> int:
-        """Return the watermark of the other input at which an event is no longer needed for rows of that input."""
+        """Return the watermark of the other input at which no later row of that input meets an event any more."""
         del side
         return event.end
 
@@ -249,11 +272,13 @@ class ClipEmission(JoinEmission):
         self._clipped_at: dict[Hashable, int] = {}
 
     def _rows_of(self, left: StoredEvent, rights: Sequence[StoredEvent]) -> list[Match]:
+        """Return the one row of a left event, and note where it is clipped."""
         clipped_at = min((right.start for right in rights if right.start > left.start), default=INFINITY)
         self._clipped_at[left.id] = clipped_at
         return [Match(None, left.start, min(left.end, clipped_at))]
 
     def _forget_lefts(self) -> list[StoredEvent]:
+        """Drop also the left events that are clipped for good, and return all that were dropped."""
         forgotten = super()._forget_lefts()
         lefts = self._state.sides[LEFT]
         clipped_for_good: list[StoredEvent] = []
@@ -266,10 +291,12 @@ class ClipEmission(JoinEmission):
         return forgotten + clipped_for_good
 
     def _forget_rights(self) -> None:
+        """Drop the right events that no later row needs, except those that clip a left event."""
         clip_ticks = {self._clipped_at.get(event.id) for event in self._state.sides[LEFT].events}
         self._forget(RIGHT, self._watermarks[LEFT], lambda event: event.start in clip_ticks)
 
     def _needed_until(self, side: int, event: StoredEvent) -> int:
+        """As in `JoinEmission`; a left event that is clipped is needed up to there."""
         clipped_at = self._clipped_at.get(event.id, INFINITY) if side == LEFT else INFINITY
         return event.end if clipped_at == INFINITY else min(event.end, clipped_at + 1)
 

@@ -54,14 +54,20 @@ class PassingEvaluator(JoinEvaluator):
 def join_query(plan: Plan) -> JoinQuery:
     """Return a join in the terms of its evaluator."""
     assert plan.join is not None, "the planner gives this evaluator joins alone, and events that pass as joins"
-    left = events_query(plan, plan.inputs[0])
+    left_query = events_query(plan, plan.inputs[0])
     if plan.passes_events:
-        right = EvaluatorQuery(left.window, (), axis=plan.words.axis)  # an input that never has an event
+        right_query = EvaluatorQuery(left_query.window, (), axis=plan.words.axis)  # an input that never has an event
     else:
-        right = events_query(plan, plan.inputs[1])
-    columns = tuple((column.side, column.place) for column in plan.joined_columns)
-    return JoinQuery(plan.join.kind, (left, right), columns, plan.emit is EmitPolicy.EAGER, plan.join.on)
+        right_query = events_query(plan, plan.inputs[1])
+    return JoinQuery(
+        kind=plan.join.kind,
+        sides=(left_query, right_query),
+        columns=plan.joined_columns,
+        is_eager=plan.emit is EmitPolicy.EAGER,
+        condition=plan.join.on,
+    )
 
 
 def _query_of(task: TaskPayload) -> JoinQuery:
+    """Return the join of a task; for `once`, which caches it by this function."""
     return join_query(task.plan)

@@ -20,8 +20,8 @@ class PassingInCheckpoint(JoinState):
         lefts = self.sides[LEFT]
         yield from lefts.state_rows(states, inputs)
         for left_id, emitted in self.emitted.items():
-            for (_, start), (_, end) in emitted.items():
-                yield StateRow("result", (), start, end, {"id": lefts.id_of(left_id)})
+            for name, row in emitted.items():
+                yield StateRow("result", (), name.start, row.end, {"id": lefts.id_of(left_id)})
 
 
 class JoinInCheckpoint(JoinState):
@@ -33,16 +33,18 @@ class JoinInCheckpoint(JoinState):
             yield from side.state_rows(states, [named_input])
         lefts, rights = self.sides
         for left_id, emitted in self.emitted.items():
-            for (right_id, start), (_, end) in emitted.items():
-                ids = {"left": lefts.id_of(left_id), "right": rights.id_of(right_id)}
-                yield StateRow("result", (), start, end, ids)
+            for name, row in emitted.items():
+                ids = {"left": lefts.id_of(left_id), "right": rights.id_of(name.right_id)}
+                yield StateRow("result", (), name.start, row.end, ids)
 
 
 def rows_of_join(bucket: BucketReader) -> Iterator[StateRow]:
     """Yield the content of each key's state."""
-    left, right = [query_without_modules(bucket.identity, input_identity) for _, input_identity in bucket.inputs]
+    left_query, right_query = [
+        query_without_modules(bucket.identity, input_identity) for _, input_identity in bucket.inputs
+    ]
     kind = JoinKind(bucket.identity["join"][0])
-    return rows_of_keys(bucket, JoinInCheckpoint, JoinQuery(kind, (left, right), ()))
+    return rows_of_keys(bucket, JoinInCheckpoint, JoinQuery(kind, sides=(left_query, right_query), columns=()))
 
 
 def rows_of_passed_events(bucket: BucketReader) -> Iterator[StateRow]:
@@ -50,4 +52,5 @@ def rows_of_passed_events(bucket: BucketReader) -> Iterator[StateRow]:
     ((_, input_identity),) = bucket.inputs
     events = query_without_modules(bucket.identity, input_identity)
     no_events = EvaluatorQuery(events.window, ())
-    return rows_of_keys(bucket, PassingInCheckpoint, JoinQuery(JoinKind.ANTI, (events, no_events), ()))
+    query = JoinQuery(JoinKind.ANTI, sides=(events, no_events), columns=())
+    return rows_of_keys(bucket, PassingInCheckpoint, query)

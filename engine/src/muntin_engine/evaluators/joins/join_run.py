@@ -24,11 +24,12 @@ class JoinRun(KeyedRun):
     def __init__(self, query: JoinQuery, start: BatchStart) -> None:
         super().__init__(query, start)
         self._emission_class = ClipEmission if query.kind is JoinKind.CLIP else JoinEmission
-        left, right = self.intakes
-        self._finality = Finality(query, Watermarks(left.progress.watermark, right.progress.watermark))
+        left_intake, right_intake = self.intakes
+        watermarks = Watermarks(left_intake.progress.watermark, right_intake.progress.watermark)
+        self._finality = Finality(query, watermarks)
         self.due_at = Due(
-            _due_watermark(left.previous, left.progress),
-            right_closing=_due_watermark(right.previous, right.progress),
+            closing=_due_watermark(left_intake.previous, left_intake.progress),
+            right_closing=_due_watermark(right_intake.previous, right_intake.progress),
         )
 
     def process_rows(self, key: Key, state: JoinState, work: KeyWork) -> list[OutputChange]:
@@ -41,7 +42,7 @@ class JoinRun(KeyedRun):
             nets.append(admitted.net)
         self._emission = self._emission_class(self.query, state, self._finality)
         output = self._emission.emit(nets)
-        self._emission.forget()
+        self._emission.forget()  # after the rows were emitted that still read these events
         return output
 
     def timer_of(self, state: JoinState) -> KeyTimer:
@@ -85,6 +86,6 @@ def _with_ended_input(progress: InputsProgress) -> InputsProgress:
     ended = Progress(watermark=INFINITY)
     return InputsProgress(
         inputs=(*progress.inputs, ended),
-        tracked=(*progress.tracked, ()),
+        tracker_states=(*progress.tracker_states, ()),
         to_the_tick=(*progress.to_the_tick, ended.watermark),
     )

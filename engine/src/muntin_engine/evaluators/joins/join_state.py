@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from muntin_engine.evaluators.joins.matching import LEFT, RIGHT, JoinQuery
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 
-RowName: TypeAlias = tuple[Hashable, int]
-"""Names a row among those of a left event: the id of the right event, None for a part, and the row's start."""
 
-EmittedRow: TypeAlias = tuple[int, int]
-"""A row that was emitted: its id in the output, and its end."""
+class RowName(NamedTuple):
+    """Names a row among those of a left event.
+
+    Attributes:
+        right_id: The id of the right event; None for a part of the left event alone.
+        start: The start of the row.
+    """
+
+    right_id: Hashable
+    start: int
+
+
+class EmittedRow(NamedTuple):
+    """A row that was emitted.
+
+    Attributes:
+        id: The id of the row in the output.
+        end: The end of the row.
+    """
+
+    id: int
+    end: int
+
 
 EmittedRows: TypeAlias = dict[RowName, EmittedRow]
 """The rows of a left event that were emitted."""
@@ -34,7 +53,7 @@ class JoinState:
         left, right = query.sides
         self.sides = (KeyEvents(left, serial), KeyEvents(right, serial))
         self.emitted: dict[Hashable, EmittedRows] = {}
-        self._changed: set[Hashable] | None = None
+        self._changed_left_ids: set[Hashable] | None = None  # since the last save; None if that is not tracked
 
     @property
     def is_empty(self) -> bool:
@@ -66,34 +85,35 @@ class JoinState:
         """Return an id that the output of this key has not used yet."""
         return self.sides[LEFT].next_serial()
 
-    def put_emitted(self, left: Hashable, rows: EmittedRows) -> None:
+    def put_emitted(self, left_id: Hashable, rows: EmittedRows) -> None:
         """Set the emitted rows of a left event; none to forget it."""
         if rows:
-            self.emitted[left] = rows
+            self.emitted[left_id] = rows
         else:
-            self.emitted.pop(left, None)
-        if self._changed is not None:
-            self._changed.add(left)
+            self.emitted.pop(left_id, None)
+        if self._changed_left_ids is not None:
+            self._changed_left_ids.add(left_id)
 
     def track(self) -> None:
         """Mark the state as saved; record changes from now on."""
         for side in self.sides:
             side.track()
-        self._changed = set()
+        self._changed_left_ids = set()
 
     @property
     def tracks(self) -> bool:
         """True if the changes since the state was saved are recorded."""
-        return self._changed is not None
+        return self._changed_left_ids is not None
 
     def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
         """Return the state as plain data, or its difference to the saved state."""
         emitted = self.emitted
         if not is_whole:
-            emitted = {left: self.emitted.get(left, {}) for left in self._changed or ()}
+            # An event without emitted rows is written too: its earlier record has some.
+            emitted = {left_id: self.emitted.get(left_id, {}) for left_id in self._changed_left_ids or ()}
         emitted_data: list[object] = []
-        for left, rows in emitted.items():
-            emitted_data.append([left, [[*name, *row] for name, row in rows.items()]])
+        for left_id, rows in emitted.items():
+            emitted_data.append([left_id, [[*name, *row] for name, row in rows.items()]])
         sides = [side.to_data(serializer, key, is_whole=is_whole) for side in self.sides]
         return [*sides, emitted_data]
 
@@ -109,7 +129,9 @@ class JoinState:
             KeyEvents.from_data(right_query, [record[RIGHT] for record in stored], serializer, key),
         )
         for _left_data, _right_data, emitted_data in stored:
-            for left, rows in emitted_data:
-                emitted = {(right, start): (id, end) for right, start, id, end in rows}
-                state.put_emitted(left, emitted)
+            for left_id, rows in emitted_data:
+                emitted: EmittedRows = {}
+                for right_id, start, id, end in rows:
+                    emitted[RowName(right_id, start)] = EmittedRow(id, end)
+                state.put_emitted(left_id, emitted)
         return state

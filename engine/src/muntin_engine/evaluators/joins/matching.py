@@ -1,4 +1,8 @@
-"""A temporal join: the rows of its output, by the left events and the right ones that overlap them."""
+"""A temporal join: the rows of its output, by the left events and the right ones that overlap them.
+
+A row is either a *pair* of a left and a right event, which lasts as long as both, or an unmatched *part* of a left
+event alone: an interval in which right events do not overlap it (in a semi join, in which they do).
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,15 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from muntin import JoinKind
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start, union
 from muntin_engine.plan.evaluator_query import EvaluatorQuery, MakesOnce
-from muntin_engine.plan.join_plan import Condition
+from muntin_engine.plan.join_plan import Condition, JoinedColumn
 
-LEFT, RIGHT = 0, 1
+LEFT: Final = 0
+RIGHT: Final = 1
 
 
 @dataclass(frozen=True)
@@ -23,14 +28,14 @@ class JoinQuery(MakesOnce):
     Attributes:
         kind: The kind of the join.
         sides: The two inputs: how their events come, and what becomes of late rows. Their windows mean nothing.
-        columns: The columns of the output, each as a side and a place in that side's payload.
+        columns: The columns of the output.
         is_eager: True if rows are emitted at once, and retracted when they change.
-        condition: The condition on the payloads of a left and a right event; None if all meet.
+        condition: The condition on the payloads of a left and a right event; None if all events that overlap match.
     """
 
     kind: JoinKind
     sides: tuple[EvaluatorQuery, EvaluatorQuery]
-    columns: tuple[tuple[int, int], ...]
+    columns: Sequence[JoinedColumn]
     is_eager: bool = False
     condition: Condition | None = None
 
@@ -44,26 +49,26 @@ class JoinQuery(MakesOnce):
         """True if a row of the output may have to wait for a watermark although its events are there."""
         return not self.is_eager and not self.emits_at_once
 
-    def met(self, left: StoredEvent, rights: list[StoredEvent]) -> list[StoredEvent]:
+    def matching_rights(self, left: StoredEvent, rights: list[StoredEvent]) -> list[StoredEvent]:
         """Return the right events that meet the condition with a left one."""
-        meet = self.condition
-        if meet is None:
+        condition = self.condition
+        if condition is None:
             return rights
-        return [right for right in rights if meet(left.payload, right.payload)]
+        return [right for right in rights if condition(left.payload, right.payload)]
 
     def value(self, left: StoredEvent, right: StoredEvent | None) -> tuple[Any, ...]:
         """Return the columns of a row; those of the right side are null where it has no right event."""
         if right is None:
-            return tuple([left.payload[place] if side == LEFT else None for side, place in self.columns])
+            return tuple([left.payload[place] if side == LEFT else None for _, side, place in self.columns])
         payloads = (left.payload, right.payload)
-        return tuple([payloads[side][place] for side, place in self.columns])
+        return tuple([payloads[side][place] for _, side, place in self.columns])
 
 
 class Match(NamedTuple):
-    """A row of the output of a left event.
+    """A row of the output of a left event: a pair, or a part of the event alone.
 
     Attributes:
-        right: The right event; None for a part of the left event.
+        right: The right event of a pair; None for a part.
         start: First tick of its lifetime.
         end: First tick after it.
     """
@@ -74,24 +79,27 @@ class Match(NamedTuple):
 
 
 def neighbours(
-    events: Iterable[StoredEvent], others: Iterable[StoredEvent]
+    events: Iterable[StoredEvent], opposite: Iterable[StoredEvent]
 ) -> Iterator[tuple[StoredEvent, list[StoredEvent]]]:
-    """Yield each event with its neighbours: the others that live at one of its ticks, in order of their starts.
+    """Yield each event of one side with its neighbours, the events of the opposite side that overlap or follow it.
 
-    The others include those that start where it ends. Events that a filter left out overlap nothing.
+    Neighbours are in order of their starts. One that starts where the event ends is among them, as it decides whether a
+    part of the event goes on there. Events that a filter left out overlap nothing.
 
-    Cost: sorting both; then each event costs the others that live at its start, and those that overlap it.
+    Cost: sorting both sides; then each event costs the opposite events that live at its start or overlap it.
     """
-    others_by_start = sorted((other for other in others if other.is_member), key=by_start)
-    starts = [other.start for other in others_by_start]
-    alive: list[StoredEvent] = []  # the others that start at an event's start or before, and end after it
-    started = 0
+    opposite_by_start = sorted((event for event in opposite if event.is_member), key=by_start)
+    starts = [event.start for event in opposite_by_start]
+
+    # A sweep in order of starts: `alive` are the opposite events that have started, and end after the present start.
+    alive: list[StoredEvent] = []
+    started_count = 0
     for event in sorted((event for event in events if event.is_member), key=by_start):
-        while started < len(starts) and starts[started] <= event.start:
-            alive.append(others_by_start[started])
-            started += 1
-        alive = [other for other in alive if other.end > event.start]
-        starting_later = others_by_start[started : bisect_right(starts, event.end, started)]
+        while started_count < len(starts) and starts[started_count] <= event.start:
+            alive.append(opposite_by_start[started_count])
+            started_count += 1
+        alive = [opposite_event for opposite_event in alive if opposite_event.end > event.start]
+        starting_later = opposite_by_start[started_count : bisect_right(starts, event.end, started_count)]
         yield event, alive + starting_later
 
 
@@ -101,8 +109,9 @@ def matches(kind: JoinKind, left: StoredEvent, rights: Sequence[StoredEvent]) ->
     Args:
         kind: The kind of the join, other than `JoinKind.CLIP`, whose rows `ClipEmission` knows.
         left: The left event.
-        rights: The `neighbours` of the left event that it meets.
+        rights: The `neighbours` of the left event that meet the condition with it.
     """
+    # A neighbour that starts where the left event ends shares no tick with it.
     overlapping = [right for right in rights if right.start < left.end]
     rows: list[Match] = []
     if kind.pairs:
@@ -112,7 +121,8 @@ def matches(kind: JoinKind, left: StoredEvent, rights: Sequence[StoredEvent]) ->
     covered = union((max(left.start, right.start), min(left.end, right.end)) for right in overlapping)
     if kind is JoinKind.SEMI:
         return [Match(None, start, end) for start, end in covered]
-    # The parts of the left event that no right one covers.
+
+    # The gaps between these: the parts of the left event that no right one covers.
     uncovered_from = left.start
     for start, end in covered:
         if uncovered_from < start:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -52,23 +53,24 @@ class PairEvaluator(KeepsState, LiftsRows):
         late_rows = LateRows(plan.words.axis, values_in) if plan.keeps_late_rows else None
         query = PairQuery(_join(plan).on, late_rows)
         result = process_pairs(query, bucket_state(task, bucket, cells), task.trackers, batch)
-        tables = (table for pairs in result.windows for table in pair_tables(task, pairs))
+        tables = chain.from_iterable(pair_tables(task, pairs) for pairs in result.windows)
         return evaluated(task, batch, result, tables)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
-        """Return the evaluator of a query as a new process has it; both inputs are as complete as is said of them."""
+        """Return the evaluator of a query as a new process has it; each input is as complete as its progress says."""
         return ArraysInMemory(PairsInMemory(_join(plan), codec), plan, cells, codec)
 
     def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
         """Yield the events that a bucket of a checkpoint holds of both inputs."""
         entries = [dated.entry._replace(schema_version=None) for dated in bucket.entries]
         store = PairStore()
-        store.restore(entries, watermarks_of(InputsProgress.from_data(bucket.tracked)))
-        for side, events, keys in store.events_by_side():
-            name, identity = bucket.inputs[side]
+        store.restore(entries, watermarks_of(InputsProgress.from_data(bucket.progress)))
+        for side_events in store.events_by_side():
+            name, identity = bucket.inputs[side_events.side]
+            events = side_events.events
             table = events.parts[ROWS].table
             payloads = tuples_of(table, table.column_names)
-            columns = (keys, events.low.tolist(), events.high.tolist(), payloads)
+            columns = (store.keys_of(side_events), events.low.tolist(), events.high.tolist(), payloads)
             for key, start, end, payload in zip(*columns, strict=True):
                 yield StateRow("event", key, start, end, payload_of(identity, payload), events=1, input=name)
 
@@ -84,6 +86,7 @@ def pair_tables(task: TaskPayload, pairs: ResultWindows) -> Iterator[pa.Table]:
 
 
 def _join(plan: Plan) -> JoinPlan:
+    """Return the join of a plan."""
     assert plan.join is not None, "the planner gives it joins alone"
     return plan.join
 
@@ -103,7 +106,7 @@ class PairsInMemory(RunsInMemory):
         packed_payload = pa.array([self._codec.pack(list(row.payload))], pa.binary())
         starts = np.array([row.start], np.int64)
         ends = np.array([INFINITY if row.end is None else row.end], np.int64)
-        rows = RowsToLift(buckets=1, starts=starts, ends=ends, keys=[packed_key], inputs=[packed_payload])
+        rows = RowsToLift(bucket_count=1, starts=starts, ends=ends, keys=[packed_key], inputs=[packed_payload])
         return lift_each(_LIFETIME_ALONE, rows, packed=side_mark(row.side))
 
     def process(
@@ -117,14 +120,21 @@ class PairsInMemory(RunsInMemory):
         unpack = self._codec.unpack
         pairs = windows.windows
         keys = map(unpack, windows.keys.column(0).to_pylist())
-        left, right = (map(unpack, pairs.parts[part].table.column(0).to_pylist()) for part in SIDES)
+        left_payloads, right_payloads = [map(unpack, pairs.parts[part].table.column(0).to_pylist()) for part in SIDES]
         extents_of_pairs = map(Window, pairs.low.tolist(), pairs.high.tolist())
-        for key, extent, *both in zip(keys, extents_of_pairs, left, right, strict=True):
-            values = tuple(both[column.side][column.place] for column in self._join.columns)
+        for key, extent, left_payload, right_payload in zip(
+            keys, extents_of_pairs, left_payloads, right_payloads, strict=True
+        ):
+            payloads = (left_payload, right_payload)
+            values = tuple([payloads[column.side][column.place] for column in self._join.columns])
             yield ResultRow(tuple(key), extent, values)
 
     def _meets(self, *packed_payloads: tuple[bytes]) -> bool:
-        """Return whether a pair meets the condition of the join."""
-        left, right = (self._codec.unpack(packed) for (packed,) in packed_payloads)
+        """Return True if a pair meets the condition of the join.
+
+        Args:
+            packed_payloads: The payload of the left event, and that of the right one, each as its only column.
+        """
+        left_payload, right_payload = [self._codec.unpack(packed) for (packed,) in packed_payloads]
         assert self._join.on is not None, "there is a condition"
-        return self._join.on(left, right)
+        return self._join.on(left_payload, right_payload)

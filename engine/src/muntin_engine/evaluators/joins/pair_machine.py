@@ -15,6 +15,7 @@ from muntin_engine.evaluators.arrays.store.stretch_store import write_metadata
 from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, ROWS, Part, StretchTable, concat
 from muntin_engine.evaluators.batch import BucketBatch, progress_after, progress_in
+from muntin_engine.evaluators.joins.matching import LEFT, RIGHT
 from muntin_engine.evaluators.joins.pair_store import PairStore, side_of
 from muntin_engine.plan.join_plan import Condition
 from muntin_engine.state.bucket_state import BucketState
@@ -23,9 +24,6 @@ from muntin_engine.time.changes import Key, Rejection
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.progress_tracker import ProgressTracker
 from muntin_engine.wire.python_values import tuples_of
-
-LEFT: Final = 0
-RIGHT: Final = 1
 
 SIDES: Final = (Part(LEFT, "rows"), Part(RIGHT, "rows"))
 """The parts of pairs: the columns of the left events, and of the right ones."""
@@ -53,8 +51,8 @@ class ArrivedEvents:
     """The events that a batch brings.
 
     Attributes:
-        in_time: The events of each side that are in time.
-        accepted: Their number.
+        in_time: The events of each side that are in time; None of a side without any rows.
+        accepted: The number of events in time, of both sides.
         keys: The number of keys with rows.
         late: The number of late rows.
         rejections: The late rows that are kept, by key.
@@ -67,8 +65,13 @@ class ArrivedEvents:
     rejections: list[tuple[Key, Rejection]] = field(default_factory=list)
 
     def admitted(self) -> Admitted:
-        """Return the counts of the batch."""
-        return Admitted((), self.accepted, self.keys, self.late - len(self.rejections), self.rejections)
+        """Return the counts of the batch; late rows that are kept are not counted besides."""
+        return Admitted(
+            accepted=self.accepted,
+            keys=self.keys,
+            late=self.late - len(self.rejections),
+            rejections=self.rejections,
+        )
 
 
 def process_pairs(
@@ -87,25 +90,26 @@ def process_pairs(
     """
     previous = progress_in(state.metadata, trackers)
     progress = progress_after(previous, trackers, batch.reports)
-    state.metadata.tracked = progress.to_data()
+    state.metadata.progress = progress.to_data()
     watermarks = watermarks_of(progress)
+    output_watermark = progress.least.watermark
     if not batch.evaluator_blobs and watermarks_of(previous) == watermarks:
         sizes = write_metadata(state)
-        return ArrayResult((), Admitted(), previous, progress, progress.least.watermark, sizes)
+        return ArrayResult((), Admitted(), previous, progress, output_watermark, sizes)
 
     store = _open(query, state, previous)
     store.keys.forget_unused(store)
-    arrived = _admit(query, batch.evaluator_blobs, store, previous)
+    arrived_events = _admit(query, batch.evaluator_blobs, store, previous)
     pairs: list[ResultWindows] = []
     for side in (RIGHT, LEFT):  # the right events meet the old left ones, then the left events meet all
-        events = arrived.in_time[side]
+        events = arrived_events.in_time[side]
         if events is not None:
-            pairs += _matches(query, store, side, events)
+            pairs += _pairs_of(query, store, side, events)
             store.add(side, events)
     store.forget(watermarks)
     store.write(state.log, watermarks)
     sizes = store.close(state)
-    return ArrayResult(pairs, arrived.admitted(), previous, progress, progress.least.watermark, sizes)
+    return ArrayResult(pairs, arrived_events.admitted(), previous, progress, output_watermark, sizes)
 
 
 def watermarks_of(progress: InputsProgress) -> tuple[int, ...]:
@@ -117,6 +121,7 @@ def _open(query: PairQuery, state: BucketState, previous: InputsProgress) -> Pai
     """Take the store of a bucket from the cache, or rebuild it from the log."""
 
     def restored(entries: Sequence[LogEntry]) -> PairStore:
+        """Return a new store with the events of a log."""
         store = query.new_store()
         store.restore(entries, watermarks_of(previous))
         return store
@@ -130,7 +135,8 @@ def _admit(query: PairQuery, blobs: Sequence[bytes], store: PairStore, previous:
     tables: list[list[StretchTable]] = [[], []]
     for arrival in arrivals:
         tables[side_of(arrival.packed)].append(arrival.stretches)
-    arrived = ArrivedEvents(keys=store.keys.count([arrival.codes for arrival in arrivals]))
+
+    arrived_events = ArrivedEvents(keys=store.keys.count([arrival.codes for arrival in arrivals]))
     for side in (RIGHT, LEFT):
         if not tables[side]:
             continue
@@ -139,30 +145,30 @@ def _admit(query: PairQuery, blobs: Sequence[bytes], store: PairStore, previous:
         late = events.where(events.low < watermark)
         in_time = events.where(events.low >= watermark)
         if query.late_rows is not None:
-            arrived.rejections += query.late_rows.rejections(late, store.keys, watermark, side)
-            in_time = in_time.without(LISTS)
-        arrived.in_time[side] = in_time
-        arrived.accepted += len(in_time)
-        arrived.late += len(late)
-    return arrived
+            arrived_events.rejections += query.late_rows.rejections(late, store.keys, watermark, side)
+            in_time = in_time.without(LISTS)  # what lay beside a row in case it was late
+        arrived_events.in_time[side] = in_time
+        arrived_events.accepted += len(in_time)
+        arrived_events.late += len(late)
+    return arrived_events
 
 
-def _matches(query: PairQuery, store: PairStore, side: int, rows: StretchTable) -> Iterator[ResultWindows]:
-    """Yield the pairs of new rows of one side with the live events of the other side."""
-    other_side = store.sides[1 - side]
-    for probes, matches in other_side.overlapping(rows):
-        events = rows.take(probes)
-        others = other_side.events.take(matches)
-        low = np.maximum(events.low, others.low)
-        high = np.minimum(events.high, others.high)
-        parts = {SIDES[side]: events.parts[ROWS], SIDES[1 - side]: others.parts[ROWS]}
-        pairs = StretchTable(events.keys, low, high, events.weight, parts)
+def _pairs_of(query: PairQuery, store: PairStore, side: int, events: StretchTable) -> Iterator[ResultWindows]:
+    """Yield the pairs of new events of one side with the live events of the other side."""
+    opposite = store.sides[1 - side]
+    for overlaps in opposite.overlapping(events):
+        new_events = events.take(overlaps.new_places)
+        live_events = opposite.events.take(overlaps.live_places)
+        low = np.maximum(new_events.low, live_events.low)
+        high = np.minimum(new_events.high, live_events.high)
+        parts = {SIDES[side]: new_events.parts[ROWS], SIDES[1 - side]: live_events.parts[ROWS]}
+        pairs = StretchTable(new_events.keys, low, high, new_events.weight, parts)
         if query.condition is not None:
-            pairs = _meeting(query.condition, pairs)
-        yield ResultWindows(0, pairs, store.keys.take(pairs.keys))
+            pairs = _pairs_that_meet(query.condition, pairs)
+        yield ResultWindows(place=0, windows=pairs, keys=store.keys.take(pairs.keys))
 
 
-def _meeting(condition: Condition, pairs: StretchTable) -> StretchTable:
+def _pairs_that_meet(condition: Condition, pairs: StretchTable) -> StretchTable:
     """Select the pairs that meet a condition."""
     payloads = []
     for part in SIDES:

@@ -19,19 +19,19 @@ from muntin_engine.state.log import Entry, LogEntry, StateLog
 from muntin_engine.time.changes import Key
 
 MOST_CANDIDATES: Final = 4_000_000
-"""At most so many candidates are looked at in one step, unless one row alone has more."""
+"""The most candidates that one step of a search looks at, unless one row alone has more: this bounds its memory."""
 
 
-class Pairs(NamedTuple):
-    """Pairs of rows that overlap.
+class Overlaps(NamedTuple):
+    """Pairs of a new and a live event that overlap, by the places of both.
 
     Attributes:
-        probes: The place of each pair's row among those that were asked about.
-        matches: The place of its live event.
+        new_places: The place of each pair's new event among those that are searched with.
+        live_places: The place of its live event among those of the side.
     """
 
-    probes: IntArray
-    matches: IntArray
+    new_places: IntArray
+    live_places: IntArray
 
 
 class SideStore:
@@ -47,57 +47,70 @@ class SideStore:
 
     def __init__(self) -> None:
         self.events = EMPTY
-        self._longest = 0
+        self._longest_lifetime = 0
 
     def __len__(self) -> int:
         return len(self.events)
 
     def add(self, rows: StretchTable) -> None:
-        """Add events."""
+        """Add events, behind those of their key with the same start."""
         rows = rows.take(by_key_and_start(rows.keys, rows.low))
         next_starts = np.minimum(rows.low, INFINITY - 1) + 1
         positions = self._first_starting(rows.keys, next_starts)
         order = np.insert(np.arange(len(self)), positions, len(self) + np.arange(len(rows)))
         self.events = concat([self.events, rows]).take(order)
-        self._longest = max(self._longest, longest_lifetime(rows))
+        self._longest_lifetime = max(self._longest_lifetime, longest_lifetime(rows))
 
-    def overlapping(self, rows: StretchTable) -> Iterator[Pairs]:
-        """Yield the pairs of rows and live events of the same key whose lifetimes overlap."""
+    def overlapping(self, rows: StretchTable) -> Iterator[Overlaps]:
+        """Yield the pairs of new events and live events of the same key whose lifetimes overlap.
+
+        Args:
+            rows: The new events, in any order.
+        """
         if not len(rows) or not len(self):
             return
         # The candidates of a row are neighbours: they start before it ends, and not too long before it starts.
-        stops = self._first_starting(rows.keys, rows.high)
-        firsts = np.searchsorted(self.events.keys, rows.keys, "left")
-        if self._longest < INFINITY:
-            since = np.where(rows.low < EARLIEST + self._longest, EARLIEST, rows.low - self._longest)
-            firsts = self._first_starting(rows.keys, since + 1)
-        counts = np.maximum(stops - firsts, 0)
+        candidate_ends = self._first_starting(rows.keys, rows.high)
+        first_candidates = np.searchsorted(self.events.keys, rows.keys, "left")
+        longest = self._longest_lifetime
+        if longest < INFINITY:
+            earliest_starts = np.where(rows.low < EARLIEST + longest, EARLIEST, rows.low - longest)
+            first_candidates = self._first_starting(rows.keys, earliest_starts + 1)
+        counts = np.maximum(candidate_ends - first_candidates, 0)
         totals = np.cumsum(counts)
+
+        # Block by block of rows, so that no block has more than `MOST_CANDIDATES`.
         begin = 0
         while begin < len(rows):
-            done = totals[begin - 1] if begin else 0
-            end = max(begin + 1, int(np.searchsorted(totals, done + MOST_CANDIDATES, "right")))
-            probes, within = expanded(counts[begin:end])
-            probes += begin
-            candidates = firsts[probes] + within
-            is_pair = self.events.high[candidates] > rows.low[probes]
+            previous_total = totals[begin - 1] if begin else 0
+            end = max(begin + 1, int(np.searchsorted(totals, previous_total + MOST_CANDIDATES, "right")))
+            row_places, candidate_numbers = expanded(counts[begin:end])
+            row_places += begin
+            live_places = first_candidates[row_places] + candidate_numbers
+            # All start before the row ends; a pair are those that also end after it starts.
+            is_pair = self.events.high[live_places] > rows.low[row_places]
             if is_pair.any():
-                yield Pairs(probes[is_pair], candidates[is_pair])
+                yield Overlaps(row_places[is_pair], live_places[is_pair])
             begin = end
 
     def forget(self, until: int) -> None:
         """Drop the events that end at a tick or before."""
-        previous = len(self)
+        previous_count = len(self)
         self.events = self.events.where(self.events.high > until)
-        if len(self) < previous:
-            self._longest = longest_lifetime(self.events)
+        if len(self) < previous_count:
+            self._longest_lifetime = longest_lifetime(self.events)
 
     def renumber(self, codes: IntArray) -> None:
         """Replace the code of each key by the one at its place; the order of codes stays the same."""
         self.events = self.events.with_keys(codes[self.events.keys])
 
     def _first_starting(self, codes: IntArray, ticks: IntArray) -> IntArray:
-        """Return for each key the first place whose event starts at a tick or later, by one binary search for all."""
+        """Return for each key the first place whose event starts at a tick or later, by one binary search for all.
+
+        Args:
+            codes: The codes of the keys.
+            ticks: The tick of each.
+        """
         low = np.searchsorted(self.events.keys, codes, "left")
         high = np.searchsorted(self.events.keys, codes, "right")
         while (low < high).any():
@@ -123,16 +136,21 @@ class SideEvents(NamedTuple):
     """Events of one side.
 
     Attributes:
-        side: The place of their input.
+        side: The place of the side's input.
         events: The events.
     """
 
     side: int
     events: StretchTable
 
+    @property
+    def codes(self) -> IntArray:
+        """The code of each event's key."""
+        return self.events.keys
+
 
 class PairStore(ArrayStore):
-    """The events of one bucket, from start to end, of each side those that the other one's may still overlap.
+    """The live events of one bucket: those of each side that a later event of the other side may still overlap.
 
     Cost: a batch writes its own events, and searches the others; see `SideStore`.
 
@@ -142,7 +160,11 @@ class PairStore(ArrayStore):
     """
 
     def __init__(self, *, with_late_rows: bool = False) -> None:
-        """Make an empty store; `with_late_rows` says that rows lie beside what arrives, in case they are late."""
+        """Make an empty store.
+
+        Args:
+            with_late_rows: True if the rows of arriving events lie beside these, in case they are late.
+        """
         super().__init__(ColumnFormat(), with_rows=with_late_rows)
         self.sides = (SideStore(), SideStore())
         self.unwritten: list[SideEvents] = []
@@ -157,7 +179,7 @@ class PairStore(ArrayStore):
 
     @property
     def memory(self) -> int:
-        """About how many bytes it takes in memory."""
+        """The memory that it takes in bytes, roughly."""
         return sum(side.events.nbytes for side in self.sides) + self.keys.nbytes
 
     def used_codes(self) -> IntArray:
@@ -188,6 +210,7 @@ class PairStore(ArrayStore):
 
     def write(self, log: StateLog, watermarks: Sequence[int]) -> None:
         """Write the events of a batch, and the log anew when more than half of it is garbage."""
+        # Log entries that end at the lower watermark or before are needed by neither side.
         least = min(watermarks)
         first_live = least + 1 if EARLIEST < least < INFINITY else EARLIEST
         log.forget(first_live)
@@ -198,13 +221,18 @@ class PairStore(ArrayStore):
 
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into one per side, dropping events that end before `first_live`."""
-        return self._write_sides(self._read_by_side(entries), (first_live - 1, first_live - 1))
+        last_past = first_live - 1
+        return self._write_sides(self._read_by_side(entries), watermarks=(last_past, last_past))
 
-    def events_by_side(self) -> Iterator[tuple[int, StretchTable, list[Key]]]:
-        """Yield each side that has events, these, and the key of each."""
+    def events_by_side(self) -> Iterator[SideEvents]:
+        """Yield the events of each side that has any."""
         for side, side_store in enumerate(self.sides):
             if len(side_store):
-                yield side, side_store.events, keys_in(self.keys.take(side_store.events.keys))
+                yield SideEvents(side, side_store.events)
+
+    def keys_of(self, events: SideEvents) -> list[Key]:
+        """Return the key of each event."""
+        return keys_in(self.keys.take(events.codes))
 
     def _read_by_side(self, entries: Sequence[LogEntry]) -> list[SideEvents]:
         """Return the events of log entries, those of each side as one table."""
@@ -223,16 +251,16 @@ class PairStore(ArrayStore):
         return entries
 
     def _whole_entries(self, watermarks: Sequence[int]) -> list[Entry]:
-        whole = [SideEvents(side, side_store.events) for side, side_store in enumerate(self.sides)]
-        return self._write_sides(whole, watermarks)
+        """Encode all live events as log entries."""
+        return self._write_sides([*self.events_by_side()], watermarks)
 
 
 def side_mark(side: int) -> list[bytes]:
-    """Return the bytes that lie beside the events of a side in a blob, or log entry."""
+    """Return the bytes that lie beside the events of a side in a blob, or log entry, and name that side."""
     return [bytes([side])]
 
 
 def side_of(packed: Sequence[bytes]) -> int:
-    """Undo `side_mark`."""
+    """Return the side of the events of a blob, or log entry, by the bytes of `side_mark` beside them."""
     (mark,) = packed
     return mark[0]

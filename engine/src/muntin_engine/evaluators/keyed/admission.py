@@ -35,14 +35,15 @@ class Admission(RevisedEvents):
             watermark: The watermark after the batch, by which rows stop waiting.
         """
         samples = self._state.samples
-        waiting = self._state.pending
-        remaining = self._insert_plain(changes) if samples is None else changes
-        if not remaining and not waiting:
+        pending = self._state.pending
+        other_changes = self._insert_plain(changes) if samples is None else changes
+        if not other_changes and not pending:
             return
 
+        # Rows whose event has one row alone are admitted at once; the others are gathered by event.
         first_insertions: dict[Identity, InputChange] = {}
         rows_by_event: dict[Identity, list[InputChange]] = {}
-        for change in remaining:
+        for change in other_changes:
             if samples is not None:
                 self._admit_sample(change, samples)
             elif change.new_end is not None:
@@ -51,15 +52,17 @@ class Admission(RevisedEvents):
                 self._insert(change, first_insertions, rows_by_event)
 
         for identity, rows in rows_by_event.items():
-            is_alone = len(rows) == 1 and identity not in waiting
+            is_alone = len(rows) == 1 and identity not in pending
             if is_alone and self.revise(identity, rows[0]):
                 continue
             if identity in first_insertions:  # admitted by itself, until further rows of its event came
                 rows.append(first_insertions[identity])
-                del self.touched[identity]
+                del self.changes_by_id[identity]
             self.chain(identity, rows, watermark)
-        if waiting:
-            for identity in [identity for identity in waiting if identity not in rows_by_event]:
+
+        # Rows of events that the batch has none of stop waiting as the watermark advances.
+        if pending:
+            for identity in [identity for identity in pending if identity not in rows_by_event]:
                 self.chain(identity, [], watermark)
 
     def _insert_plain(self, changes: Sequence[InputChange]) -> Sequence[InputChange]:
@@ -75,6 +78,7 @@ class Admission(RevisedEvents):
         ]
         ids: Sequence[Hashable] = [(change[0], change[1]) for change in plain if change[0] is not None]
         if ids:
+            # Insertions with ids are plain only if all are: each of another event, and of one that has no row yet.
             are_new = len(ids) == len(changes) == len(set(ids)) and not any(map(state.event, ids))
             if not (are_new and state.pending.keys().isdisjoint(ids)):
                 ids = ()
@@ -88,8 +92,8 @@ class Admission(RevisedEvents):
         self.inserted = list(map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True)))
         if len(plain) == len(changes):
             return ()
-        inserted = set(map(id, plain))
-        return [change for change in changes if id(change) not in inserted]
+        plain_objects = set(map(id, plain))  # by identity: equal rows may be of two events
+        return [change for change in changes if id(change) not in plain_objects]
 
     def _insert(
         self,
@@ -142,18 +146,18 @@ class Admission(RevisedEvents):
         Of several samples at one time the last one by the query's order holds, whatever the order in which they came.
         """
         start = change.start
-        previous, following = samples.around(start)
+        previous, following = samples.around(start)  # the previous one may be at the same time
         if change.new_end is not None:
             self.reject(Reason.UNKNOWN_EVENT, "a sample ends with the next one and cannot be revised", change)
         elif self._late_rule.is_late(start):
             self.reject_late(change, start)
-        elif previous is not None and previous[0] == start:
-            self._choose_sample(change, previous[1], samples)
+        elif previous is not None and previous.time == start:
+            self._choose_sample(change, previous.id, samples)
         else:
-            self._put_sample(change, INFINITY if following is None else following[0], samples)
-            previous_sample = None if previous is None else self.current(previous[1])
-            if previous_sample is not None:
-                self.put_end(previous_sample, start)
+            self._put_sample(change, INFINITY if following is None else following.time, samples)
+            previous_event = None if previous is None else self.current(previous.id)
+            if previous_event is not None:
+                self.put_end(previous_event, start)
 
     def _put_sample(self, change: InputChange, end: int, samples: Samples) -> None:
         """Add a sample that lasts up to an end."""
@@ -161,21 +165,21 @@ class Admission(RevisedEvents):
         samples.add(change.start, id)
         self.put_new(id, change.start, end, change.payload)
 
-    def _choose_sample(self, change: InputChange, held_id: Hashable, samples: Samples) -> None:
-        """Let a sample replace the held one of its time, if it comes after that by order; reject the other one."""
-        held: StoredEvent | None = self.current(held_id)
-        assert held is not None, "a sample that may still be replaced is not forgotten"
-        replaced = change
-        if comes_after(self._rank_of_sample(change.payload), self._rank_of_sample(held.payload)):
-            # besides its payload, nothing of the row of the held sample is kept
-            replaced = change._replace(id=None, payload=held.payload, source=None)
-            self.delete(held)
-            self._put_sample(change, held.end, samples)
+    def _choose_sample(self, change: InputChange, present_id: Hashable, samples: Samples) -> None:
+        """Let a sample replace the present one of its time, if it comes after that by order; reject the other one."""
+        present: StoredEvent | None = self.current(present_id)
+        assert present is not None, "a sample that may still be replaced is not forgotten"
+        rejected_row = change
+        if comes_after(self._rank_of_sample(change.payload), self._rank_of_sample(present.payload)):
+            # Of the row that brought the present sample only the payload is kept; all else is that of the new row.
+            rejected_row = change._replace(id=None, payload=present.payload, source=None)
+            self.delete(present)
+            self._put_sample(change, present.end, samples)
         choice = "the last of this time by order"
         if self._state.query.order is None:
             choice = "the greatest of this time by its values, as no order= says which one is the last"
         time = self._late_rule.axis.spell(change.start)
-        self.reject(Reason.REPLACED, f"another sample at {time} holds, {choice}", replaced)
+        self.reject(Reason.REPLACED, f"another sample at {time} holds, {choice}", rejected_row)
 
     def _rank_of_sample(self, payload: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the rank of a sample among those of its time, as a value: its order, then all of its values.

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from muntin_engine.evaluators.batch import progress_after, progress_in
 from muntin_engine.evaluators.keyed.key_store import open_store, write_store
-from muntin_engine.evaluators.keyed.keyed_run import BatchResult, BatchStart, KeyedRun, KeyWork
+from muntin_engine.evaluators.keyed.keyed_run import BatchResult, BatchStart, KeyedRun, KeyWork, PatternChange
 from muntin_engine.state.bucket_state import BucketMetadata, BucketState
 from muntin_engine.state.cells import Cells
 from muntin_engine.state.codec import Codec
@@ -34,7 +35,7 @@ class KeyedBucket:
     close cost nothing, unless the state has to be read back first.
     """
 
-    def __init__(  # what a bucket is made of
+    def __init__(
         self,
         run_class: type[KeyedRun],
         query: Any,
@@ -93,11 +94,10 @@ class KeyedBucket:
         metadata = state.metadata
         previous = progress_in(metadata, self._trackers)
         progress = progress_after(previous, self._trackers, reports)
-        metadata.tracked = progress.to_data()
+        metadata.progress = progress.to_data()
         patterns = self._advanced_patterns(metadata, reports, progress)
         if patterns is not None:
-            _, patterns_after = patterns
-            metadata.patterns = patterns_after.to_data()
+            metadata.patterns = patterns.present.to_data()
 
         work = self._work_by_key(changes, reports)
         run = self._run_class(self._query, BatchStart(self._codec, metadata, previous, progress, patterns, signals))
@@ -108,8 +108,8 @@ class KeyedBucket:
         if work or has_patterns or run.is_signalled or metadata.timer.is_reached(run.due_at):
             store = open_store(state, self._codec)
             # A key has work if it has rows, if its timer is due, or if a pattern advances its watermark.
-            due = store.take_due(run.due_at, is_signalled=run.is_signalled)
-            for name in sorted({*work, *due, *run.keys_ahead(store)}):
+            due_keys = store.take_due(run.due_at, is_signalled=run.is_signalled)
+            for name in sorted({*work, *due_keys, *run.keys_ahead(store)}):
                 # Taken out of the dictionary, so that the rows of a key are let go with it: that saves memory.
                 key_work = work.pop(name, None) or KeyWork(tuple(self._codec.unpack(name)))
                 output = run.process_key(store, name, key_work)
@@ -145,10 +145,11 @@ class KeyedBucket:
 
     def _advanced_patterns(
         self, metadata: BucketMetadata, reports: Sequence[InputReport], progress: InputsProgress
-    ) -> tuple[KeyPatterns, KeyPatterns] | None:
+    ) -> PatternChange | None:
         """Return the patterns of keys before the batch and after it; None if there are none."""
-        reported = [pattern for report in reports for pattern in report.patterns]
-        if not reported and not metadata.patterns:
+        reported_patterns = list(chain.from_iterable(report.patterns for report in reports))
+        if not reported_patterns and not metadata.patterns:
             return None
         previous = KeyPatterns(metadata.patterns)
-        return previous, previous.advance(reported, progress.least.watermark, self._most_patterns)
+        present = previous.advance(reported_patterns, progress.least.watermark, self._most_patterns)
+        return PatternChange(previous, present)

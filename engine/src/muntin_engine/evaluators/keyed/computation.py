@@ -82,8 +82,8 @@ class ModuleComputation(MethodCalls):
         """
         return payloads_of(self._select, columns, count)
 
-    def see(self, events: Iterable[StoredEvent], window: Window) -> list[object]:
-        """Return members as the module sees them: their payloads, or events with clipped lifetimes.
+    def inputs_of(self, events: Iterable[StoredEvent], window: Window) -> list[object]:
+        """Return the module's inputs for members: their payloads, or events with clipped lifetimes.
 
         Members whose input it skips, such as a null, are left out. A module that reads the order gets them in it; of
         those at one place, what it sees decides, which is the same whatever else is known of them.
@@ -91,50 +91,53 @@ class ModuleComputation(MethodCalls):
         # Comprehensions, as this runs for every member of every window.
         select = self._select
         if self._place is not None:
-            return self._see_in_order(events, window, self._place)
+            return self._inputs_in_order(events, window, self._place)
         if not self._is_time_sensitive:
             if type(select) is Present:
                 place = select.place
                 return [value for event in events if (value := event.payload[place]) is not None]
             return [payload for event in events if (payload := select(event.payload)) is not SKIPPED]
-        seen = [(event, payload) for event in events if (payload := select(event.payload)) is not SKIPPED]
+        accepted = [(event, payload) for event in events if (payload := select(event.payload)) is not SKIPPED]
         if not self._clips:
-            return [Event(event.start, event.end, payload) for event, payload in seen]
-        return [Event(*self.lifetime(event.start, event.end, window), payload) for event, payload in seen]
+            return [Event(event.start, event.end, payload) for event, payload in accepted]
+        return [Event(*self.lifetime(event.start, event.end, window), payload) for event, payload in accepted]
 
-    def _see_in_order(
+    def _inputs_in_order(
         self, events: Iterable[StoredEvent], window: Window, place: Callable[[StoredEvent], tuple[Any, ...]]
     ) -> list[object]:
-        """Return members as the module sees them, in the order of the query."""
+        """Return the module's inputs for members, in the order of the query."""
         select = self._select
-        seen = [(event, payload) for event in events if (payload := select(event.payload)) is not SKIPPED]
+        accepted = [(event, payload) for event in events if (payload := select(event.payload)) is not SKIPPED]
         if not self._is_time_sensitive:
-            pairs = in_sequence(seen, lambda pair: place(pair[0]), itemgetter(1))
+            pairs = in_sequence(accepted, lambda pair: place(pair[0]), itemgetter(1))
             return [payload for _, payload in pairs]
-        timed = [(event, Event(*self.lifetime(event.start, event.end, window), payload)) for event, payload in seen]
+        clipped: list[tuple[StoredEvent, Event[Any]]] = []
+        for event, payload in accepted:
+            clipped.append((event, Event(*self.lifetime(event.start, event.end, window), payload)))
         # Of equal payloads alone the ends decide, which may still move.
-        in_order = in_sequence(timed, lambda pair: place(pair[0]), lambda pair: (pair[1].payload, pair[1].end))
-        return [event for _, event in in_order]
+        in_order = in_sequence(clipped, lambda pair: place(pair[0]), lambda pair: (pair[1].payload, pair[1].end))
+        return [clipped_event for _, clipped_event in in_order]
 
-    def looks_alike(self, before: StoredEvent, after: StoredEvent, window: Window) -> bool:
+    def sees_same(self, previous: StoredEvent, present: StoredEvent, window: Window) -> bool:
         """Return True if two versions of an event are the same to the module, so that its result stays."""
         if not self._reads_times:
             return True
-        return self.lifetime(before.start, before.end, window) == self.lifetime(after.start, after.end, window)
+        previous_lifetime = self.lifetime(previous.start, previous.end, window)
+        return previous_lifetime == self.lifetime(present.start, present.end, window)
 
     def add(self, state: object, events: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return a state with more members."""
-        seen = self.see(events, window)
-        if not seen:
+        inputs = self.inputs_of(events, window)
+        if not inputs:
             return state
-        return self.call("add_events", key, window, self._called.add_events, state, seen)
+        return self.call("add_events", key, window, self._called.add_events, state, inputs)
 
     def remove(self, state: object, events: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return a state with fewer members."""
-        seen = self.see(events, window)
-        if not seen:
+        inputs = self.inputs_of(events, window)
+        if not inputs:
             return state
-        return self.call("remove_events", key, window, self._called.remove_events, state, seen)
+        return self.call("remove_events", key, window, self._called.remove_events, state, inputs)
 
     def build(self, members: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return the state of a window from all its members."""
@@ -151,15 +154,15 @@ class ModuleComputation(MethodCalls):
 
     def result_of_members(self, members: Iterable[StoredEvent], key: object, window: Window) -> object:
         """Return a result from all members of a window."""
-        return self.result_of_seen(self.see(members, window), key, window)
+        return self.result_of_inputs(self.inputs_of(members, window), key, window)
 
-    def result_of_seen(self, seen: list[object], key: object, window: Window) -> object:
-        """Return a result from all members of a window, as the module sees them."""
+    def result_of_inputs(self, inputs: list[object], key: object, window: Window) -> object:
+        """Return a result from the module's inputs for all members of a window."""
         if not self.module.is_incremental:
-            return self.call("compute_result", key, window, self._compute, seen)
+            return self.call("compute_result", key, window, self._compute, inputs)
         state = self.call("create_state", key, window, self._called.create_state)
-        if seen:
-            state = self.call("add_events", key, window, self._called.add_events, state, seen)
+        if inputs:
+            state = self.call("add_events", key, window, self._called.add_events, state, inputs)
         return self.result_of_state(state, key, window)
 
     def results_of_groups(self, payloads: Payloads, bounds: Sequence[int], windows: CalledWindows) -> list[Any]:
@@ -174,7 +177,7 @@ class ModuleComputation(MethodCalls):
         if self.module.is_incremental:
             results: list[Any] = []
             for group, (key, window) in zip(groups, windows, strict=True):
-                results.append(self.result_of_seen(group, key, window))
+                results.append(self.result_of_inputs(group, key, window))
             return results
         compute = self._compute
         if self.is_choosy and not payloads.has_skipped:
@@ -190,6 +193,7 @@ class ModuleComputation(MethodCalls):
         return self._plain_result(self.module.compute_result(payloads))
 
     def _plain_result(self, result: Any) -> object:
+        """Return a result as plain data; that of an operator is the list of its rows."""
         plain = self._plain
         if not self.module.is_operator:
             return result if plain is None else plain(result)

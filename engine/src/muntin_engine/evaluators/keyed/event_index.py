@@ -81,6 +81,30 @@ MANY: Final = 32
 """At most one in so many is put into a sorted list one by one; for more, the list is sorted."""
 
 
+class _Replacement(NamedTuple):
+    """A change of an index.
+
+    Attributes:
+        old_events: The events that were removed.
+        new_events: The events that were added.
+    """
+
+    old_events: Sequence[StoredEvent]
+    new_events: Sequence[StoredEvent]
+
+
+class _FirstMembership(NamedTuple):
+    """The membership that starts first among those that end after a tick.
+
+    Attributes:
+        tick: The tick.
+        event: The event of that membership.
+    """
+
+    tick: int
+    event: StoredEvent
+
+
 class EventIndex:
     """The events of one key, and their changes since they were saved, if these are tracked.
 
@@ -100,7 +124,7 @@ class EventIndex:
     tracks = False
     _unordered_until = INFINITY  # no membership of the unordered events ends before it
     _by_id: dict[Hashable, StoredEvent] | None = None
-    _first: tuple[int, StoredEvent] | None = None  # of the memberships that end after a tick, the one that starts first
+    _first: _FirstMembership | None = None  # the last answer of `earliest`, as long as it holds
     _longest: int | None = None  # no membership that has an end is longer
 
     def __init__(self, events: list[StoredEvent]) -> None:
@@ -108,7 +132,7 @@ class EventIndex:
         self._ordered = events
         self.size = len(events)
         self._unordered: list[StoredEvent] = []  # new events that the order does not have yet
-        self._changes: list[tuple[Sequence[StoredEvent], Sequence[StoredEvent]]] = []  # events gone, and events new
+        self._changes: list[_Replacement] = []  # since the events were saved
 
     def __len__(self) -> int:
         return self.size
@@ -121,17 +145,17 @@ class EventIndex:
     def ordered(self) -> list[StoredEvent]:
         """The events, by end, then by start, of membership; callers only read it."""
         ordered = self._ordered
-        new = self._unordered
-        if not new:
+        new_events = self._unordered
+        if not new_events:
             return ordered
-        if len(new) <= len(ordered) // MANY:
-            for event in new:
+        if len(new_events) <= len(ordered) // MANY:
+            for event in new_events:
                 insort_right(ordered, event, key=in_order)
         else:
-            ordered += new
+            ordered += new_events
             ordered.sort(key=in_order)
         if self._longest is not None:
-            self._longest = _longest_of(new, self._longest)
+            self._longest = _longest_of(new_events, self._longest)
         self._unordered = []
         self._unordered_until = INFINITY
         return ordered
@@ -142,24 +166,25 @@ class EventIndex:
             self._by_id = {event.id: event for event in self.ordered}
         return self._by_id.get(id)
 
-    def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
+    def replace(self, old_events: Sequence[StoredEvent], new_events: Sequence[StoredEvent]) -> None:
         """Remove events and insert others."""
-        if gone:
-            self._remove(gone)
-        if new:
-            self._unordered += new
-            self._unordered_until = min(self._unordered_until, *map(by_until, new))
+        if old_events:
+            self._remove(old_events)
+        if new_events:
+            self._unordered += new_events
+            self._unordered_until = min(self._unordered_until, *map(by_until, new_events))
         self.size = len(self._ordered) + len(self._unordered)
-        self._record_change(gone, new)
+        self._record_change(old_events, new_events)
 
-    def _remove(self, gone: Sequence[StoredEvent]) -> None:
+    def _remove(self, events: Sequence[StoredEvent]) -> None:
         """Remove events from the order: a few by a search each, many in one walk."""
         ordered = self.ordered
-        if len(gone) > len(ordered) // MANY:
-            gone_ids = {event.id for event in gone}
-            self._ordered = [event for event in ordered if event.id not in gone_ids]
+        if len(events) > len(ordered) // MANY:
+            removed_ids = {event.id for event in events}
+            self._ordered = [event for event in ordered if event.id not in removed_ids]
             return
-        for event in gone:
+        for event in events:
+            # Events of equal memberships are neighbours in the order; the id tells them apart.
             rank = in_order(event)
             first = bisect_left(ordered, rank, key=in_order)
             end = bisect_right(ordered, rank, key=in_order)
@@ -192,32 +217,33 @@ class EventIndex:
         """Return the ids of the saved events that are gone or replaced, and the events that are not saved."""
         gone_ids: dict[Hashable, None] = {}  # in the order in which they went
         unsaved: dict[Hashable, StoredEvent] = {}
-        for gone, new in self._changes:
-            for event in gone:
+        for old_events, new_events in self._changes:
+            for event in old_events:
+                # An event that came and went between two saves is not written at all.
                 if unsaved.pop(event.id, None) is None:
                     gone_ids[event.id] = None
-            unsaved.update(zip(map(by_id, new), new, strict=True))
+            unsaved.update(zip(map(by_id, new_events), new_events, strict=True))
         return list(gone_ids), list(unsaved.values())
 
-    def _record_change(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
-        """Record a change for the next save, and bring what is known of all events up to date."""
+    def _record_change(self, old_events: Sequence[StoredEvent], new_events: Sequence[StoredEvent]) -> None:
+        """Record a change for the next save, and bring the events by id and the first membership up to date."""
         if self.tracks:
-            self._changes.append((gone, new))
+            self._changes.append(_Replacement(old_events, new_events))
         if self._first is not None:
-            self._update_first(gone, new)
+            self._update_first(old_events, new_events)
         if self._by_id is not None:
-            for event in gone:
+            for event in old_events:
                 self._by_id.pop(event.id, None)
-            self._by_id.update(zip(map(by_id, new), new, strict=True))
+            self._by_id.update(zip(map(by_id, new_events), new_events, strict=True))
 
-    def _update_first(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
+    def _update_first(self, old_events: Sequence[StoredEvent], new_events: Sequence[StoredEvent]) -> None:
         """Bring the membership that starts first up to date, or forget it where another event may be the first."""
         assert self._first is not None
-        after, first = self._first
-        if new and min(map(by_since, new)) < first.since:
-            first = min([first, *(event for event in new if event.until > after)], key=by_since)
-        is_gone = first.until > after and first.since in map(by_since, gone)
-        self._first = None if is_gone else (after, first)
+        tick, first = self._first
+        if new_events and min(map(by_since, new_events)) < first.since:
+            first = min([first, *(event for event in new_events if event.until > tick)], key=by_since)
+        is_gone = first.until > tick and first.since in map(by_since, old_events)
+        self._first = None if is_gone else _FirstMembership(tick, first)
 
     def overlapping(self, start: int, end: int) -> list[StoredEvent]:
         """Return the events whose membership shares a tick with `[start, end)`."""
@@ -252,21 +278,22 @@ class EventIndex:
                 return ordered[place].until
         return EARLIEST
 
-    def earliest(self, after: int) -> int:
+    def earliest(self, tick: int) -> int:
         """Return the least start of a membership that ends after a tick; `INFINITY` if there is none.
 
         Cost: constant while the event that starts first stays and does not end, and ticks ascend; otherwise linear.
         """
         if self._first is not None:
-            known_after, first = self._first
-            if known_after <= after < first.until:
+            earlier_tick, first = self._first
+            # Fewer memberships end after the later tick, and the first one of them all is still among them.
+            if earlier_tick <= tick < first.until:
                 return first.since
-        candidates = self.until_after(after)
+        candidates = self.until_after(tick)
         if not candidates:
             self._first = None
             return INFINITY
         first = min(candidates, key=by_since)
-        self._first = (after, first)
+        self._first = _FirstMembership(tick, first)
         return first.since
 
 
@@ -282,10 +309,14 @@ def union(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         >>> union([(4, 6), (0, 3), (2, 4)])
         [(0, 6)]
     """
-    merged: list[tuple[int, int]] = []
+    disjoint: list[tuple[int, int]] = []
     for start, end in sorted(stretches):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        if not disjoint:
+            disjoint.append((start, end))
+            continue
+        last_start, last_end = disjoint[-1]
+        if start <= last_end:
+            disjoint[-1] = (last_start, max(end, last_end))
         else:
-            merged.append((start, end))
-    return merged
+            disjoint.append((start, end))
+    return disjoint

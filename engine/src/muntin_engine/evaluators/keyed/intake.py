@@ -13,15 +13,28 @@ from muntin_engine.evaluators.keyed.admission import Admission
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
 from muntin_engine.evaluators.keyed.lateness import LateRule, with_allowed_lateness
-from muntin_engine.evaluators.keyed.net_changes import NetChanges
+from muntin_engine.evaluators.keyed.net_changes import EventChange, NetChanges
 from muntin_engine.evaluators.keyed.shedding import Shedding
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import InputChange, Key, Progress, Rejection
 from muntin_engine.time.inputs_progress import InputsProgress
-from muntin_engine.time.progress_tracker import for_key
+from muntin_engine.time.progress_tracker import progress_of_key
 
-NO_PATTERNS: Final = (EARLIEST, EARLIEST)
-"""The watermarks that patterns give a key that is under none."""
+
+class PatternWatermarks(NamedTuple):
+    """The watermarks that patterns of keys give one key; `EARLIEST` if the key is under none.
+
+    Attributes:
+        previous: The watermark before the batch.
+        present: The watermark after the batch.
+    """
+
+    previous: int
+    present: int
+
+
+NO_PATTERNS: Final = PatternWatermarks(EARLIEST, EARLIEST)
+"""The watermarks of a key where a query has no patterns."""
 
 
 class AdmittedRows(NamedTuple):
@@ -85,7 +98,7 @@ class KeyIntake:
         key: Key,
         state: KeyEvents,
         rows: Sequence[InputChange],
-        pattern_watermarks: tuple[int, int],
+        pattern_watermarks: PatternWatermarks,
         key_watermarks: Sequence[int],
     ) -> AdmittedRows:
         """Admit the rows of a key.
@@ -94,31 +107,37 @@ class KeyIntake:
             key: The key.
             state: The state of the key, which keeps the watermark of the key alone.
             rows: The rows.
-            pattern_watermarks: The watermark that patterns gave the key before the batch, and the one after it.
+            pattern_watermarks: The watermarks that patterns give the key.
             key_watermarks: The watermarks that the batch brings of the key alone.
         """
         previous = self.previous
         progress = self.progress
         late_rule = self._late_rule
+
+        # A key may be ahead of the input, by its own punctuation or by a pattern.
         key_watermark = max([state.key_watermark, *key_watermarks])
         if key_watermark > EARLIEST or pattern_watermarks is not NO_PATTERNS:
-            previous_pattern_watermark, pattern_watermark = pattern_watermarks
-            previous_own = max(state.key_watermark, previous_pattern_watermark)
-            if previous_own > EARLIEST:
-                previous = with_allowed_lateness(self._query, for_key(self._reported_previous, previous_own))
+            previous_watermark = max(state.key_watermark, pattern_watermarks.previous)
+            if previous_watermark > EARLIEST:
+                previous = with_allowed_lateness(
+                    self._query, progress_of_key(self._reported_previous, previous_watermark)
+                )
                 late_rule = late_rule._replace(
                     watermark=previous.watermark,
-                    watermark_to_the_tick=max(late_rule.watermark_to_the_tick, previous_own),
+                    watermark_to_the_tick=max(late_rule.watermark_to_the_tick, previous_watermark),
                 )
-            present_own = max(previous_own, key_watermark, pattern_watermark)
-            if present_own > EARLIEST:
-                progress = with_allowed_lateness(self._query, for_key(self._reported_progress, present_own))
+            present_watermark = max(previous_watermark, key_watermark, pattern_watermarks.present)
+            if present_watermark > EARLIEST:
+                progress = with_allowed_lateness(
+                    self._query, progress_of_key(self._reported_progress, present_watermark)
+                )
             is_ahead = key_watermark > self.progress.watermark
             state.key_watermark = key_watermark if is_ahead else EARLIEST
         if not rows and not state.pending:
             return AdmittedRows(NetChanges(state), previous, progress)
 
-        counted = self._filter.count(rows) + self._filter.count(state.waiting)
+        # A row that waits is counted when it is no longer pending: as accepted, or as rejected.
+        row_count = self._filter.count(rows) + self._filter.count(state.pending_rows)
         shed: list[Rejection] = []
         if self._shedding is not None:
             rows, shed = self._shedding.shed(key, state, rows, late_rule)
@@ -128,7 +147,7 @@ class KeyIntake:
         rejections = self._filter.visible(admission.rejections + shed)
         if rejections:
             self._rejections += [(key, rejection) for rejection in rejections]
-        self.accepted += counted - len(rejections) - self._filter.count(state.waiting)
+        self.accepted += row_count - len(rejections) - self._filter.count(state.pending_rows)
         return AdmittedRows(admission, previous, progress)
 
 
@@ -147,31 +166,34 @@ class Filter:
         keeps = self._keeps
         if keeps is None:
             return
-        removed: list[StoredEvent] = []
-        added: list[StoredEvent] = []
         inserted: list[StoredEvent] = []
+        old_filtered: list[StoredEvent] = []
+        new_filtered: list[StoredEvent] = []
         for event in admission.inserted:
             if keeps(event.payload):
                 inserted.append(event)
             else:
-                added.append(event.filtered())
+                new_filtered.append(event.filtered())
         admission.inserted = inserted
 
-        for id, (before, after) in list(admission.touched.items()):
-            is_left_out = after is not None and not keeps(after.payload)
-            present = after.filtered() if after is not None and is_left_out else after
-            was_visible = before is not None and not before.is_filtered
+        for id, change in list(admission.changes_by_id.items()):
+            previous = change.previous
+            present = change.present
+            if present is not None and not keeps(present.payload):
+                present = present.filtered()
+            was_visible = previous is not None and not previous.is_filtered
             is_visible = present is not None and not present.is_filtered
+            # A change from or to a visible event is still one of the admission: results may depend on it.
             if was_visible or is_visible:
-                admission.touched[id] = (before, present)
+                admission.changes_by_id[id] = EventChange(previous, present)
                 continue
-            if before is not None:
-                removed.append(before)
+            if previous is not None:
+                old_filtered.append(previous)
             if present is not None:
-                added.append(present)
-            del admission.touched[id]
-        if removed or added:
-            state.replace(removed, added)
+                new_filtered.append(present)
+            del admission.changes_by_id[id]
+        if old_filtered or new_filtered:
+            state.replace(old_filtered, new_filtered)
 
     def count(self, changes: Sequence[InputChange]) -> int:
         """Return the number of rows that metrics count: all but the insertions that the filter leaves out."""

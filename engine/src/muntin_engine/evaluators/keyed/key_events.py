@@ -23,11 +23,20 @@ DECODED: Final = 10
 ALWAYS: Final = Window(EARLIEST, INFINITY)
 """Stands for a window or tick that is not known yet, in messages about a module's state."""
 
-Neighbour: TypeAlias = tuple[int, Hashable]
-"""The time of a sample and the id of its event."""
-
 Identity: TypeAlias = tuple[Hashable, int]
 """Identifies an event among those of its key: its id, and the start that it was inserted with."""
+
+
+class Sample(NamedTuple):
+    """A sample of a key.
+
+    Attributes:
+        time: The time of the sample.
+        id: The id of its event.
+    """
+
+    time: int
+    id: Hashable
 
 
 class EventsData(NamedTuple):
@@ -61,26 +70,26 @@ class EventsData(NamedTuple):
 class Samples:
     """The times of a key's samples with the ids of their events. Every operation is logarithmic."""
 
-    def __init__(self, samples: Iterable[Neighbour] = ()) -> None:
-        self._ids: SortedDict[int, Hashable] = SortedDict(samples)
+    def __init__(self, samples: Iterable[Sample] = ()) -> None:
+        self._id_by_time: SortedDict[int, Hashable] = SortedDict(samples)
 
-    def add(self, at: int, id: Hashable) -> None:
+    def add(self, time: int, id: Hashable) -> None:
         """Add a sample."""
-        self._ids[at] = id
+        self._id_by_time[time] = id
 
-    def discard(self, at: int) -> None:
+    def discard(self, time: int) -> None:
         """Remove the sample at a time, if there is one."""
-        self._ids.pop(at, None)
+        self._id_by_time.pop(time, None)
 
-    def has(self, at: int) -> bool:
+    def has(self, time: int) -> bool:
         """Return True if there is a sample at a time."""
-        return at in self._ids
+        return time in self._id_by_time
 
-    def around(self, at: int) -> tuple[Neighbour | None, Neighbour | None]:
+    def around(self, time: int) -> tuple[Sample | None, Sample | None]:
         """Return the last sample at a time or before it, and the first after it."""
-        place = self._ids.bisect_right(at)
-        previous = self._ids.peekitem(place - 1) if place > 0 else None
-        following = self._ids.peekitem(place) if place < len(self._ids) else None
+        place = self._id_by_time.bisect_right(time)
+        previous = Sample(*self._id_by_time.peekitem(place - 1)) if place > 0 else None
+        following = Sample(*self._id_by_time.peekitem(place)) if place < len(self._id_by_time) else None
         return previous, following
 
 
@@ -113,11 +122,11 @@ class KeyEvents:
         return not self.events.size and not self.pending and self.key_watermark == EARLIEST
 
     @property
-    def waiting(self) -> list[InputChange]:
-        """The rows that wait for others of their event."""
+    def pending_rows(self) -> list[InputChange]:
+        """The rows of `pending`, of all events."""
         if not self.pending:
             return []
-        return [row for waiting in self.pending.values() for row in waiting.rows]
+        return list(chain.from_iterable(pending.rows for pending in self.pending.values()))
 
     @property
     def held_count(self) -> int:
@@ -164,12 +173,12 @@ class KeyEvents:
         """Return the starts and the ends of the memberships of many lifetimes."""
         return starts, ends
 
-    def replace(self, gone: Sequence[StoredEvent], new: Sequence[StoredEvent]) -> None:
+    def replace(self, old_events: Sequence[StoredEvent], new_events: Sequence[StoredEvent]) -> None:
         """Remove events, and add others except those that nothing needs and nothing revises."""
-        needed = new
+        needed = new_events
         if not self.query.event_ends_move:
-            needed = [event for event in new if event.since < event.until]
-        self.events.replace(gone, needed)
+            needed = [event for event in new_events if event.since < event.until]
+        self.events.replace(old_events, needed)
 
     def record_forgotten(self, events: Iterable[StoredEvent]) -> None:
         """Record that the index has forgotten events for good."""
@@ -186,10 +195,10 @@ class KeyEvents:
         times: list[int] = []
         if self.key_watermark > EARLIEST:
             times.append(self.key_watermark)
-        for identity, waiting in self.pending.items():
+        for identity, pending in self.pending.items():
             # The nodes of the graph of `row_chain`: once the watermark has passed one, no row leads to it or from it.
             nodes = {identity[1]}
-            for row in waiting.rows:
+            for row in pending.rows:
                 nodes.update(end for end in (row.end, row.new_end) if end is not None)
             event = self.event(identity)
             if event is not None:
@@ -217,7 +226,7 @@ class KeyEvents:
                 events=1,
                 input=input_name,
             )
-        for row in self.waiting:
+        for row in self.pending_rows:
             yield waiting_row(input_identity, row)._replace(input=input_name)
         if self.key_watermark > EARLIEST:
             yield StateRow("watermark", (), self.key_watermark, INFINITY, None, input=input_name)
@@ -245,10 +254,10 @@ class KeyEvents:
         """
         del serializer, key
         has_ids = self.query.names_events
-        gone: list[Any] = []
+        gone_ids: list[Any] = []
         events = self.events.ordered
         if not is_whole:
-            gone, events = self.events.changes()
+            gone_ids, events = self.events.changes()
         ids: list[Any] = [event.id for event in events]
         payloads = [event.payload for event in events]
         widths = set(map(len, payloads))
@@ -256,11 +265,11 @@ class KeyEvents:
             raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
 
         # The id of an event with a name is a pair of the input's id and of the start that it was inserted with.
-        gone_columns = [gone]
+        gone_columns = [gone_ids]
         input_ids = ids
         origins: list[int] = []
         if has_ids:
-            gone_columns = [list(column) for column in zip(*gone, strict=True)]
+            gone_columns = [list(column) for column in zip(*gone_ids, strict=True)]
             input_ids = [id for id, _ in ids]
             if self.query.late.policy is LatePolicy.ADJUST:
                 origins = [start for _, start in ids]
@@ -273,7 +282,7 @@ class KeyEvents:
             ends=[event.end for event in events],
             width=max(widths, default=0),
             values=list(chain.from_iterable(payloads)),
-            pending=[_pending_to_data(identity, waiting) for identity, waiting in self.pending.items()],
+            pending=[_pending_to_data(identity, pending) for identity, pending in self.pending.items()],
             key_watermark=self.key_watermark,
         )
         return list(data)
@@ -312,7 +321,7 @@ class KeyEvents:
             events.sort(key=in_order)
         self.events = EventIndex(events)
         if self.samples is not None:
-            self.samples = Samples((event.start, event.id) for event in events)
+            self.samples = Samples(Sample(event.start, event.id) for event in events)
         for id, start, rows, base in last_record.pending:
             self.pending[id, start] = _pending_from_data(id, start, rows, base)
 
@@ -330,23 +339,31 @@ def payloads_of(values: Sequence[Any], width: int, count: int) -> list[tuple[Any
     return list(zip(*[iter(values)] * width, strict=True))
 
 
-def _pending_to_data(identity: Identity, waiting: PendingRows) -> list[object]:
+def _pending_to_data(identity: Identity, pending: PendingRows) -> list[object]:
     """Return the rows of an event that wait for others as plain data."""
-    rows = [list(row[2:]) for row in waiting.rows]  # all but the identity
-    return [*identity, rows, list(waiting.base) if waiting.base else None]
+    rows = [list(row[2:]) for row in pending.rows]  # all but the id and the start, which the identity has
+    return [*identity, rows, list(pending.base) if pending.base else None]
 
 
 def _pending_from_data(id: Hashable, start: int, rows: Sequence[Any], base: Sequence[Any] | None) -> PendingRows:
     """Return the rows of an event that `_pending_to_data` wrote."""
-    waiting = tuple(InputChange(id, start, end, tuple(payload), *others) for end, payload, *others in rows)
+    changes: list[InputChange] = []
+    for end, payload, *further_fields in rows:
+        changes.append(InputChange(id, start, end, tuple(payload), *further_fields))
     if base is None:
-        return PendingRows(waiting)
+        return PendingRows(tuple(changes))
     base_start, base_end, base_payload = base
-    return PendingRows(waiting, EventState(base_start, base_end, tuple(base_payload)))
+    return PendingRows(tuple(changes), EventState(base_start, base_end, tuple(base_payload)))
 
 
 def _event_columns(stored: Sequence[list[Any]], *, has_ids: bool) -> Sequence[Sequence[Any]]:
-    """Return the ids, the starts, the ends and the payloads of saved events, after all changes of them."""
+    """Return the ids, the starts, the ends and the payloads of saved events, after all changes of them.
+
+    Args:
+        stored: The whole record, and the records of changes after it.
+        has_ids: True if the input has ids.
+    """
+    # Backwards, so that what later records say is gone is known when an earlier one is read.
     gone_later: set[Hashable] = set()
     parts: list[Sequence[Sequence[Any]]] = []
     for record in reversed(stored):

@@ -59,11 +59,12 @@ def rows_of_keys(bucket: BucketReader, state_class: Any, query: Any) -> Iterator
             last_batches[name] = max(dated.batch, last_batches.get(name, -1))
 
     records_by_name = merge_records(codec, [dated.entry for dated in bucket.entries])
-    for name, (_, records) in sorted(records_by_name.items()):
-        if not records[-1].data:
+    for name, merged in sorted(records_by_name.items()):
+        if not merged.records[-1].data:
             continue  # the key has no state any more
         key = tuple(codec.unpack(name))
-        state = state_class.from_data(query, [codec.unpack(record.data) for record in records], states, key)
+        stored = [codec.unpack(record.data) for record in merged.records]
+        state = state_class.from_data(query, stored, states, key)
         for row in state.state_rows(states, bucket.inputs):
             yield row._replace(key=key, batch=last_batches[name])
 
@@ -72,6 +73,8 @@ class _ColumnsByName(dict[str, Callable[[Any], Any]]):
     """Columns of the input by their names. A checkpoint has no values of other expressions."""
 
     def __missing__(self, expression: str) -> Callable[[Any], Any]:
+        """Return a function that refuses to evaluate an expression that is no column."""
+
         def refuse(payload: object) -> object:
             raise StateError(
                 f"rows that came since the state of a key was written whole are in partitions by {expression!r}\n"

@@ -161,17 +161,17 @@ class TimerIndex:
         self._clear()
         self.update(keys)
 
-    def update(self, changed: Collection[bytes]) -> None:
+    def update(self, changed_keys: Collection[bytes]) -> None:
         """Enter the new timers of changed keys, some of which may be gone."""
         keys = self._keys
-        most_needed = len(_FIELDS) * (len(keys) + len(changed))
+        most_needed = len(_FIELDS) * (len(keys) + len(changed_keys))
         if self._entry_count > _MANY * most_needed:
             self._clear()
-            changed = keys
+            changed_keys = keys
 
         # Many keys have equal timers: these are entered together.
         names_by_timer: dict[KeyTimer, list[bytes]] = {}
-        for name in changed:
+        for name in changed_keys:
             if name in keys:
                 names_by_timer.setdefault(keys[name].timer, []).append(name)
         for timer, names in names_by_timer.items():
@@ -184,18 +184,22 @@ class TimerIndex:
                 names_by_value[value] += names
                 self._entry_count += len(names)
 
-    def take_due(self, at: Due) -> set[bytes]:
-        """Take out the keys that are due at a progress below `INFINITY`, at which all are; each is updated later."""
-        due: set[bytes] = set()
-        for field, limit in zip(_DUE_FIELDS, at, strict=True):
+    def take_due(self, due: Due) -> set[bytes]:
+        """Take out the keys that are due, and return them; the caller gives each of them a new timer by `update`.
+
+        Args:
+            due: The progress, below `INFINITY`: there all keys are due, and the index is not asked.
+        """
+        due_keys: set[bytes] = set()
+        for field, limit in zip(_DUE_FIELDS, due, strict=True):
             heap = self._heaps[field]
             names_by_value = self._names_by_value[field]
             while heap and heap[0] <= limit:
                 value = heappop(heap)
                 names = names_by_value.pop(value)
                 self._entry_count -= len(names)
-                due.update([name for name in names if self._timer(name)[field] == value])
-        return due
+                due_keys.update([name for name in names if self._timer(name)[field] == value])
+        return due_keys
 
     def soonest(self) -> KeyTimer:
         """Return the smallest value of each field."""
@@ -207,6 +211,7 @@ class TimerIndex:
         while heap:
             value = heap[0]
             names = self._names_by_value[field][value]
+            # One key that still has the value is enough: outdated entries are dropped up to it.
             while names and self._timer(names[-1])[field] != value:
                 names.pop()
                 self._entry_count -= 1
@@ -216,13 +221,41 @@ class TimerIndex:
         return INFINITY
 
     def _clear(self) -> None:
+        """Drop all entries."""
         self._entry_count = 0
         self._heaps: list[list[int]] = [[] for _ in _FIELDS]
         self._names_by_value: list[dict[int, list[bytes]]] = [{} for _ in _FIELDS]
 
     def _timer(self, name: bytes) -> KeyTimer:
+        """Return the present timer of a key; `NO_TIMER` if the key is gone."""
         key = self._keys.get(name)
         return NO_TIMER if key is None else key.timer
+
+
+class MergedRecords(NamedTuple):
+    """The records of a key in a log.
+
+    Attributes:
+        timer: The last timer of the key.
+        records: Its last whole record, and the records of changes after it.
+    """
+
+    timer: KeyTimer
+    records: list[Record]
+
+
+class _NamedRecords(NamedTuple):
+    """Records of a key to be written.
+
+    Attributes:
+        name: The encoded key.
+        timer: The timer of the key.
+        records: The records, in the order in which they were made.
+    """
+
+    name: bytes
+    timer: KeyTimer
+    records: Sequence[Record]
 
 
 class KeyStore(Generic[StateT]):
@@ -246,8 +279,8 @@ class KeyStore(Generic[StateT]):
         self._keys: dict[bytes, KeyRecords[StateT]] = {}
         self._record_count = 0
         self._timers = TimerIndex(self._keys)
-        self._written: dict[bytes, Record] = {}
-        self._equal_timers: dict[KeyTimer, KeyTimer] = {}  # many keys share one object
+        self._unwritten: dict[bytes, Record] = {}  # the records that the log does not have yet
+        self._equal_timers: dict[KeyTimer, KeyTimer] = {}  # keys with equal timers share one object
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -266,9 +299,10 @@ class KeyStore(Generic[StateT]):
         store = cls(codec)
         equal_timers: dict[KeyTimer, KeyTimer] = {}
         for name, (timer, records) in merge_records(codec, entries).items():
-            if records[-1].data:
-                size = sum(len(record.data) + _HEAD for record in records)
-                store._keys[name] = KeyRecords(equal_timers.setdefault(timer, timer), records, size)
+            if not records[-1].data:
+                continue  # the key has no state any more
+            size = sum(len(record.data) + _HEAD for record in records)
+            store._keys[name] = KeyRecords(equal_timers.setdefault(timer, timer), records, size)
         store._timers.update(store._keys)
         store.timer = store._timers.soonest()
         if len(store) != keys:
@@ -283,16 +317,16 @@ class KeyStore(Generic[StateT]):
         keys = len(self)
         return self.size + _OBJECTS * keys + _RECORD * (self._record_count - keys) + self.decoded
 
-    def take_due(self, at: Due, *, is_signalled: bool) -> AbstractSet[bytes]:
+    def take_due(self, due: Due, *, is_signalled: bool) -> AbstractSet[bytes]:
         """Return the encoded keys that have work, each of which is then written or removed.
 
         Args:
-            at: The progress.
+            due: The progress.
             is_signalled: True if every key has work, whatever its timer says.
         """
-        if is_signalled or max(at) >= INFINITY:
+        if is_signalled or max(due) >= INFINITY:
             return self._keys.keys()
-        return self._timers.take_due(at)
+        return self._timers.take_due(due)
 
     def get(self, name: bytes, decode: Decode[StateT], serializer: StateSerializer, key: object) -> StateT | None:
         """Return the state of a key; None if it has none. The state of a large key tracks its changes."""
@@ -332,7 +366,7 @@ class KeyStore(Generic[StateT]):
             key_records.size += size
         self.size += size
         self._record_count += 1
-        self._written[name] = record
+        self._unwritten[name] = record
 
     def put(self, name: bytes, timer: KeyTimer, state: StateT, serializer: StateSerializer, key: object) -> None:
         """Append changes to a key's records if there is room, or else replace them all. A large key stays decoded.
@@ -341,6 +375,8 @@ class KeyStore(Generic[StateT]):
             StateError: The state holds a value that cannot be stored.
         """
         previous = self._take(name)
+
+        # Changes are appended if they fit in; a state that does not track them has none to append.
         event_count = state.plain_count
         appendable = 0
         if previous is not None and state.tracks:
@@ -369,15 +405,15 @@ class KeyStore(Generic[StateT]):
         self.decoded += key_records.decoded
         self._record_count += len(records)
         self._keys[name] = key_records
-        self._written[name] = record
+        self._unwritten[name] = record
 
     def remove(self, name: bytes) -> None:
         """Remove a key, if it has a state."""
         if self._take(name) is not None:
-            self._written[name] = Record(self.number, 0, b"")
+            self._unwritten[name] = Record(self.number, 0, b"")
 
     def _take(self, name: bytes) -> KeyRecords[StateT] | None:
-        """Take the records of a key out."""
+        """Take the records of a key out, also of the counts of the store; return None if it has none."""
         key_records = self._keys.pop(name, None)
         if key_records is not None:
             self.size -= key_records.size
@@ -394,31 +430,36 @@ class KeyStore(Generic[StateT]):
 
     def write(self) -> list[Entry]:
         """Return the records since the last call as log entries of a few megabytes."""
-        if not self._written:
+        if not self._unwritten:
             return []
-        written = self._written
-        self._written = {}
+        records_by_name = self._unwritten
+        self._unwritten = {}
         self._equal_timers = {}
-        self._timers.update(written)
+        self._timers.update(records_by_name)
         self.timer = self._timers.soonest()
-        return self._entries((name, self._timer_of(name), (record,)) for name, record in written.items())
+        return self._entries(
+            _NamedRecords(name, self._timer_of(name), [record]) for name, record in records_by_name.items()
+        )
 
     def whole(self) -> list[Entry]:
         """Return all live records as log entries."""
         in_order = sorted(self.items(), key=_NAME)
-        return self._entries((name, key_records.timer, key_records.records) for name, key_records in in_order)
+        return self._entries(
+            _NamedRecords(name, key_records.timer, key_records.records) for name, key_records in in_order
+        )
 
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into as few as possible."""
         del first_live  # an entry has keys that end at any time
         in_order = sorted(merge_records(self._codec, entries).items(), key=_NAME)
-        return self._entries((name, timer, records) for name, (timer, records) in in_order)
+        return self._entries(_NamedRecords(name, *merged) for name, merged in in_order)
 
     def _timer_of(self, name: bytes) -> KeyTimer:
+        """Return the timer of a key; `NO_TIMER` if it was removed."""
         key_records = self._keys.get(name)
         return NO_TIMER if key_records is None else key_records.timer
 
-    def _entries(self, keys: Iterable[tuple[bytes, KeyTimer, Sequence[Record]]]) -> list[Entry]:
+    def _entries(self, keys: Iterable[_NamedRecords]) -> list[Entry]:
         """Return records as entries of a few megabytes, column by column."""
         entries: list[Entry] = []
         columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
@@ -461,25 +502,25 @@ def write_store(state: BucketState, store: KeyStore[Any]) -> None:
         state.keep(store, store.memory)
 
 
-def merge_records(codec: Codec, entries: Iterable[LogEntry]) -> dict[bytes, tuple[KeyTimer, list[Record]]]:
-    """Merge log entries: for each key its timer, its last whole record, and the records of changes after it."""
-    merged: dict[bytes, tuple[KeyTimer, list[Record]]] = {}
+def merge_records(codec: Codec, entries: Iterable[LogEntry]) -> dict[bytes, MergedRecords]:
+    """Merge log entries; return the records of each key by its encoded name."""
+    merged: dict[bytes, MergedRecords] = {}
     for entry in entries:
         names, timers, counts, *columns = codec.unpack(entry.data)
         all_records = map(Record, *columns)
         for name, timer_data, count in zip(names, timers, counts, strict=True):
             records = list(islice(all_records, count))
             timer = KeyTimer(*timer_data)
-            if name not in merged:
-                merged[name] = timer, records
+            earlier = merged.get(name)
+            if earlier is None:
+                merged[name] = MergedRecords(timer, records)
                 continue
-            # Records have the numbers of their batches, as a merged entry may have some before and after another one.
-            known_timer, known_records = merged[name]
-            last_timer = timer if records[-1].number > known_records[-1].number else known_timer
-            in_order = sorted([*known_records, *records], key=_NUMBER)
+            # Batch numbers say the order: a compacted entry may have records from before and from after another one.
+            last_timer = timer if records[-1].number > earlier.records[-1].number else earlier.timer
+            in_order = sorted([*earlier.records, *records], key=_NUMBER)
             last_whole = 0
             for place, record in enumerate(in_order):
                 if record.events is not None:
                     last_whole = place
-            merged[name] = last_timer, in_order[last_whole:]
+            merged[name] = MergedRecords(last_timer, in_order[last_whole:])
     return merged

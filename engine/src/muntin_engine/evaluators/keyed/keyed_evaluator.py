@@ -99,15 +99,15 @@ class KeyedInMemory:
         evicted: The rows of the second output, of the last micro-batch.
     """
 
-    def __init__(self, bucket: KeyedBucket, inputs: int) -> None:
+    def __init__(self, bucket: KeyedBucket, input_count: int) -> None:
         self.evicted: Sequence[tuple[Key, OutputChange]] = ()
         self._bucket = bucket
-        self._inputs = inputs
+        self._input_count = input_count
 
-    def process(self, rows: Sequence[tuple[Key, InputChange]], arrived: Progress) -> list[tuple[Key, OutputChange]]:
+    def process(self, rows: Sequence[tuple[Key, InputChange]], reported: Progress) -> list[tuple[Key, OutputChange]]:
         """Process a micro-batch, write the state and return the changes of the output."""
         rows_by_key = [(key, [row]) for key, row in rows]
-        result = self._bucket.process(rows_by_key, [InputReport(arrived)] * self._inputs)
+        result = self._bucket.process(rows_by_key, [InputReport(reported)] * self._input_count)
         self.evicted = list(_one_by_one(result.evicted))
         return list(_one_by_one(result.output))
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.keyed.intake import NO_PATTERNS, KeyIntake
+from muntin_engine.evaluators.keyed.intake import NO_PATTERNS, KeyIntake, PatternWatermarks
 from muntin_engine.evaluators.keyed.key_store import KeyStore
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.state.bucket_state import BucketMetadata, Due, KeyTimer, StateSize
@@ -24,7 +24,13 @@ from muntin_engine.time.inputs_progress import InputsProgress
 
 
 class KeyWork(NamedTuple):
-    """The part of a batch for one key: its rows, and the watermarks of the key alone."""
+    """The part of a batch for one key.
+
+    Attributes:
+        key: The key.
+        rows: The rows of the key, of all inputs.
+        watermarks: The watermarks of the key alone.
+    """
 
     key: Key
     rows: Sequence[InputChange] = ()
@@ -63,6 +69,18 @@ class BatchResult:
     held: StateSize = field(default_factory=StateSize)
 
 
+class PatternChange(NamedTuple):
+    """The patterns of keys that are complete beyond the watermark.
+
+    Attributes:
+        previous: The patterns before the batch.
+        present: The patterns after the batch; the same object if it advances none.
+    """
+
+    previous: KeyPatterns
+    present: KeyPatterns
+
+
 class BatchStart(NamedTuple):
     """The beginning of a micro-batch.
 
@@ -71,8 +89,7 @@ class BatchStart(NamedTuple):
         metadata: The metadata of the bucket.
         previous: The progress of the inputs before the batch.
         progress: The progress of the inputs after the batch.
-        patterns: The patterns of keys that were complete beyond the watermark before the batch, and those after it;
-            None if there are none.
+        patterns: The patterns of keys before the batch and after it; None if there are none.
         signals: The names of the signals in the batch.
     """
 
@@ -80,7 +97,7 @@ class BatchStart(NamedTuple):
     metadata: BucketMetadata
     previous: InputsProgress
     progress: InputsProgress
-    patterns: tuple[KeyPatterns, KeyPatterns] | None
+    patterns: PatternChange | None
     signals: frozenset[str]
 
 
@@ -120,7 +137,10 @@ class KeyedRun(ABC):
         self._patterns = start.patterns
         self._decode = partial(self.state_class.from_data, query)
         self._serial = start.metadata.serial
-        _, self._keys_held, self._events_held, self._windows_held = start.metadata.held
+        held = start.metadata.held
+        self._keys_held = held.keys
+        self._events_held = held.events
+        self._windows_held = held.windows
 
     @abstractmethod
     def process_rows(self, key: Key, state: Any, work: KeyWork) -> list[OutputChange]:
@@ -155,7 +175,8 @@ class KeyedRun(ABC):
         if state is None:
             state = self.state_class(self.query, self._serial)
         else:
-            self.count_held(-1, -state.held_count, -state.held_windows)
+            # The state is counted out as it was, and in again as it is after the rows.
+            self.count_held(keys=-1, events=-state.held_count, windows=-state.held_windows)
 
         output = self.process_rows(key, state, work)
 
@@ -164,7 +185,7 @@ class KeyedRun(ABC):
             self.metadata.serial = max(self.metadata.serial, state.serial)
             store.remove(name)
             return output
-        self.count_held(1, state.held_count, state.held_windows)
+        self.count_held(keys=1, events=state.held_count, windows=state.held_windows)
         try:
             store.put(name, self.timer_of(state), state, self.serializer, key)
         except StateError as error:
@@ -184,32 +205,35 @@ class KeyedRun(ABC):
         """Return the encoded keys whose watermark the patterns of the batch advance."""
         if self._patterns is None:
             return []
-        previous, patterns = self._patterns
-        if previous is patterns:
+        previous, present = self._patterns
+        if previous is present:
             return []
-        advanced: list[bytes] = []
+        names: list[bytes] = []
         for name, _ in store.items():
             key = tuple(self.codec.unpack(name))
-            if patterns.watermark_of(key) > previous.watermark_of(key):
-                advanced.append(name)
-        return advanced
+            if present.watermark_of(key) > previous.watermark_of(key):
+                names.append(name)
+        return names
 
-    def pattern_watermarks(self, key: Key) -> tuple[int, int]:
-        """Return the watermarks that patterns give a key: the one before the batch, and the one after the batch."""
+    def pattern_watermarks(self, key: Key) -> PatternWatermarks:
+        """Return the watermarks that patterns give a key."""
         if self._patterns is None:
             return NO_PATTERNS
-        previous, patterns = self._patterns
-        return previous.watermark_of(key), patterns.watermark_of(key)
+        previous, present = self._patterns
+        return PatternWatermarks(previous.watermark_of(key), present.watermark_of(key))
 
     def last_finite_watermark(self, work: KeyWork) -> int:
         """Return the batch's latest watermark of a key alone, apart from the one that says that the key is done."""
         watermarks = [watermark for watermark in work.watermarks if watermark < INFINITY]
         if self._patterns is not None:
-            watermarks.append(self._patterns[1].reached_by(work.key))
+            watermarks.append(self._patterns.present.reached_by(work.key))
         return max(watermarks, default=EARLIEST)
 
     def finish(self) -> None:
         """Count the outcome of all keys, in the result and in the metadata."""
-        self.metadata.held = StateSize(0, self._keys_held, self._events_held, self._windows_held)
+        # The bytes are known only when the state has been written.
+        self.metadata.held = StateSize(
+            bytes=0, keys=self._keys_held, events=self._events_held, windows=self._windows_held
+        )
         for intake in self.intakes:
             self.result.accepted += intake.accepted

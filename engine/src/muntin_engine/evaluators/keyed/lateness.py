@@ -21,13 +21,13 @@ def with_allowed_lateness(query: EvaluatorQuery, progress: Progress) -> Progress
     if not query.late.corrects:
         return progress
     newest = progress.watermark if query.waits_for_watermark else progress.max_event_time
-    closed = progress.watermark
-    if EARLIEST < closed < INFINITY:
-        closed = max(EARLIEST, closed - query.late.allowed)
+    watermark = progress.watermark
+    if EARLIEST < watermark < INFINITY:
+        watermark = max(EARLIEST, watermark - query.late.allowed)
     grid = query.window.grid()
     if grid is not None and not query.event_ends_move:
-        closed = settled([grid_of(grid)], closed)
-    return progress._replace(watermark=closed, newest=newest)
+        watermark = settled([grid_of(grid)], watermark)
+    return progress._replace(watermark=watermark, newest=newest)
 
 
 class LateRule(NamedTuple):

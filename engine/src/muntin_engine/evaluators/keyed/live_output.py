@@ -44,44 +44,44 @@ def replace_rows(
 
     A row that is live already keeps its id and causes no change; other live rows are retracted in full.
     """
-    unchanged, obsolete, missing = _match(live, rows)
-    added = [LiveRow(next_id(), row) for row in missing]
-    changes = [live_row.change(OutputKind.RETRACT, window) for live_row in obsolete]
-    changes += [live_row.change(OutputKind.INSERT, window) for live_row in added]
-    return unchanged + added, changes
+    matched = _match(live, rows)
+    new_live = [LiveRow(next_id(), row) for row in matched.new_rows]
+    changes = [live_row.change(OutputKind.RETRACT, window) for live_row in matched.obsolete]
+    changes += [live_row.change(OutputKind.INSERT, window) for live_row in new_live]
+    return matched.unchanged + new_live, changes
 
 
 def replace_rows_from(
     since: int, window: Window, live: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
 ) -> tuple[list[LiveRow], list[OutputChange]]:
     """Replace a window's live rows from a tick on: output before it stays, and rows across it are shortened."""
-    past: list[LiveRow] = []
-    reaching: dict[int, LiveRow] = {}
+    past_rows: list[LiveRow] = []
+    rows_by_id: dict[int, LiveRow] = {}
     for live_row in live:
         if live_row.row.end <= since:
-            past.append(live_row)
+            past_rows.append(live_row)
         else:
-            reaching[live_row.id] = live_row
+            rows_by_id[live_row.id] = live_row
 
     # Only the parts from the tick on are compared.
-    live_parts = [LiveRow(live_row.id, _part_from(since, live_row.row)) for live_row in reaching.values()]
+    live_parts = [LiveRow(live_row.id, _part_from(since, live_row.row)) for live_row in rows_by_id.values()]
     new_parts = [_part_from(since, row) for row in rows if row.end > since]
-    unchanged_parts, obsolete_parts, missing = _match(live_parts, new_parts)
+    matched = _match(live_parts, new_parts)
 
-    remaining = past + [reaching[part.id] for part in unchanged_parts]
+    live_rows = past_rows + [rows_by_id[part.id] for part in matched.unchanged]
     changes: list[OutputChange] = []
-    for part in obsolete_parts:
-        live_row = reaching[part.id]
+    for part in matched.obsolete:
+        live_row = rows_by_id[part.id]
         if live_row.row.start < since:
-            remaining.append(LiveRow(live_row.id, live_row.row._replace(end=since)))
+            live_rows.append(LiveRow(live_row.id, live_row.row._replace(end=since)))
             changes.append(live_row.change(OutputKind.REVISE, window, since))
         else:
             changes.append(live_row.change(OutputKind.RETRACT, window))
-    for row in missing:
-        added = LiveRow(next_id(), row)
-        remaining.append(added)
-        changes.append(added.change(OutputKind.INSERT, window))
-    return remaining, changes
+    for row in matched.new_rows:
+        new_live = LiveRow(next_id(), row)
+        live_rows.append(new_live)
+        changes.append(new_live.change(OutputKind.INSERT, window))
+    return live_rows, changes
 
 
 def _part_from(since: int, row: OutputRow) -> OutputRow:
@@ -94,14 +94,14 @@ def netted(changes: list[OutputChange], *, revises: bool = False) -> tuple[list[
 
     Args:
         changes: Insertions and retractions.
-        revises: True to revise a row that goes to the end of one that comes, where they differ in their ends alone.
+        revises: True to revise the end of a retracted row in the place of inserting one that differs in its end alone.
 
     Returns:
-        The other changes; and by the id of each insertion that is left out, the id of the row that is live instead.
+        The net changes; and by the id of each insertion that is left out, the id of the row that is live instead.
     """
     if all(change.kind is OutputKind.INSERT for change in changes):
         return changes, {}
-    # Retractions by row without its end, then by end.
+    # Retractions by all that makes a row but its end, then by end. A row may be revised under another window.
     retractions: dict[Hashable, dict[int, list[OutputChange]]] = {}
     insertions: list[tuple[Hashable, OutputChange]] = []
     for change in changes:
@@ -112,47 +112,63 @@ def netted(changes: list[OutputChange], *, revises: bool = False) -> tuple[list[
             insertions.append((row, change))
 
     # An insertion and a retraction of equal rows cancel out.
-    stays: dict[int, int] = {}
+    live_ids: dict[int, int] = {}
     new_rows: list[tuple[Hashable, OutputChange]] = []
     for row, insertion in insertions:
         by_end = retractions.get(row)
         equal_rows = by_end.get(insertion.end) if by_end else None
         if equal_rows:
-            stays[insertion.id] = equal_rows.pop().id
+            live_ids[insertion.id] = equal_rows.pop().id
         else:
             new_rows.append((row, insertion))
 
-    gone_rows: dict[Hashable, list[OutputChange]] = {}
+    # A retraction and an insertion that differ in their ends are one revision, where these are allowed.
+    net_retractions: dict[Hashable, list[OutputChange]] = {}
     for row, by_end in retractions.items():
-        gone_rows[row] = list(chain.from_iterable(by_end.values()))
+        net_retractions[row] = list(chain.from_iterable(by_end.values()))
     additions: list[OutputChange] = []
     for row, insertion in new_rows:
-        other_ends = gone_rows.get(row) if revises else None
-        if other_ends:
-            revised = other_ends.pop()
-            stays[insertion.id] = revised.id
-            additions.append(revised._replace(kind=OutputKind.REVISE, new_end=insertion.end))
+        same_but_end = net_retractions.get(row) if revises else None
+        if same_but_end:
+            retraction = same_but_end.pop()
+            live_ids[insertion.id] = retraction.id
+            additions.append(retraction._replace(kind=OutputKind.REVISE, new_end=insertion.end))
         else:
             additions.append(insertion)
-    return [*chain.from_iterable(gone_rows.values()), *additions], stays
+    return [*chain.from_iterable(net_retractions.values()), *additions], live_ids
 
 
-def _match(live: Iterable[LiveRow], rows: Iterable[OutputRow]) -> tuple[list[LiveRow], list[LiveRow], list[OutputRow]]:
-    """Return the live rows that equal a new row, those that do not, and the new rows that are not live."""
+class _MatchedRows(NamedTuple):
+    """Live rows beside the new rows of a window.
+
+    Attributes:
+        unchanged: The live rows that equal a new row.
+        obsolete: The live rows that equal none.
+        new_rows: The new rows that are not live.
+    """
+
+    unchanged: list[LiveRow]
+    obsolete: list[LiveRow]
+    new_rows: list[OutputRow]
+
+
+def _match(live: Iterable[LiveRow], rows: Iterable[OutputRow]) -> _MatchedRows:
+    """Match live rows and new rows that are equal, each once."""
     live_by_row: dict[Hashable, list[LiveRow]] = {}
     for live_row in live:
         live_by_row.setdefault(_identity(live_row.row), []).append(live_row)
     unchanged: list[LiveRow] = []
-    missing: list[OutputRow] = []
+    new_rows: list[OutputRow] = []
     for row in rows:
         equal_rows = live_by_row.get(_identity(row)) if live_by_row else None
         if equal_rows:
             unchanged.append(equal_rows.pop())
         else:
-            missing.append(row)
+            new_rows.append(row)
     obsolete = list(chain.from_iterable(live_by_row.values()))
-    return unchanged, obsolete, missing
+    return _MatchedRows(unchanged, obsolete, new_rows)
 
 
 def _identity(row: OutputRow) -> Hashable:
+    """Return a key that is equal for equal rows."""
     return row.start, row.end, freeze(row.value)

@@ -61,13 +61,14 @@ class MethodCalls:
     ) -> list[T]:
         """Return the results of a method of the module for many windows in turn; it does not read their times.
 
-        Cost: for a call, nothing besides. Which one runs, the number of results says, and all are timed as one.
+        Cost: nothing besides the calls: all are timed as one, and the number of results says which window's call runs.
 
         Raises:
             ModuleFailedError: The method raised an exception.
         """
 
         def located(place: int) -> tuple[Key, Window]:
+            """Return the key of a window, and its extent, by its place."""
             key, window = windows.located(place)
             return key, window if self._extent is None else self._extent(window)
 
@@ -97,5 +98,6 @@ class MethodCalls:
             yield argument
 
     def _failure(self, name: str, key: object, window: Window, error: BaseException) -> ModuleFailedError:
+        """Return the error that names a method that raised an exception, with its key and window."""
         module = self._module
         return ModuleFailedError(module.name, module.version, key, window, name, error)

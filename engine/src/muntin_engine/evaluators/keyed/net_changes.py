@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
 
-Versions: TypeAlias = tuple[StoredEvent | None, StoredEvent | None]
-"""An event before a batch and after it. None: it did not, or does not, exist."""
+
+class EventChange(NamedTuple):
+    """The change of an event by a batch.
+
+    Attributes:
+        previous: The event before the batch; None if it did not exist.
+        present: The event after the batch; None if it does not exist.
+    """
+
+    previous: StoredEvent | None
+    present: StoredEvent | None
 
 
 class NetChanges:
@@ -17,50 +26,56 @@ class NetChanges:
 
     Attributes:
         inserted: New events that no other row can be about.
-        touched: The other net changes by event: an event revised twice in a batch appears once.
-        recut: The stretch of the axis in which windows are cut elsewhere than before; None if they are not.
+        changes_by_id: The other net changes by the id of their event: an event revised twice in a batch appears once.
+        recut: The stretch of the axis in which windows are cut elsewhere than before; None if there is none.
     """
 
     recut: tuple[int, int] | None = None
 
     def __init__(self, state: KeyEvents) -> None:
         self.inserted: list[StoredEvent] = []
-        self.touched: dict[Hashable, Versions] = {}
+        self.changes_by_id: dict[Hashable, EventChange] = {}
         self._state = state
 
     def apply(self) -> None:
         """Apply the changes to the index and the windows."""
-        removed: list[StoredEvent] = []
-        added = self.inserted
-        if self.touched:  # most batches have insertions alone, which are not copied
-            added = added.copy()
-            for before, after in self.touched.values():
-                if before is not None:
-                    removed.append(before)
-                if after is not None:
-                    added.append(after)
-        if removed or added:
-            self._state.replace(removed, added)
+        old_events: list[StoredEvent] = []
+        new_events = self.inserted
+        if self.changes_by_id:  # most batches have insertions alone, which are not copied
+            new_events = new_events.copy()
+            for previous, present in self.changes_by_id.values():
+                if previous is not None:
+                    old_events.append(previous)
+                if present is not None:
+                    new_events.append(present)
+        if old_events or new_events:
+            self._state.replace(old_events, new_events)
 
     def current(self, id: Hashable) -> StoredEvent | None:
         """Return the event of an id as the batch has left it so far; None if there is none."""
-        return self.touched[id][1] if id in self.touched else self._state.event(id)
+        change = self.changes_by_id.get(id)
+        return self._state.event(id) if change is None else change.present
 
     def put_new(self, id: Hashable, start: int, end: int, payload: tuple[Any, ...]) -> None:
         """Add an event."""
         event = StoredEvent(id, start, end, payload, *self._state.membership(start, end))
-        self.touched[id] = (None, event)
+        self.changes_by_id[id] = EventChange(None, event)
 
     def put_end(self, event: StoredEvent, new_end: int) -> None:
         """Give an event another end."""
-        before = self.touched[event.id][0] if event.id in self.touched else event
         since, until = self._state.membership(event.start, new_end)
-        self.touched[event.id] = (before, event._replace(end=new_end, since=since, until=until))
+        present = event._replace(end=new_end, since=since, until=until)
+        self.changes_by_id[event.id] = EventChange(self._previous_version(event), present)
 
     def delete(self, event: StoredEvent) -> None:
         """Remove an event."""
-        before = self.touched[event.id][0] if event.id in self.touched else event
-        if before is None:  # it came in this batch
-            del self.touched[event.id]
+        previous = self._previous_version(event)
+        if previous is None:  # it came in this batch
+            del self.changes_by_id[event.id]
         else:
-            self.touched[event.id] = (before, None)
+            self.changes_by_id[event.id] = EventChange(previous, None)
+
+    def _previous_version(self, event: StoredEvent) -> StoredEvent | None:
+        """Return an event as it was before the batch; None if the batch brought it."""
+        change = self.changes_by_id.get(event.id)
+        return event if change is None else change.previous

@@ -26,8 +26,8 @@ class _Output(NamedTuple):
     """The columns of an output.
 
     Attributes:
-        schema: All columns.
-        outputs: The columns of the modules, which are the last ones.
+        schema: All columns: first those of `lead_columns`, then those of the modules.
+        outputs: The columns of the modules.
         row: The type of an operator's row; None where each column is of an aggregate.
     """
 
@@ -67,9 +67,9 @@ def _tables(
     task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]], shape: _Output
 ) -> Iterator[pa.Table]:
     """Yield changes as tables."""
-    keyed = [(key, change) for key, changes in output for change in changes]
-    for start in range(0, len(keyed), MOST_ROWS):
-        table_changes = keyed[start : start + MOST_ROWS]
+    keyed_changes = [(key, change) for key, changes in output for change in changes]
+    for start in range(0, len(keyed_changes), MOST_ROWS):
+        table_changes = keyed_changes[start : start + MOST_ROWS]
         outputs = _outputs(task, table_changes, shape)
         lead_fields = list(shape.schema)[: len(shape.schema) - len(outputs)]
         columns = lead_columns(task, table_changes, lead_fields)
@@ -91,11 +91,11 @@ def in_pieces(table: pa.Table) -> Iterator[pa.Table]:
 
 
 def lead_columns(
-    task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]], fields: Sequence[pa.Field]
+    task: TaskPayload, keyed_changes: Sequence[tuple[Key, OutputChange]], fields: Sequence[pa.Field]
 ) -> list[pa.Array]:
     """Return the columns of changes before their results: the keys, and columns such as `window` and `change`."""
-    keys = [key for key, _ in keyed]
-    changes = [change for _, change in keyed]
+    keys = [key for key, _ in keyed_changes]
+    changes = [change for _, change in keyed_changes]
     key_count = len(task.keys)
     columns: list[pa.Array] = []
     for place, field in enumerate(fields[:key_count]):
@@ -136,10 +136,10 @@ def _finite(ticks: Iterable[int | None]) -> list[int | None]:
     return [None if tick is None or tick >= INFINITY or tick == EARLIEST else tick for tick in ticks]
 
 
-def _outputs(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]], shape: _Output) -> list[pa.Array]:
+def _outputs(task: TaskPayload, keyed_changes: Sequence[tuple[Key, OutputChange]], shape: _Output) -> list[pa.Array]:
     """Return the columns of results: one per aggregate, or one per part of an operator's rows or of a join's."""
     fields = list(shape.schema)[len(shape.schema) - len(shape.outputs) :]
-    values = [change.value for _, change in keyed]
+    values = [change.value for _, change in keyed_changes]
     if task.plan.join is not None:
         join_columns = zip(*values, strict=True)
         return [pa.array(column, field.type) for column, field in zip(join_columns, fields, strict=True)]
@@ -147,7 +147,7 @@ def _outputs(task: TaskPayload, keyed: Sequence[tuple[Key, OutputChange]], shape
     for place, (output, field) in enumerate(zip(shape.outputs, fields, strict=True)):
         module = task.query.bindings[0 if shape.row is not None else place].module
         label = f"{module.name} {module.version}"
-        results = ResultColumns(task, label, lambda row: (keyed[row][0], keyed[row][1].window))
+        results = ResultColumns(task, label, lambda row: (keyed_changes[row][0], keyed_changes[row][1].window))
         if shape.row is None:
             columns.append(results.column([value[place] for value in values], output, field.type))
         else:

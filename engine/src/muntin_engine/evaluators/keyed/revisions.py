@@ -9,16 +9,13 @@ rows would be late.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import Identity, KeyEvents
 from muntin_engine.evaluators.keyed.lateness import LateRule
-from muntin_engine.evaluators.keyed.net_changes import NetChanges
-from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows, chain_rows, sync_time
+from muntin_engine.evaluators.keyed.net_changes import EventChange, NetChanges
+from muntin_engine.evaluators.keyed.row_chain import NO_PENDING, EventState, chain_rows, sync_time
 from muntin_engine.time.changes import InputChange, Reason, Rejection
-
-_NOTHING: Final = PendingRows()
 
 
 class RevisedEvents(NetChanges):
@@ -56,7 +53,9 @@ class RevisedEvents(NetChanges):
             watermark: The watermark after the batch, by which rows stop waiting.
         """
         event = self._state.event(identity)
-        pending = self._state.pending.pop(identity, _NOTHING)
+
+        # Of the rows that waited, and of the new ones, those that can be about the event are chained.
+        pending = self._state.pending.pop(identity, NO_PENDING)
         base = self._base(identity, event, [*pending.rows, *rows], watermark)
         start_of_chain = (pending.base or base).start
         chainable: list[InputChange] = []
@@ -86,10 +85,10 @@ class RevisedEvents(NetChanges):
 
     def is_in_time(self, change: InputChange, start: int) -> bool:
         """Return False for a revision that is late by the row alone, and reject it."""
-        alters = sync_time(start, change)
-        if not self._late_rule.is_late(alters):
+        changed_tick = sync_time(start, change)
+        if not self._late_rule.is_late(changed_tick):
             return True
-        self.reject_late(change, alters)
+        self.reject_late(change, changed_tick)
         return False
 
     def _base(
@@ -112,13 +111,15 @@ class RevisedEvents(NetChanges):
                 self.put_new(identity, start, end, payload)
             return
         if not event_state.is_alive:
-            self.touched[identity] = (event, None)
+            self.changes_by_id[identity] = EventChange(event, None)
             return
         # An event keeps its payload object where it can: that says of a change that it moved the end alone.
-        same_payload = event.payload if _is_same(payload, event.payload) else payload
-        if end != event.end or same_payload is not event.payload:
+        if _is_same(payload, event.payload):
+            payload = event.payload
+        if end != event.end or payload is not event.payload:
             since, until = self._state.membership(start, end)
-            self.touched[identity] = (event, StoredEvent(identity, start, end, same_payload, since, until))
+            present = StoredEvent(identity, start, end, payload, since, until)
+            self.changes_by_id[identity] = EventChange(event, present)
 
     def reject(self, reason: Reason, message: str, change: InputChange) -> None:
         """Reject a row."""
@@ -155,6 +156,6 @@ def _may_fit(row: InputChange, start: int) -> bool:
     return row.new_end is None or row.end is None or row.end > start
 
 
-def _is_same(payload: tuple[object, ...], other: tuple[object, ...]) -> bool:
+def _is_same(payload: tuple[object, ...], previous: tuple[object, ...]) -> bool:
     """Return True if no module can tell two payloads apart; 0.0 and -0.0 are equal, but not the same."""
-    return payload is other or (payload == other and repr(payload) == repr(other))
+    return payload is previous or (payload == previous and repr(payload) == repr(previous))

@@ -6,12 +6,15 @@ from the end that it expects to its new end, a retraction from an end back to th
 (in the sense of Euler) leads through every edge, and its end follows from the degrees of the nodes alone: it does not
 depend on the order of the rows, nor on the micro-batches in which they came. The sync time of a row is the smaller of
 its two nodes.
+
+A revision that expects no end is *blind*: it leads from whichever end the event has.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from muntin import INFINITY
@@ -21,7 +24,13 @@ from muntin_engine.time.changes import InputChange
 
 
 class EventState(NamedTuple):
-    """The state of an event; one that ends at its start is absent."""
+    """The state of an event; one that ends at its start is absent.
+
+    Attributes:
+        start: The start of the event.
+        end: The end of the event.
+        payload: The payload; of no meaning for an absent event.
+    """
 
     start: int
     end: int
@@ -59,21 +68,36 @@ class ChainedRows(NamedTuple):
     rejected: Sequence[InputChange] = ()
 
 
-_NOTHING: Final = PendingRows()
+NO_PENDING: Final = PendingRows()
+"""No row waits."""
 
-_Edge: TypeAlias = tuple[int, int, InputChange]
-_Edges: TypeAlias = dict[int, list[_Edge]]
-"""Edges by the node they leave, the one to take first at the end of its list."""
+
+class _RowEdge(NamedTuple):
+    """A row as an edge of the graph.
+
+    Attributes:
+        source: The node that the row leads from.
+        target: The node that the row leads to.
+        row: The row.
+    """
+
+    source: int
+    target: int
+    row: InputChange
+
+
+_Edges: TypeAlias = dict[int, list[_RowEdge]]
+"""Edges by the node that they leave, the one to take first at the end of its list."""
 
 
 def chain_rows(base: EventState, rows: Sequence[InputChange], until: int) -> ChainedRows:
     """Apply rows to an event, in the order in which they chain.
 
     From the end that the event has, edges are followed until none leads on, the one to the smallest end first. If the
-    edges that are left are balanced (each node has as many incoming as outgoing ones), they are detours that the event
-    made on its way, and all rows are applied. If not, some rows are missing, and the ones left over wait for them. A
-    blind revision, which expects no end, applies to the end at which no other row leads on; of several, the one with
-    the smallest new end is the last, so a retraction wins. It waits if the event is absent.
+    edges beside this walk are balanced (each node has as many incoming as outgoing ones), they are detours that the
+    event made on its way, and all rows are applied. If not, some rows are missing, and those beside the walk wait for
+    them. A blind revision applies to the end at which no other row leads on; of several, the one with the smallest new
+    end is the last, so a retraction wins. It waits if the event is absent.
 
     Where a node below the watermark is out of balance, or the event has ended before the watermark, the missing rows
     can no longer come legally: waiting rows with a sync time before the watermark are rejected, except detours.
@@ -87,65 +111,70 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], until: int) -> Cha
     """
     start = base.start
     first_legal = INFINITY + 1 if until == INFINITY else until  # all rows are late once the input has ended
-    blind = [row for row in rows if row.end is None and row.new_end is not None]
-    if len(blind) > 1:
-        blind = sorted_by_value(blind, lambda row: (row.new_end, row))
+    blind_rows = [row for row in rows if row.end is None and row.new_end is not None]
+    if len(blind_rows) > 1:
+        blind_rows = sorted_by_value(blind_rows, lambda row: (row.new_end, row))
     edges = _by_source([_edge(start, row) for row in rows if row.end is not None or row.new_end is None])
 
-    before = base
+    # Walk from the event's end as far as rows lead; a blind revision then leads on from there.
+    event_before_walk = base
     walk = _walk(edges, base.end)
-    here = walk[-1][1] if walk else base.end
-    while blind and here != start:
-        _, new_end, _ = _edge(start, blind.pop())
-        payload_here, _ = _payload(before, here, walk)
-        before = EventState(start, new_end, payload_here)
-        walk = _walk(edges, before.end)
-        here = walk[-1][1] if walk else before.end
+    end = walk[-1].target if walk else base.end
+    while blind_rows and end != start:
+        blind_edge = _edge(start, blind_rows.pop())
+        payload_at_end, _ = _payload(event_before_walk, end, walk)
+        event_before_walk = EventState(start, blind_edge.target, payload_at_end)
+        walk = _walk(edges, event_before_walk.end)
+        end = walk[-1].target if walk else event_before_walk.end
 
-    is_over = here < first_legal
-    beside = [edge for leaving in edges.values() for edge in leaving]
-    missing = Counter[int]()
-    if beside:
-        missing.update(target for _, target, _ in beside)
-        missing.subtract(source for source, _, _ in beside)
-    is_detour = not any(missing.values())
+    # The rows beside the walk are detours if their nodes are in balance; otherwise rows are missing.
+    is_over = end < first_legal
+    edges_beside = list(chain.from_iterable(edges.values()))
+    imbalance = Counter[int]()
+    if edges_beside:
+        imbalance.update(edge.target for edge in edges_beside)
+        imbalance.subtract(edge.source for edge in edges_beside)
+    are_detours = not any(imbalance.values())
+
+    # Where the missing rows can no longer come, the rows that would need them are rejected.
     rejected: list[InputChange] = []
-    if not is_detour and (is_over or _lacks_late_rows(missing, first_legal)):
-        detours, misfits = _detours(beside)
-        waiting_misfits: list[_Edge] = []
+    if not are_detours and (is_over or _lacks_late_rows(imbalance, first_legal)):
+        detours, misfits = _detours(edges_beside)
+        waiting_misfits: list[_RowEdge] = []
         for edge in misfits:
-            source, target, row = edge
-            if is_over or min(source, target) < first_legal:
-                rejected.append(row)
+            if is_over or min(edge.source, edge.target) < first_legal:
+                rejected.append(edge.row)
             else:
                 waiting_misfits.append(edge)
-        beside = detours + waiting_misfits
-        is_detour = not waiting_misfits
+        edges_beside = detours + waiting_misfits
+        are_detours = not waiting_misfits
+    waiting_edges = [] if are_detours else edges_beside
 
-    waiting_edges = [] if is_detour else beside
-    # An insertion or a retraction waits: the payload may still be another one.
-    is_open = any(start in (source, target) for source, target, _ in waiting_edges)
-    applied = walk if is_open and missing[start] else walk + beside
-    payload, has_come = _payload(before, here, applied)
-    event = EventState(start, here, payload)
-    if blind and is_over:
-        rejected += blind
-        blind = []
+    # The state of the event now. While an insertion or a retraction waits, the payload may still be another one.
+    is_open = any(start in (edge.source, edge.target) for edge in waiting_edges)
+    applied = walk if is_open and imbalance[start] else walk + edges_beside
+    payload, has_retracted_payloads = _payload(event_before_walk, end, applied)
+    event = EventState(start, end, payload)
+    if blind_rows and is_over:
+        rejected += blind_rows
+        blind_rows = []
 
-    is_unsure = not has_come and start >= first_legal
+    # If the payload is unsure, all rows wait, from the state before them: they are chained again with the next ones.
+    is_unsure = not has_retracted_payloads and start >= first_legal
     if is_open and not is_unsure:
-        leads_through_start = any(start in (source, target) for source, target, _ in walk)
-        is_unsure = leads_through_start or payload != before.payload
-    waiting_rows = [row for _, _, row in (walk + beside if is_unsure else waiting_edges)]
-    waiting_rows += blind
+        leads_through_start = any(start in (edge.source, edge.target) for edge in walk)
+        is_unsure = leads_through_start or payload != event_before_walk.payload
+    if is_unsure:
+        waiting_edges = walk + edges_beside
+    waiting_rows = [edge.row for edge in waiting_edges] + blind_rows
     if not waiting_rows:
-        return ChainedRows(event, _NOTHING, rejected)
-    return ChainedRows(event, PendingRows(tuple(waiting_rows), before if is_unsure else None), rejected)
+        return ChainedRows(event, NO_PENDING, rejected)
+    return ChainedRows(event, PendingRows(tuple(waiting_rows), event_before_walk if is_unsure else None), rejected)
 
 
-def _lacks_late_rows(missing: Counter[int], first_legal: int) -> bool:
+def _lacks_late_rows(imbalance: Counter[int], first_legal: int) -> bool:
     """Return True if rows are missing at a node that lies before the first legal tick, so that they cannot come."""
-    return any(count and node < first_legal for node, count in missing.items())
+    return any(count and node < first_legal for node, count in imbalance.items())
 
 
 def sync_time(start: int, row: InputChange) -> int:
@@ -154,85 +183,113 @@ def sync_time(start: int, row: InputChange) -> int:
     return target if row.end is None else min(row.end, target)
 
 
-def _edge(start: int, row: InputChange) -> _Edge:
+def _edge(start: int, row: InputChange) -> _RowEdge:
+    """Return the edge of a row of an event with a start, other than that of a blind revision, which has no source."""
     end = INFINITY if row.end is None else row.end
-    return (start, end, row) if row.new_end is None else (max(start, end), max(start, row.new_end), row)
+    if row.new_end is None:
+        return _RowEdge(start, end, row)
+    # Ends before the start of an event that was adjusted are ends at its start: there it is absent.
+    return _RowEdge(max(start, end), max(start, row.new_end), row)
 
 
-def _by_source(edges: Iterable[_Edge]) -> _Edges:
+def _by_source(edges: Iterable[_RowEdge]) -> _Edges:
+    """Return edges by the node that they leave, the one to the smallest node at the end of its list."""
     leaving_by_node: _Edges = {}
     for edge in edges:
-        leaving_by_node.setdefault(edge[0], []).append(edge)
+        leaving_by_node.setdefault(edge.source, []).append(edge)
     for node, leaving in leaving_by_node.items():
         if len(leaving) > 1:  # equal ones are ordered by their values, so that rejection does not depend on order
-            leaving_by_node[node] = sorted_by_value(leaving, lambda edge: (edge[1], edge[2]), descending=True)
+            leaving_by_node[node] = sorted_by_value(leaving, lambda edge: (edge.target, edge.row), descending=True)
     return leaving_by_node
 
 
-def _walk(edges: _Edges, node: int) -> list[_Edge]:
-    """Follow edges from a node until none leads on."""
-    walk: list[_Edge] = []
+def _walk(edges: _Edges, node: int) -> list[_RowEdge]:
+    """Follow edges from a node until none leads on, take them out, and return them in order."""
+    walk: list[_RowEdge] = []
     while leaving := edges.get(node):
         walk.append(leaving.pop())
-        node = walk[-1][1]
+        node = walk[-1].target
     return walk
 
 
-def _detours(beside: Iterable[_Edge]) -> tuple[list[_Edge], list[_Edge]]:
+def _detours(edges: Iterable[_RowEdge]) -> tuple[list[_RowEdge], list[_RowEdge]]:
     """Return the edges that lead from a node back to it, and those that do not."""
-    edges = _by_source(beside)
-    detours: list[_Edge] = []
-    misfits: list[_Edge] = []
-    for node in sorted(edges):
-        while walk := _walk(edges, node):
-            back = max((place for place, edge in enumerate(walk, 1) if edge[1] == node), default=0)
-            detours += walk[:back]
-            misfits += walk[back:]
+    edges_by_source = _by_source(edges)
+    detours: list[_RowEdge] = []
+    misfits: list[_RowEdge] = []
+    for node in sorted(edges_by_source):
+        while walk := _walk(edges_by_source, node):
+            # Up to the last return to the node, the walk is a detour.
+            detour_length = max((length for length, edge in enumerate(walk, 1) if edge.target == node), default=0)
+            detours += walk[:detour_length]
+            misfits += walk[detour_length:]
     return detours, misfits
 
 
-def _payload(base: EventState, here: int, taken: Sequence[_Edge]) -> tuple[tuple[object, ...], bool]:
-    """Return the payload of an event after some rows, and True if each retracted payload has come.
+class _OfferedPayload(NamedTuple):
+    """A payload that an event may have.
+
+    Attributes:
+        node: The end of the event after its insertion with the payload.
+        payload: The payload.
+    """
+
+    node: int
+    payload: tuple[Any, ...]
+
+
+def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[tuple[object, ...], bool]:
+    """Return the payload of an event after rows, and True if each payload that these retract was inserted.
 
     There is a choice only where an event was inserted again. A retraction retracts the payload that it repeats; one
-    without a payload, or with one that has not come, retracts the first. Of several that are left, those count whose
-    insertion can have led here last, and of these the greatest by its values.
+    without a payload, or with one that was not inserted, retracts the first. Of several that are not retracted, those
+    count whose insertion can have led to the end last, and of these the greatest by its values.
+
+    Args:
+        base: The state of the event before the rows.
+        end: The end of the event after the rows.
+        applied: The edges of the rows.
     """
-    inserted = [(target, row.payload) for _, target, row in taken if row.new_end is None]
-    retracted = [row.payload for _, target, row in taken if target == base.start]
+    inserted = [_OfferedPayload(edge.target, edge.row.payload) for edge in applied if edge.row.new_end is None]
+    retracted = [edge.row.payload for edge in applied if edge.target == base.start]
     if not inserted and not retracted:
         return base.payload, True
 
     # Each retraction takes the payload out that it repeats.
     repeated = Counter(freeze(payload) for payload in retracted if any(value is not None for value in payload))
-    first = [(base.end, base.payload)] if base.is_alive else []
-    offers: list[tuple[int, tuple[Any, ...]]] = []
-    for offer in first + inserted:
-        name = freeze(offer[1])
-        if repeated[name]:
-            repeated[name] -= 1
+    first_offers = [_OfferedPayload(base.end, base.payload)] if base.is_alive else []
+    offers: list[_OfferedPayload] = []
+    for offer in first_offers + inserted:
+        frozen_payload = freeze(offer.payload)
+        if repeated[frozen_payload]:
+            repeated[frozen_payload] -= 1
         else:
             offers.append(offer)
-    has_come = not any(repeated.values())
-    if first and offers[:1] == first and len(offers) > 1:
+    has_retracted_payloads = not any(repeated.values())
+
+    # The first payload was retracted too, by a row that does not repeat it: otherwise there was no second insertion.
+    if first_offers and offers[:1] == first_offers and len(offers) > 1:
         del offers[0]
 
     if len(offers) > 1:
-        leading_nodes = _nodes_that_lead_to(here, base.start, taken)
-        offers = [offer for offer in offers if offer[0] in leading_nodes] or offers
+        leading_nodes = _nodes_that_lead_to(end, base.start, applied)
+        offers = [offer for offer in offers if offer.node in leading_nodes] or offers
     if not offers:
-        return base.payload, has_come
-    _, payload = sorted_by_value(offers, lambda offer: offer[1])[-1]
-    return payload, has_come
+        return base.payload, has_retracted_payloads
+    greatest = sorted_by_value(offers, lambda offer: offer.payload)[-1]
+    return greatest.payload, has_retracted_payloads
 
 
-def _nodes_that_lead_to(here: int, start: int, edges: Sequence[_Edge]) -> set[int]:
-    """Return the nodes from which edges lead to a node, and that node, without those through the start."""
-    backwards = _by_source((target, source, row) for source, target, row in edges if start not in (source, target))
-    nodes = {here}
-    unvisited = [here]
+def _nodes_that_lead_to(node: int, start: int, edges: Sequence[_RowEdge]) -> set[int]:
+    """Return the nodes from which edges lead to a node, and that node, without ways through the start."""
+    sources_by_target: dict[int, set[int]] = {}
+    for edge in edges:
+        if start not in (edge.source, edge.target):
+            sources_by_target.setdefault(edge.target, set()).add(edge.source)
+    nodes = {node}
+    unvisited = [node]
     while unvisited:
-        sources = {source for _, source, _ in backwards.pop(unvisited.pop(), ())}
+        sources = sources_by_target.get(unvisited.pop(), set())
         unvisited += sources - nodes
         nodes |= sources
     return nodes

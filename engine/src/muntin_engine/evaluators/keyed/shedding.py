@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from muntin import INFINITY
 from muntin.errors.safe_text import safe_repr
@@ -29,7 +29,7 @@ class _NewEvent(NamedTuple):
     places: list[int]
 
 
-_by_start = attrgetter("start")
+_by_start: Final = attrgetter("start")
 
 
 class Shedding:
@@ -65,7 +65,7 @@ class Shedding:
         """
         held = state.held_count
         room = max(self._most_held - held, 0)
-        if len(rows) <= room:
+        if len(rows) <= room:  # whatever they are
             return rows, []
         new_events = self._new_events(state, rows, late_rule)
         if len(new_events) <= room:
@@ -81,9 +81,9 @@ class Shedding:
         message = f"its key has no room: {full}; those that start earliest are taken"
         shed_places = [place for event in ordered[room:] for place in event.places]
         rejections = [Rejection(Reason.SHED, message, rows[place]) for place in shed_places]
-        is_shed = set(shed_places)
-        taken = [change for place, change in enumerate(rows) if place not in is_shed]
-        return taken, rejections
+        shed_set = set(shed_places)
+        rows_with_room = [row for place, row in enumerate(rows) if place not in shed_set]
+        return rows_with_room, rejections
 
     def _new_events(
         self, state: KeyEvents, rows: Sequence[InputChange], late_rule: LateRule

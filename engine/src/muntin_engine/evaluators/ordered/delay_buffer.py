@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from muntin import EARLIEST, INFINITY
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_payload
@@ -17,7 +17,8 @@ from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_state import Due
 from muntin_engine.time.changes import Key, OutputChange, Progress
 
-_time_and_kind = itemgetter(0, 1)
+_BY_TIME_AND_KIND: Final = itemgetter(0, 1)
+"""Sort key of edges: the time, and at one time ends before starts."""
 
 
 class Edge(NamedTuple):
@@ -34,8 +35,22 @@ class Edge(NamedTuple):
     event: StoredEvent
 
 
+class FollowerRecord(NamedTuple):
+    """The state of the follower of released events, as it was saved once.
+
+    Attributes:
+        data: The data of `DelayBuffer.follower_data`.
+        released_before: The watermark before which events were released then.
+    """
+
+    data: Sequence[Any]
+    released_before: int
+
+
 class DelayBuffer(KeyEvents, ABC):
-    """The events of a key that the watermark has not passed, and the state of what follows the released ones.
+    """The events of a key that the watermark has not passed, and the state of the *follower* of the released ones.
+
+    The follower is what the events are released to: the windows of rows, or an operator. A subclass keeps its state.
 
     An event waits at its start; where the ends of events are released too, it then waits at its end. Rows that change
     it while it waits are admitted as anywhere. The last tick of an event's membership is the one where it waits, so the
@@ -44,7 +59,7 @@ class DelayBuffer(KeyEvents, ABC):
     Cost: a batch that adds events to the buffer and releases others costs these, by a logarithmic factor.
 
     Attributes:
-        passed: The watermark that the starts of released events lie before.
+        released_before: The watermark of the last release: events that start before it were released.
         releases_ends: True if the ends of events are released too.
     """
 
@@ -52,7 +67,7 @@ class DelayBuffer(KeyEvents, ABC):
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
         super().__init__(query, serial)
-        self.passed = EARLIEST
+        self.released_before = EARLIEST
 
     @property
     def plain_count(self) -> int:
@@ -62,7 +77,7 @@ class DelayBuffer(KeyEvents, ABC):
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch up to the tick at which an event waits."""
         waits_at = start
-        if self.releases_ends and start < self.passed:  # its start was released
+        if self.releases_ends and start < self.released_before:
             waits_at = min(end, INFINITY - 1)
         return start, waits_at + 1
 
@@ -75,27 +90,33 @@ class DelayBuffer(KeyEvents, ABC):
 
         Events that a filter left out are released to nobody.
         """
-        previous_watermark = self.passed
-        self.passed = watermark
+        previous_watermark = self.released_before
+        self.released_before = watermark
         is_needed = self._is_awaited if self.query.keeps is not None else None
-        due = self.events.forget(watermark, is_needed)
-        if not due:
+        due_events = self.events.forget(watermark, is_needed)
+        if not due_events:
             return []
-        in_order = in_sequence([event for event in due if event.is_member], self.query.place, by_payload)
-        starts = [Edge(event.start, True, event) for event in in_order if event.start >= previous_watermark]
+        in_order = in_sequence([event for event in due_events if event.is_member], self.query.place, by_payload)
+        starts: list[Edge] = []
+        for event in in_order:
+            if event.start >= previous_watermark:  # others have waited at their ends
+                starts.append(Edge(event.start, is_start=True, event=event))
         if not self.releases_ends:
-            self.record_forgotten(due)
+            self.record_forgotten(due_events)
             return starts
 
-        ends = [Edge(event.end, False, event) for event in in_order if event.end < watermark]
+        ends: list[Edge] = []
+        for event in in_order:
+            if event.end < watermark:
+                ends.append(Edge(event.end, is_start=False, event=event))
+        # Released events whose ends are to come wait on, at their ends.
         lasting: list[StoredEvent] = []
         if watermark < INFINITY:
             lasting = [edge.event for edge in starts if watermark <= edge.event.end]
-        # Released events whose ends are to come wait on, at their ends.
         self.events.replace((), [self._waiting_at_end(event) for event in lasting])
         lasting_ids = {event.id for event in lasting}
-        self.record_forgotten([event for event in due if event.id not in lasting_ids])
-        return sorted(starts + ends, key=_time_and_kind)
+        self.record_forgotten([event for event in due_events if event.id not in lasting_ids])
+        return sorted(starts + ends, key=_BY_TIME_AND_KIND)
 
     def _waiting_at_end(self, event: StoredEvent) -> StoredEvent:
         """Return an event whose start was released, as it waits at its end."""
@@ -105,7 +126,7 @@ class DelayBuffer(KeyEvents, ABC):
     def due(self, watermark: int) -> int:
         """Return the smallest watermark that releases an event, or lets one be forgotten."""
         times = self.waiting_times(watermark)
-        for event in self.events:
+        for event in self.events:  # in the order in which they are due, so the first member is enough
             if event.is_member:
                 times.append(event.until)
                 break
@@ -119,26 +140,24 @@ class DelayBuffer(KeyEvents, ABC):
         if not event.is_filtered:
             return False
         _, until = self.membership(event.start, event.end)
-        return until > self.passed
+        return until > self.released_before
 
     def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
         """Return the state as plain data, or its difference to the saved state: of the follower, and of the buffer."""
         follower = self.follower_data(serializer, key, is_whole=is_whole)
         buffer = super().to_data(serializer, key, is_whole=is_whole)
-        return list(_BufferRecord(follower, self.passed, buffer))
+        return list(_BufferRecord(follower, self.released_before, buffer))
 
     @abstractmethod
     def follower_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
-        """Return the state of what follows released events as plain data, or its difference to the saved state."""
+        """Return the state of the follower as plain data, or its difference to the saved state."""
 
     @abstractmethod
-    def restore_follower(
-        self, stored: Sequence[tuple[Sequence[Any], int]], serializer: StateSerializer, key: object
-    ) -> None:
-        """Restore the state of what follows released events.
+    def restore_follower(self, stored: Sequence[FollowerRecord], serializer: StateSerializer, key: object) -> None:
+        """Restore the state of the follower.
 
         Args:
-            stored: The data of `follower_data`, the first time as a whole, each with `passed` at that time.
+            stored: What was saved of it: the first time as a whole, then the differences.
             serializer: Decodes the states of modules.
             key: The key.
         """
@@ -150,9 +169,10 @@ class DelayBuffer(KeyEvents, ABC):
         """Return the state that `to_data` wrote, with the differences after it."""
         state = cls(query)
         records = [_BufferRecord(*record) for record in stored]
-        state.passed = records[-1].passed
+        state.released_before = records[-1].released_before
         state.restore([record.buffer for record in records])
-        state.restore_follower([(record.follower, record.passed) for record in records], serializer, key)
+        follower_records = [FollowerRecord(record.follower, record.released_before) for record in records]
+        state.restore_follower(follower_records, serializer, key)
         return state
 
 
@@ -160,13 +180,13 @@ class _BufferRecord(NamedTuple):
     """The parts of a record that `to_data` of a delay buffer wrote.
 
     Attributes:
-        follower: The data of what follows released events.
-        passed: The watermark up to which events were released.
+        follower: The data of the follower.
+        released_before: The watermark before which events were released.
         buffer: The data of the events that wait.
     """
 
     follower: list[object]
-    passed: int
+    released_before: int
     buffer: list[Any]
 
 
@@ -198,6 +218,8 @@ class OrderedRun(KeyedRun):
         """Admit the rows of a key, and process the events that are released."""
         admitted = self._intake.admit(key, state, work.rows, self.pattern_watermarks(key), work.watermarks)
         admitted.net.apply()
+
+        # The subclass reads these in `process_released`, and adds to the output.
         self.key = key
         self.state = state
         self.work = work

@@ -28,27 +28,29 @@ class _WindowOfRows:
         members: Its rows.
         slides: The modules' states, as they go from one computation to the next.
         entered: The rows that came since it was last computed, and are still there.
-        left: The rows that it had when it was last computed, and that are gone.
+        departed: The rows that it had when it was last computed, and that are gone.
     """
 
     members: Members
     slides: list[Slide]
     entered: Members = field(default_factory=dict)
-    left: list[StoredEvent] = field(default_factory=list)
+    departed: list[StoredEvent] = field(default_factory=list)
 
     def insert(self, row: StoredEvent) -> None:
+        """Note a row that came."""
         self.entered[row.id] = row
 
     def evict(self, rows: Iterable[StoredEvent]) -> None:
+        """Note rows that left; of one that came after the last computation no module knows."""
         for row in rows:
             if self.entered.pop(row.id, None) is None:
-                self.left.append(row)
+                self.departed.append(row)
 
     def results(self, window: Window) -> list[Any]:
-        """Return the result of each module."""
-        step = SweptWindow(window, self.members, list(self.entered.values()), self.left)
+        """Return the result of each module, and begin to note rows for the next computation."""
+        step = SweptWindow(window, self.members, list(self.entered.values()), self.departed)
         self.entered = {}
-        self.left = []
+        self.departed = []
         return [slide.result(step) for slide in self.slides]
 
 
@@ -69,6 +71,7 @@ class _WindowOfStates:
     entered: list[StoredEvent] = field(default_factory=list)
 
     def insert(self, row: StoredEvent) -> None:
+        """Note a row that came."""
         self.entered.append(row)
 
     def folded_states(self, window: Window | None = None) -> list[Any]:
@@ -147,13 +150,16 @@ class AggregatesRun(RowsRun):
         del time
         for (kind, partition, _, extent), rows in self.state.apply(actions, row):
             if kind is INSERT:
-                self._open_window(partition).insert(rows[0])
+                (inserted_row,) = rows
+                self._open_window(partition).insert(inserted_row)
                 continue
             if kind is EVICT:
                 window = self._open_window(partition)
                 assert isinstance(window, _WindowOfRows), "windows whose rows leave at once evict none"
                 window.evict(rows)
                 continue
+
+            # Any other action has an extent if it computes the window; some of them then empty it.
             if extent is not None:
                 results = self._open_window(partition).results(extent)
                 output_partition = None if self.windows.partition_by is None else partition

@@ -40,11 +40,13 @@ class Handlers:
     """
 
     def __init__(self, query: EvaluatorQuery) -> None:
+        """Find the handlers of the only module of a query, and prepare to list the rows that each returns."""
         (binding,) = query.bindings
         module = binding.module
         assert isinstance(module, RowOperator), "only such modules have handlers"
         self.select = binding.select
         self._create = module.create_state
+        # Calls a method so that an exception inside it gets the key and the window.
         self._call = query.once(results_in_order).computations[0].call
         self._new_state: list[bytes] | None = None
 
@@ -92,8 +94,9 @@ class HandlersRun(RowsRun):
         self._handlers = query.once(Handlers)
         partition_by = self.windows.partition_by
         self._partition_place = None if partition_by is None else self.windows.reads.index(partition_by)
-        # The members of each partition as the module sees them, by number, and the rows of the second output.
-        self._seen: dict[Hashable, dict[int, MemberRow[Any]]] = {}
+        # The members of each partition as the module gets them, by number, without those that it does not accept.
+        self._member_rows: dict[Hashable, dict[int, MemberRow[Any]]] = {}
+        # The rows of the second output.
         self._evicted: list[OutputChange] = []
 
     def process_released(self, released: Iterable[Edge], previous: Progress, progress: Progress) -> None:
@@ -102,10 +105,14 @@ class HandlersRun(RowsRun):
         self._evicted = []
         if state.module_state is None:
             state.module_state = self._handlers.create_state(self.key)
-        self._seen = {}
+        self._member_rows = {}
         for partition, rows in state.members.items():
-            seen_rows = [self._see(row) for row in rows.values()]
-            self._seen[partition] = {seen.number: seen for seen in seen_rows if seen is not None}
+            member_rows: dict[int, MemberRow[Any]] = {}
+            for row in rows.values():
+                member_row = self._member_row(row)
+                if member_row is not None:
+                    member_rows[member_row.number] = member_row
+            self._member_rows[partition] = member_rows
         super().process_released(released, previous, progress)
         if self._evicted:
             self.result.evicted.append((self.key, self._evicted))
@@ -119,21 +126,21 @@ class HandlersRun(RowsRun):
             state.rows = self.windows.create_state()
             state.released = 0
             state.members = {}
-            self._seen = {}
-        row, member = state.next_row(event)
-        seen = self._see(member)
-        is_inserted = self._process(self.windows.step(state.rows, row), time, member, seen)
-        if seen is not None and not is_inserted:
+            self._member_rows = {}
+        row, numbered_event = state.next_row(event)
+        member_row = self._member_row(numbered_event)
+        is_inserted = self._process(self.windows.step(state.rows, row), time, numbered_event, member_row)
+        if member_row is not None and not is_inserted:
             partition = 0 if self._partition_place is None else row.values[self._partition_place]
-            self._call("on_pass", partition, time, None, seen)
+            self._call("on_pass", partition, time, extent=None, argument=member_row)
 
     def advance(self, tick: int) -> None:
         """Let time pass, tick by tick."""
         while True:
-            due = self.windows.next_tick(self.state.rows)
-            if due > tick or due == INFINITY:
+            due_tick = self.windows.next_tick(self.state.rows)
+            if due_tick > tick or due_tick == INFINITY:
                 return
-            self.process_actions(self.windows.advance(self.state.rows, due), due)
+            self.process_actions(self.windows.advance(self.state.rows, due_tick), due_tick)
 
     def is_new(self) -> bool:
         """Return True if the windows and the module's state are as good as new ones."""
@@ -142,8 +149,8 @@ class HandlersRun(RowsRun):
             return False
         return self._handlers.is_new(state.module_state, self.key, self.serializer)
 
-    def _see(self, row: StoredEvent) -> MemberRow[Any] | None:
-        """Return a row as the module sees it; None if the module does not accept it."""
+    def _member_row(self, row: StoredEvent) -> MemberRow[Any] | None:
+        """Return a row as the module gets it; None if the module does not accept it."""
         payload = self._handlers.select(row.payload)
         return None if payload is SKIPPED else MemberRow(cast(int, row.id), row.start, payload)
 
@@ -156,7 +163,7 @@ class HandlersRun(RowsRun):
         actions: Iterable[Action],
         time: int,
         row: StoredEvent | None = None,
-        seen: MemberRow[Any] | None = None,
+        member_row: MemberRow[Any] | None = None,
     ) -> bool:
         """Apply actions of the windows, and call the handlers; return True if the row comes into a window.
 
@@ -164,33 +171,33 @@ class HandlersRun(RowsRun):
             actions: The actions.
             time: The tick.
             row: The row that comes, by its number; None if time alone advances.
-            seen: The row as the module sees it; None if the module does not accept it.
+            member_row: The row as the module gets it; None if the module does not accept it.
         """
         is_inserted = False
         for (kind, partition, _, extent), rows in self.state.apply(actions, row):
             if kind is INSERT:
                 is_inserted = True
-                if seen is not None:
-                    self._seen.setdefault(partition, {})[seen.number] = seen
-                    self._call("on_insert", partition, time, None, seen)
+                if member_row is not None:
+                    self._member_rows.setdefault(partition, {})[member_row.number] = member_row
+                    self._call("on_insert", partition, time, extent=None, argument=member_row)
                 continue
             if kind is not EVICT:
                 self._call(_HANDLER_OF[kind], partition, time, extent)
             evicted = self._evict(partition, rows)
             if evicted:
-                self._call("on_evict", partition, time, None, evicted)
+                self._call("on_evict", partition, time, extent=None, argument=evicted)
             if kind in LEAVING:
-                self._seen.pop(partition, None)
+                self._member_rows.pop(partition, None)
         return is_inserted
 
     def _evict(self, partition: Hashable, rows: Sequence[StoredEvent]) -> list[MemberRow[Any]]:
-        """Remove rows from a partition; return them as the module saw them, without those that it did not accept."""
-        seen_rows = self._seen.get(partition, {})
+        """Remove rows from a partition; return them as the module got them, without those that it did not accept."""
+        member_rows = self._member_rows.get(partition, {})
         evicted: list[MemberRow[Any]] = []
         for row in rows:
-            seen = seen_rows.pop(cast(int, row.id), None)
-            if seen is not None:
-                evicted.append(seen)
+            member_row = member_rows.pop(cast(int, row.id), None)
+            if member_row is not None:
+                evicted.append(member_row)
         return evicted
 
     def _call(
@@ -216,10 +223,10 @@ class HandlersRun(RowsRun):
             return
         state = self.state
         if name == "on_full":
-            state.was_full = True
+            state.was_full = True  # the module knows it now, so the key is not as good as a new one
         window = Window(time, time + 1) if extent is None else extent
         arguments = () if argument is None else (argument,)
-        view = RowsInWindow(self._seen, partition, time, extent)
+        view = RowsInWindow(self._member_rows, partition, time, extent)
         rows = self._handlers.call(name, self.key, window, state.module_state, *arguments, view)
         if not rows:
             return

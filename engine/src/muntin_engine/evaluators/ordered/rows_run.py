@@ -23,7 +23,7 @@ class RowsRun(OrderedRun):
 
     Attributes:
         windows: The windows, as an automaton that rows and time drive.
-        results: Compute the results of the modules.
+        results: Computes the results of the modules.
     """
 
     state_class = RowsState
@@ -94,7 +94,7 @@ class RowsRun(OrderedRun):
         Args:
             window: The window.
             results: The results of each module.
-            partition: Its partition; None where there are none.
+            partition: The partition of the window; None where there are none.
             key: The key, for errors of aggregates.
             ends: True if these are all results of the window, so that the last one ends it.
         """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Final, TypeAlias, cast
@@ -12,7 +11,7 @@ from muntin.rows import Action, ActionKind, Row, RowWindows
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import ALWAYS, payloads_of
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
-from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer
+from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, FollowerRecord
 from muntin_engine.modules.abilities import states_replace_rows
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_reader import ModuleState, NamedInput, StateReader, StateRow, payload_of
@@ -21,10 +20,13 @@ from muntin_engine.time.changes import canonical
 LATER: Final = INFINITY - 1
 """A tick so late that a state's own rows, and not the tick, say where its windows may start."""
 
+# Constants, as members of an enumeration take long to look up.
 INSERT: Final = ActionKind.INSERT
+"""The action by which a row comes into a window."""
 EVICT: Final = ActionKind.EVICT
+"""The action by which rows leave a window."""
 LEAVING: Final = ActionKind.FLUSH, ActionKind.REMOVE
-"""The actions that rows come by, leave by, and all leave by; members of an enumeration take long to look up."""
+"""The actions by which all rows leave a window."""
 
 Members: TypeAlias = dict[Hashable, StoredEvent]
 """The rows in the window of a partition, by number, the oldest first."""
@@ -44,6 +46,7 @@ class RowsState(DelayBuffer):
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
+        """Start a key without windows; these begin with its first released row."""
         super().__init__(query, serial)
         self._windows = cast(RowWindows, query.window)
         self._reads = [query.expressions[expression] for expression in self._windows.reads]
@@ -74,7 +77,7 @@ class RowsState(DelayBuffer):
         return len(self.members) + len(self.states)
 
     def next_row(self, event: StoredEvent) -> tuple[Row, StoredEvent]:
-        """Return a released event as the next row of the windows, and by its number."""
+        """Number a released event; return it as the next row of the windows, and with its number for an id."""
         self.released += 1
         self.newest = event.start
         if self._released_since_save is not None:
@@ -179,12 +182,10 @@ class RowsState(DelayBuffer):
         order = [self.released, self.newest, self.was_full, serializer.schema_version]
         return [windows, order, members, [*self.states], partition_states, module_state]
 
-    def restore_follower(
-        self, stored: Sequence[tuple[Sequence[Any], int]], serializer: StateSerializer, key: object
-    ) -> None:
+    def restore_follower(self, stored: Sequence[FollowerRecord], serializer: StateSerializer, key: object) -> None:
         """Restore the windows; the rows that were released later go through them once more."""
-        (whole, _), *changes = stored
-        windows, order, members, partitions, partition_states, module_state = whole
+        whole, *changes = stored
+        windows, order, members, partitions, partition_states, module_state = whole.data
         self.released, self.newest, self.was_full, schema_version = order
         self.rows = None if windows is None else self._windows.from_data(windows)
         if partitions:
@@ -195,18 +196,19 @@ class RowsState(DelayBuffer):
         for partition, numbers, *columns in members:
             self.members[partition] = dict(zip(numbers, _events(numbers, *columns), strict=True))
 
-        for columns, passed in changes:
+        for change in changes:
             if self.rows is None:  # all rows waited when it was saved
                 self.rows = self._windows.create_state()
-            for event in _events(columns[0], *columns):
-                row, member = self.next_row(event)
-                _exhaust(self.apply(self._windows.step(self.rows, row), member))
-            _exhaust(self.apply(self._windows.advance(self.rows, passed)))
+            starts, ends, values = change.data
+            for event in _events(starts, starts, ends, values):  # they are numbered anew, so any ids will do
+                row, numbered_event = self.next_row(event)
+                self._apply_again(self._windows.step(self.rows, row), numbered_event)
+            self._apply_again(self._windows.advance(self.rows, change.released_before))
 
-
-def _exhaust(steps: Iterable[object]) -> None:
-    """Run an iterator to its end, for its effects."""
-    deque(steps, maxlen=0)
+    def _apply_again(self, actions: Iterable[Action], row: StoredEvent | None = None) -> None:
+        """Apply actions whose results were emitted in an earlier batch."""
+        for _ in self.apply(actions, row):
+            pass
 
 
 def _columns(rows: Iterable[StoredEvent]) -> list[object]:

@@ -11,8 +11,9 @@ from muntin.query_checks import check_cause, time_asked_for
 from muntin_engine.evaluators.keyed.computation import results_in_order
 from muntin_engine.evaluators.keyed.key_events import ALWAYS
 from muntin_engine.evaluators.keyed.keyed_run import BatchStart
+from muntin_engine.evaluators.keyed.live_output import OutputRow
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
-from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge, OrderedRun
+from muntin_engine.evaluators.ordered.delay_buffer import DelayBuffer, Edge, FollowerRecord, OrderedRun
 from muntin_engine.modules.plain_results import listing
 from muntin_engine.modules.skipping import SKIPPED
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
@@ -26,11 +27,12 @@ class OperatorCalls:
 
     Attributes:
         label: The module, by name and version.
-        is_periodic: True if it asks for wake-ups without end.
+        is_periodic: True if each wake-up asks for another one, without end.
         select: Makes the operator's input of an event; `SKIPPED` if it does not accept that.
     """
 
     def __init__(self, query: EvaluatorQuery) -> None:
+        """Find the methods of the only module of a query that are called."""
         (binding,) = query.bindings
         module = binding.module
         assert isinstance(module, StreamOperator), "only such modules follow a stream"
@@ -42,8 +44,8 @@ class OperatorCalls:
         self._call = query.once(results_in_order).computations[0].call
         self._create: Callable[[], Any] = module.create_state
         result_field = module.result_field()
-        self._begins = "on_start" if isinstance(module, IntervalOperator) else "on_event"
-        self._on_event = listing(getattr(module, self._begins), binding.plain, result_field)
+        self._event_method = "on_start" if isinstance(module, IntervalOperator) else "on_event"
+        self._on_event = listing(getattr(module, self._event_method), binding.plain, result_field)
         self._on_end = listing(getattr(module, "on_end", module.on_event), binding.plain, result_field)
         self._on_time = listing(module.on_time, binding.plain, result_field)
         # Methods that the module does not define are not called: most modules have neither.
@@ -59,7 +61,7 @@ class OperatorCalls:
         """Return the rows for an event, or for its end."""
         if is_end:
             return self._call("on_end", key, tick, self._on_end, state, payload, tick.start)
-        return self._call(self._begins, key, tick, self._on_event, state, payload, tick.start)
+        return self._call(self._event_method, key, tick, self._on_event, state, payload, tick.start)
 
     def on_time(self, key: object, tick: Window, state: Any) -> list[Any]:
         """Return the rows for a wake-up."""
@@ -82,16 +84,16 @@ class OperatorCalls:
         answer = self._call("next_time", key, tick, self._next_time, state)
         return time_asked_for(self._module, answer, tick.start, key, self._axis)
 
-    def output(self, key: object, time: int, row: Any) -> tuple[int, int, Any]:
-        """Return the lifetime of a row, and the row.
+    def output(self, key: object, time: int, row: Any) -> OutputRow:
+        """Return a row with its lifetime: its own if it is an event, otherwise the tick of the call.
 
         Raises:
             ModuleContractError: The row starts before its cause.
         """
         if not isinstance(row, Event):
-            return time, time + 1, row
+            return OutputRow(time, time + 1, row)
         check_cause(self._module, row.start, time, key)
-        return row.start, row.end, row.payload
+        return OutputRow(row.start, row.end, row.payload)
 
 
 class OperatorState(DelayBuffer):
@@ -100,43 +102,43 @@ class OperatorState(DelayBuffer):
     Attributes:
         operator_state: The operator's state; None if the key is as good as a new one.
         wake_up: The time at which the operator is called next; `INFINITY` if it asked for nothing.
-        asked: The time that it asked for, which differs from `wake_up` if it had passed.
-        answered: The time that it was woken for and has asked for ever since; None if it has asked for another.
+        requested_time: The time that it asked for, which differs from `wake_up` if it had passed.
+        answered_time: The time that it was woken for and has asked for ever since; None if it has asked for another.
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
         super().__init__(query, serial)
         self.operator_state: Any = None
         self.wake_up = INFINITY
-        self.asked = INFINITY
-        self.answered: int | None = None
+        self.requested_time = INFINITY
+        self.answered_time: int | None = None
 
     def forget_operator(self) -> None:
         """Make the key as good as a new one for the operator."""
         self.operator_state = None
         self.wake_up = INFINITY
-        self.asked = INFINITY
-        self.answered = None
+        self.requested_time = INFINITY
+        self.answered_time = None
 
-    def set_wake_up(self, asked: int | None, call_time: int, first_possible: int) -> None:
+    def set_wake_up(self, requested_time: int | None, call_time: int, first_possible: int) -> None:
         """Set the time at which the operator is called next.
 
         A time that has passed is answered as soon as possible, and once: an operator that asks for it again has not
         noticed its wake-up, and would be called without end.
 
         Args:
-            asked: The time that the operator asks for; None if it asks for none.
+            requested_time: The time that the operator asks for; None if it asks for none.
             call_time: The time of the call after which it asks.
             first_possible: The earliest time at which it can be called next.
         """
-        if asked != self.answered:
-            self.answered = None  # the operator has noticed its wake-up, and may ask for that time anew
-        if asked is None or (asked <= call_time and asked == self.answered):
-            self.asked = INFINITY
+        if requested_time != self.answered_time:
+            self.answered_time = None  # the operator has noticed its wake-up, and may ask for that time anew
+        if requested_time is None or (requested_time <= call_time and requested_time == self.answered_time):
+            self.requested_time = INFINITY
             self.wake_up = INFINITY
             return
-        self.asked = asked
-        self.wake_up = max(asked, first_possible)
+        self.requested_time = requested_time
+        self.wake_up = max(requested_time, first_possible)
 
     @property
     def is_empty(self) -> bool:
@@ -161,16 +163,14 @@ class OperatorState(DelayBuffer):
         packed: list[bytes] = []
         if self.operator_state is not None:
             packed = serializer.pack([[self.operator_state]], key, [ALWAYS])
-        return [packed, serializer.schema_version, self.wake_up, self.answered]
+        return [packed, serializer.schema_version, self.wake_up, self.answered_time]
 
-    def restore_follower(
-        self, stored: Sequence[tuple[Sequence[Any], int]], serializer: StateSerializer, key: object
-    ) -> None:
-        """Restore the operator's state and its wake-up as they were saved last."""
-        (packed, schema_version, self.wake_up, *answered), _ = stored[-1]
-        self.asked = self.wake_up
-        if answered:  # earlier versions stored none, and called an operator only at times that lay ahead
-            (self.answered,) = answered
+    def restore_follower(self, stored: Sequence[FollowerRecord], serializer: StateSerializer, key: object) -> None:
+        """Restore the operator's state and its wake-up as they were saved last: each time as a whole."""
+        packed, schema_version, self.wake_up, *answered_times = stored[-1].data
+        self.requested_time = self.wake_up
+        if answered_times:  # earlier versions stored none, and called an operator only at times that lay ahead
+            (self.answered_time,) = answered_times
         if packed:
             ((self.operator_state,),) = serializer.unpack(packed, schema_version, key, [ALWAYS])
 
@@ -272,7 +272,7 @@ class StreamRun(OrderedRun):
         tick = Window(time, time + 1)
         self._wake_ups_left -= 1
         self._woken = time
-        state.answered = state.asked
+        state.answered_time = state.requested_time
         rows = self._calls.on_time(key, tick, state.operator_state)
         self._finish_call(tick, rows, first_wake_up=time)
 
@@ -287,5 +287,5 @@ class StreamRun(OrderedRun):
         if calls.is_empty(key, tick, state.operator_state):
             state.forget_operator()
             return
-        asked = calls.next_time(key, tick, state.operator_state)
-        state.set_wake_up(asked, tick.start, first_wake_up)
+        requested_time = calls.next_time(key, tick, state.operator_state)
+        state.set_wake_up(requested_time, call_time=tick.start, first_possible=first_wake_up)

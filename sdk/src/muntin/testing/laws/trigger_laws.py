@@ -68,7 +68,7 @@ class TriggerTrial(Trial):
         state = self.create()
         decisions: list[Decision] = []
         for place, view in enumerate(views):
-            is_touched = not place or view.came or view.left or view.signals & self.tested.signals
+            is_touched = not place or view.arrivals or view.departures or view.signals & self.tested.signals
             if sleeps and not is_touched and not self._is_woken(state, view):
                 decisions.append(Decision.WAIT)
                 continue
@@ -135,24 +135,24 @@ class TriggerTrial(Trial):
 
     def _next(self, view: TriggerView, wake_ups: tuple[int, int], *, is_first: bool) -> TriggerView:
         """Draw the next changes of the window, and the progress after them."""
-        came = self.draw(st.sampled_from([1, 2, 5] if is_first else [0, 0, 1, 3]))
+        arrivals = self.draw(st.sampled_from([1, 2, 5] if is_first else [0, 0, 1, 3]))
         max_event_time = self._later(view.max_event_time, wake_ups[1])
         clock = self._later(view.clock, wake_ups[0])
-        left = 0 if is_first else self.draw(st.sampled_from([0, 0, 0, 1]))
-        newest = self.draw(st.integers(WINDOW.start, WINDOW.end - 1)) if came else EARLIEST
+        departures = 0 if is_first else self.draw(st.sampled_from([0, 0, 0, 1]))
+        newest = self.draw(st.integers(WINDOW.start, WINDOW.end - 1)) if arrivals else EARLIEST
         signals: list[str] = []
         for signal in sorted({*self.tested.signals, "another signal"}):
             if self.draw(st.integers(0, 5)) == 0:
                 signals.append(signal)
         values: dict[str, list[Any]] = {}
         for expression in self.tested.reads:
-            values[expression] = [self.draw(self._value(expression)) for _ in range(came)]
+            values[expression] = [self.draw(self._value(expression)) for _ in range(arrivals)]
         results = {name: self.draw(self._value(name)) for name in self.tested.reads_results}
         return TriggerView(
             max_event_time=max_event_time,
             clock=clock,
-            came=came,
-            left=left,
+            arrivals=arrivals,
+            departures=departures,
             newest=newest,
             signals=frozenset(signals),
             values=values,
@@ -184,8 +184,8 @@ class TriggerTrial(Trial):
 
 def _spell(view: TriggerView) -> str:
     clock = "none" if view.clock == EARLIEST else view.clock
-    text = f"max event time {view.max_event_time}, clock {clock}, {view.came} came, {view.left} left"
-    if view.came:
+    text = f"max event time {view.max_event_time}, clock {clock}, {view.arrivals} came, {view.departures} left"
+    if view.arrivals:
         text += f", newest {view.newest}"
     for name, values in view.values.items():
         text += f", {name} {list(values)}"

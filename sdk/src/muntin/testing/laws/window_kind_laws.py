@@ -124,7 +124,7 @@ class WindowKindTrial(Trial):
         return Stretches(self.members(events))
 
     def cut(
-        self, known: Stretches, start: int | None = None, end: int | None = None, kind: WindowKind | None = None
+        self, stretches: Stretches, start: int | None = None, end: int | None = None, kind: WindowKind | None = None
     ) -> list[Window]:
         """Return the windows on a part of the axis, by default on all of it that may have events."""
         cutting_kind = self.kind if kind is None else kind
@@ -134,24 +134,24 @@ class WindowKindTrial(Trial):
             # Only a kind that waits for events has finitely many windows on the rest of the axis.
             end = INFINITY if cutting_kind.waits_for_events else self.last
         span = (start, end)
-        windows = self.call("cut", lambda: list(islice(cutting_kind.cut(known, *span), MOST_WINDOWS)))
+        windows = self.call("cut", lambda: list(islice(cutting_kind.cut(stretches, *span), MOST_WINDOWS)))
         self.expect(len(windows) < MOST_WINDOWS, f"cut yields {MOST_WINDOWS} windows and more: {windows[:3]}")
         return windows
 
-    def windows_of(self, known: Stretches, event: Lifetime) -> list[Window]:
+    def windows_of(self, stretches: Stretches, event: Lifetime) -> list[Window]:
         """Return the windows of an event, as far as the axis may have events."""
         last = INFINITY if self.kind.waits_for_events else self.last
 
         def windows_of_event() -> list[Window]:
-            windows = takewhile(lambda window: window.start < last, self.kind.windows_of(known, *event))
+            windows = takewhile(lambda window: window.start < last, self.kind.windows_of(stretches, *event))
             return list(islice(windows, MOST_WINDOWS))
 
         return self.call("windows_of", windows_of_event)
 
-    def with_members(self, events: Collection[Lifetime], known: Stretches | None = None) -> list[Window]:
+    def with_members(self, events: Collection[Lifetime], stretches: Stretches | None = None) -> list[Window]:
         """Return the windows that have a member."""
         members = self.members(events)
-        windows = self.cut(self.stretches(events) if known is None else known)
+        windows = self.cut(self.stretches(events) if stretches is None else stretches)
         return [window for window in windows if _overlaps_any(window, members)]
 
     def windows_on(self, grid: RegularWindows) -> list[Window]:
@@ -255,7 +255,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         end = start + trial.draw(st.integers(1, 30)) * trial.scale
         part = trial.cut(known, start, end)
         expected = [window for window in whole if window.start < end and window.end > start]
-        trial.expect_equal(f"cut(known, {start}, {end})", part, "of the whole cut", expected)
+        trial.expect_equal(f"cut(stretches, {start}, {end})", part, "of the whole cut", expected)
 
     @law("cut by known alone: keep nothing between calls")
     def test_only_the_set_of_stretches_matters(self, trial: WindowKindTrial) -> None:

@@ -38,10 +38,10 @@ class Visits(WindowKind):
         """Return the lifetime, prolonged by the gap."""
         return start, end if end == INFINITY else end - 1 + self.gap
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the connected parts of the axis that stretches cover."""
         visit: Window | None = None
-        for since, until in known.all:
+        for since, until in stretches.all:
             if visit is None or since >= visit.end:
                 if visit is not None and visit.start < end and visit.end > start:
                     yield visit

@@ -75,7 +75,7 @@ class Appender(Trigger):
         return []
 
     def step(self, state: list[int], window: Window, view: TriggerView) -> tuple[Any, Decision]:
-        state.append(view.came)
+        state.append(view.arrivals)
         return state, Decision.FIRE if sum(state) > 3 else Decision.WAIT
 
 
@@ -112,7 +112,7 @@ class Forgetful(Trigger):
         return 0
 
     def step(self, state: int, window: Window, view: TriggerView) -> tuple[Any, Decision]:
-        return state + view.came, Decision.FIRE if state + view.came >= 10 else Decision.WAIT
+        return state + view.arrivals, Decision.FIRE if state + view.arrivals >= 10 else Decision.WAIT
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
         return states[0]

@@ -36,25 +36,25 @@ class Each(WindowKind):
     def membership(self, start: int, end: int) -> tuple[int, int]:
         return start, start + 1
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
-        windows = (Window(tick, tick + self.length) for tick in known.starts)
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
+        windows = (Window(tick, tick + self.length) for tick in stretches.starts)
         return (window for window in windows if window.start < end and window.end > start)
 
 
 class Crowded(Each):
     """Ends several windows at once."""
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
-        windows = (Window(tick, tick // 10 * 10 + 10) for tick in known.starts)
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
+        windows = (Window(tick, tick // 10 * 10 + 10) for tick in stretches.starts)
         return (window for window in windows if window.start < end and window.end > start)
 
 
 class Careless(Each):
     """Leaves out a window that began before the part that is asked for, unless an event starts there too."""
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
-        windows = super().cut(known, start, end)
-        return windows if start in known.starts else (window for window in windows if window.start >= start)
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
+        windows = super().cut(stretches, start, end)
+        return windows if start in stretches.starts else (window for window in windows if window.start >= start)
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,10 @@ class Remembers(Each):
 
     seen: list[int] = field(default_factory=list, init=False, compare=False, repr=False)
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         if not self.seen:
-            self.seen.append(5 + len(known.starts))
-        windows = (Window(tick, tick + self.seen[0]) for tick in known.starts)
+            self.seen.append(5 + len(stretches.starts))
+        windows = (Window(tick, tick + self.seen[0]) for tick in stretches.starts)
         return (window for window in windows if window.start < end and window.end > start)
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,35 +79,35 @@ class Hasty(Each):
     def membership(self, start: int, end: int) -> tuple[int, int]:
         return start - 1, start + 1
 
-    def unborn(self, known: Stretches) -> int:
-        return known.frontier
+    def unborn(self, stretches: Stretches) -> int:
+        return stretches.frontier
 
 
 class LastThree(Each):
     """Takes windows away that ended long ago."""
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
-        windows = (Window(tick, tick + self.length) for tick in known.starts[-3:])
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
+        windows = (Window(tick, tick + self.length) for tick in stretches.starts[-3:])
         return (window for window in windows if window.start < end and window.end > start)
 
     def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         return -(2**40), 2**40
 
-    def unborn(self, known: Stretches) -> int:
-        return known.frontier
+    def unborn(self, stretches: Stretches) -> int:
+        return stretches.frontier
 
 
 class Surprising(CountWindows):
     """Claims that no known start opens a window any more."""
 
-    def unborn(self, known: Stretches) -> int:
+    def unborn(self, stretches: Stretches) -> int:
         return INFINITY
 
 
 class Forgetful(SnapshotWindows):
     """Forgets where the last closed window ended."""
 
-    def carried(self, known: Stretches, frontier: int) -> None:
+    def carried(self, stretches: Stretches, frontier: int) -> None:
         return None
 
 
@@ -182,8 +182,8 @@ class Growing(WindowKind):
     size: int = 2
     hop: int = 1
 
-    def cut(self, known: Stretches, start: int, end: int) -> Iterator[Window]:
-        del known
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
+        del stretches
         number = Squares().number_at(start) - self.size + 1
         number = number if start not in (EARLIEST, INFINITY) else 0
         first = -(-number // self.hop) * self.hop

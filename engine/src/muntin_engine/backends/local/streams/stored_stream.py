@@ -58,7 +58,7 @@ class _QueryState:
             if METADATA not in cells:
                 continue  # no row has reached the bucket yet
             _, metadata = split(unseal(METADATA, cells[METADATA]))
-            progress = query_and_progress(metadata, Codec()).tracked
+            progress = query_and_progress(metadata, Codec()).progress
             yield progress
 
 

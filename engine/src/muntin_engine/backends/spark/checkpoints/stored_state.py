@@ -195,7 +195,7 @@ class StoredState:
             for operator, operator_buckets in zip(self._operators(path), buckets, strict=True):
                 for query_buckets in operator_buckets:
                     queries = self._queries(path, operator, query_buckets)
-                    progress_by_query.append(furthest_progress(query.tracked for query in queries))
+                    progress_by_query.append(furthest_progress(query.progress for query in queries))
         return progress_by_query
 
     def check_places(self, buckets: Buckets, query_id: str, last_batch: int | None) -> None:

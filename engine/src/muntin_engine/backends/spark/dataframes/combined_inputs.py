@@ -11,9 +11,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
+from muntin_engine.backends.spark.inputs.column_lookup import spark_column
 from muntin_engine.backends.spark.inputs.declared_frames import is_known, like
 from muntin_engine.backends.spark.inputs.time_marks import fitted
-from muntin_engine.tasks.one_pass import OwnColumns
+from muntin_engine.tasks.one_pass import QueryColumns
 from muntin_engine.wire.shuffle import SIDE, shared_name
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class SharedRows:
     """
 
     df: DataFrame
-    owned: tuple[OwnColumns, ...]
+    owned: tuple[QueryColumns, ...]
 
 
 def shared(sources: Sequence[Projection]) -> SharedRows:
@@ -65,16 +66,16 @@ def shared(sources: Sequence[Projection]) -> SharedRows:
             columns[names[name]] = column
 
     has_marks = any(projection.marks for projection in projections)
-    owned: list[OwnColumns] = []
+    owned: list[QueryColumns] = []
     for place, (projection, names) in enumerate(zip(projections, shared_names, strict=True)):
         flag = None
         if has_marks or projection.condition is not None:
             flag = f"q{place}"
             is_own = F.lit(True)
             if projection.condition is not None:
-                is_own = F.coalesce(projection.condition, F.lit(False))
+                is_own = F.coalesce(spark_column(projection.condition), F.lit(False))
             columns[flag] = is_own
-        owned.append(OwnColumns(tuple(names), tuple(names.values()), flag))
+        owned.append(QueryColumns(tuple(names), tuple(names.values()), flag))
     df = projections[0].df.select(*(column.alias(name) for name, column in columns.items()))
 
     # Rows of heartbeats and clocks are those of one query: the flags of the others are false in them.

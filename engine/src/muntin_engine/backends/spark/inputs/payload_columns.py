@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from muntin_engine.backends.spark.inputs.column_lookup import look_up
+from muntin_engine.backends.spark.inputs.column_lookup import look_up, spark_column
 from muntin_engine.backends.spark.inputs.declared_frames import (
     is_known,
     known_schema_with_payload,
@@ -73,9 +73,11 @@ def _changed(
     keeps_others: bool,
 ) -> DataFrame:
     """Return an input with columns that it is known to be able to compute; see `with_payload`."""
-    computed = {name: F.expr(column) if isinstance(column, str) else column for name, column in columns.items()}
+    computed = {
+        name: F.expr(column) if isinstance(column, str) else spark_column(column) for name, column in columns.items()
+    }
     if change is not None:
-        kind = F.col(change) if isinstance(change, str) else change
+        kind = F.col(change) if isinstance(change, str) else spark_column(change)
         payload = [F.col(f"`{name}`").isNotNull() for name in df.columns if name not in event_columns]
         repeats_payload = kind.isin("revise", "retract") & reduce(or_, payload, F.lit(False))
         has_payload = (kind == "insert") | repeats_payload

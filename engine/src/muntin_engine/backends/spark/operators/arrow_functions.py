@@ -24,7 +24,7 @@ from muntin_engine.plan.metrics import skipped_metric
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.tasks.map_task import distribute
-from muntin_engine.tasks.one_pass import OwnColumns, distribute_to_all
+from muntin_engine.tasks.one_pass import QueryColumns, distribute_to_all
 from muntin_engine.tasks.output_blobs import RESULTS, OutputBlob, with_totals
 from muntin_engine.tasks.recorded_rows import PASSED_ON, ROWS, RowRecording
 from muntin_engine.tasks.stateless_task import run_task
@@ -58,7 +58,7 @@ class SharedDistributor:
     """Sends the rows that several queries share to the buckets of each; for `mapInArrow`."""
 
     def __init__(
-        self, tasks: Sequence[bytes], owned: Sequence[OwnColumns], recordings: Sequence[RowRecording | str | None]
+        self, tasks: Sequence[bytes], owned: Sequence[QueryColumns], recordings: Sequence[RowRecording | str | None]
     ) -> None:
         self._tasks = tuple(tasks)
         self._owned = tuple(owned)

@@ -26,12 +26,13 @@ class Admitted:
     """The rows of a batch that count, and what became of the others.
 
     Attributes:
-        rows: The stretches to add, in the tables in which they came.
-        accepted: The number of rows that took effect; one that waits for others counts when they came.
+        rows: The stretches to add, in the tables in which they arrived.
+        accepted: The number of rows that took effect. A row that waits for others of its event counts in the batch in
+            which its wait ends.
         keys: The number of keys with rows.
         late: The number of late rows, where these are not kept.
         rejections: The late and rejected rows, by key, where these are kept.
-        touched: The codes of the keys whose events changed, where results may be corrected.
+        changed_keys: The codes of the keys whose events changed, where results may be corrected.
     """
 
     rows: Sequence[StretchTable] = ()
@@ -39,7 +40,7 @@ class Admitted:
     keys: int = 0
     late: int = 0
     rejections: Sequence[tuple[Key, Rejection]] = ()
-    touched: IntArray = field(default_factory=lambda: NO_KEYS)
+    changed_keys: IntArray = field(default_factory=lambda: NO_KEYS)
 
 
 class RowAdmission(ABC, Generic[StoreT]):

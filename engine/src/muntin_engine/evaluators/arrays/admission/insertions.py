@@ -1,4 +1,4 @@
-"""Insertions: each row is a new event, and counts unless it is late."""
+"""The admission of insertions: each row is a new event, and counts unless it is late."""
 
 from __future__ import annotations
 
@@ -49,15 +49,18 @@ class LateRows:
         """
         if not len(late):
             return []
+        # The rows lie stretch by stretch, as many of each as its weight says.
         lists: RowLists = late.parts[LISTS]
         places = lists.places()
         starts, ends, payloads = lists.rows(places, lists.payload(places, self.values_of))
         sources: Any = repeat(None)
         if SOURCE in lists.table.column_names:
             sources = lists.table.column(SOURCE).take(pa.array(places)).to_pylist()
+
         row_keys: list[Key] = []
         for key, count in zip(keys_in(keys.take(late.keys)), late.weight.tolist(), strict=True):
             row_keys += [key] * count
+
         rejections: list[tuple[Key, Rejection]] = []
         for key, start, end, payload, source in zip(row_keys, starts, ends, payloads, sources, strict=False):
             row = InputChange(None, start, end, payload, source=source, side=side)
@@ -88,14 +91,14 @@ class Insertions(RowAdmission[StretchStore]):
         """Yield the partial state of a row."""
         starts = np.array([row.start], np.int64)
         ends = None if self._is_point else np.array([row.end], np.int64)
-        return self._geometry.lift(RowsToLift(1, starts, ends, keys, payload))
+        return self._geometry.lift(RowsToLift(bucket_count=1, starts=starts, ends=ends, keys=keys, inputs=payload))
 
     def admit(
         self, blobs: Sequence[bytes], store: StretchStore, previous: InputsProgress, progress: InputsProgress
     ) -> Admitted:
         """Decide which rows are late: those that begin before the first place that is in time.
 
-        This is decided before anything is merged: a merged stretch no longer knows when its rows came.
+        This is decided before anything is merged: of a merged stretch one can no longer tell which rows it is made of.
         """
         del progress
         first_in_time = self._geometry.first_in_time(previous)
@@ -115,9 +118,12 @@ class Insertions(RowAdmission[StretchStore]):
                 late += int(late_stretches.weight.sum())
                 rejections += self._rejections(late_stretches, store.keys, min(previous.to_the_tick))
         keys = store.keys.count([arrival.codes for arrival in arrivals])
-        return Admitted(rows, accepted, keys, late - len(rejections), rejections)
+        # A late row is either kept as a rejection, or only counted.
+        unkept = late - len(rejections)
+        return Admitted(rows=rows, accepted=accepted, keys=keys, late=unkept, rejections=rejections)
 
     def _rejections(self, late: StretchTable, keys: KeyTable, watermark: int) -> Sequence[tuple[Key, Rejection]]:
+        """Return the rejections of late stretches; none where late rows are only counted."""
         if self._late_rows is None:
             return ()
         return self._late_rows.rejections(late, keys, watermark)

@@ -1,4 +1,7 @@
-"""The rows of events that are admitted one by one, as the general evaluator admits them."""
+"""The rows of events that are admitted one by one, as the general evaluator admits them.
+
+Which rows these are: see `plain_revisions`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import pyarrow as pa
 
 from muntin_engine.evaluators.arrays.store.event_store import EventStore
 from muntin_engine.evaluators.arrays.store.live_events import LiveEvents
-from muntin_engine.evaluators.arrays.store.waiting_rows import identities_of
+from muntin_engine.evaluators.arrays.store.waiting_rows import IdentityInBucket, identities_of
 from muntin_engine.evaluators.arrays.stretches.key_table import keys_in
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS
 from muntin_engine.evaluators.keyed.admission import Admission
@@ -30,25 +33,25 @@ class SingleChanges:
 
     Attributes:
         rejections: The late and rejected ones, by key.
-        new: The codes of the keys of new events, and these.
-        moved: The places of the live events that end elsewhere, and their new ends.
-        deleted: The places of the live events that are there no more.
-        replaced: The places of those that are among the new ones now, with another payload.
+        new_events: Each new event with the code of its key.
+        moved_ends: The place of each live event that ends elsewhere, and its new end.
+        deleted_places: The places of the live events that are deleted.
+        replaced_places: The places of the live events that get another payload: with it they are among the new events.
     """
 
     rejections: list[tuple[Key, Rejection]] = field(default_factory=list)
-    new: list[tuple[int, StoredEvent]] = field(default_factory=list)
-    moved: list[tuple[int, int]] = field(default_factory=list)
-    deleted: list[int] = field(default_factory=list)
-    replaced: list[int] = field(default_factory=list)
+    new_events: list[tuple[int, StoredEvent]] = field(default_factory=list)
+    moved_ends: list[tuple[int, int]] = field(default_factory=list)
+    deleted_places: list[int] = field(default_factory=list)
+    replaced_places: list[int] = field(default_factory=list)
 
     def event_rows(self, schema: pa.Schema) -> pa.Table:
         """Return the id and the payload of each new event as a table with a schema, which begins with the id."""
         id_field, *payload_fields = schema
-        ids = [identity_of(event)[0] for _, event in self.new]
+        ids = [identity_of(event)[0] for _, event in self.new_events]
         arrays = [id_array(ids, id_field.type)]
         for place, part in enumerate(payload_fields):
-            values = [event.payload[place] for _, event in self.new]
+            values = [event.payload[place] for _, event in self.new_events]
             arrays.append(pa.array(values, part.type))
         return pa.table(arrays, schema=schema)
 
@@ -60,17 +63,17 @@ class SingleChanges:
             admission: The admission.
             places: The place of each live event of the key, by its id there.
         """
-        self.new += [(code, event) for event in admission.inserted]
-        for identity, (old, new) in admission.touched.items():
-            if old is not None and new is not None and new.payload is old.payload:
-                self.moved.append((places[identity], new.end))
+        self.new_events += [(code, event) for event in admission.inserted]
+        for identity, (previous, present) in admission.changes_by_id.items():
+            if previous is not None and present is not None and present.payload is previous.payload:
+                self.moved_ends.append((places[identity], present.end))
                 continue
-            if old is not None and new is None:
-                self.deleted.append(places[identity])
-            elif old is not None:
-                self.replaced.append(places[identity])
-            if new is not None:
-                self.new.append((code, new))
+            if previous is not None and present is None:
+                self.deleted_places.append(places[identity])
+            elif previous is not None:
+                self.replaced_places.append(places[identity])
+            if present is not None:
+                self.new_events.append((code, present))
 
 
 def admit_single_rows(
@@ -97,8 +100,10 @@ def admit_single_rows(
     codes = [*changes]
     if watermark < next_watermark:
         codes = [*dict.fromkeys([*changes, *waiting.by_key])]
-    live_events = _live_events_of(store.live, _names_of(codes, changes, waiting.by_key))
+    live_events = _live_events_of(store.live, _identities_in(codes, changes, waiting.by_key))
     keys = keys_in(store.keys.take(np.array(codes, np.int64))) if codes else []
+
+    # Each key is admitted in a state of the general evaluator that holds just the events that its rows are about.
     single = SingleChanges()
     for code, key in zip(codes, map(canonical, keys), strict=True):
         key_events = live_events.get(code, ())
@@ -113,20 +118,18 @@ def admit_single_rows(
     return single
 
 
-def _names_of(
+def _identities_in(
     codes: Sequence[int],
     changes: Mapping[int, Sequence[InputChange]],
     waiting: Mapping[int, Mapping[Identity, object]],
-) -> list[tuple[int, Hashable, int]]:
-    """Return the code, the id and the start of each event that rows of keys are about, new ones and waiting ones."""
-    names: list[tuple[int, Hashable, int]] = []
+) -> list[IdentityInBucket]:
+    """Return the identity of each event that rows of some keys are about: of incoming and of waiting rows."""
+    identities: list[IdentityInBucket] = []
     for code in codes:
-        identities: dict[tuple[Hashable, int], None] = {}
-        for row in changes.get(code, ()):
-            identities[row.id, row.start] = None
-        identities |= dict.fromkeys(waiting.get(code, ()))
-        names += [(code, id, start) for id, start in identities]
-    return names
+        of_incoming = [(row.id, row.start) for row in changes.get(code, ())]
+        distinct = dict.fromkeys([*of_incoming, *waiting.get(code, ())])
+        identities += [IdentityInBucket(code, id, start) for id, start in distinct]
+    return identities
 
 
 def identity_of(event: StoredEvent) -> Identity:
@@ -136,13 +139,11 @@ def identity_of(event: StoredEvent) -> Identity:
     return identity
 
 
-def _live_events_of(
-    live: LiveEvents, names: Sequence[tuple[int, Hashable, int]]
-) -> dict[int, list[tuple[int, StoredEvent]]]:
-    """Return by key the live events that have some codes, ids and starts, each with its place."""
-    if not names or not len(live):
+def _live_events_of(live: LiveEvents, searched: Sequence[IdentityInBucket]) -> dict[int, list[tuple[int, StoredEvent]]]:
+    """Return the live events among those searched for, by the codes of their keys, each with its place."""
+    if not searched or not len(live):
         return {}
-    identities = identities_of(names, is_whole=live.has_whole_ids)
+    identities = identities_of(searched, is_whole=live.has_whole_ids)
     places = live.find(identities, identities.hashes())
     rows = np.flatnonzero(places >= 0)
     events = live.bare(places[rows])
@@ -151,7 +152,7 @@ def _live_events_of(
     columns = (rows.tolist(), places[rows].tolist(), events.high.tolist(), payloads)
     by_key: dict[int, list[tuple[int, StoredEvent]]] = {}
     for row, place, end, payload in zip(*columns, strict=True):
-        code, id, start = names[row]
+        code, id, start = searched[row]
         event = StoredEvent((id, start), start, end, payload, start, end)
         by_key.setdefault(code, []).append((place, event))
     return by_key

@@ -24,8 +24,8 @@ class IncomingRows:
     Attributes:
         identities: The identities of their events.
         hashes: The hashes of these.
-        ends: Of an insertion the end, of a revision the end that it expects.
-        new_ends: Of a revision the new end.
+        ends: Of an insertion the end, of a revision the end that it expects; 0 where it expects none.
+        new_ends: Of a revision the new end; 0 for an insertion.
         is_insertion: True for an insertion.
         is_blind: True for a revision that expects no end.
         table: All of their columns.
@@ -85,20 +85,20 @@ class PlainChanges(NamedTuple):
     """The changes of a batch that need no look at each of their rows, and the other rows.
 
     Attributes:
-        inserted: The rows that insert a new event.
-        ends: The ends of these events, after a revision in the same batch, too.
-        moved: The places of the live events that end elsewhere now.
-        new_ends: Their ends.
-        deleted: The places of the live events that are deleted.
-        others: The rows that are not plain.
+        inserting_rows: The rows that insert a new event.
+        inserted_ends: The ends of these events; where the batch revises one, that which the revision gives it.
+        moved_places: The places of the live events that end elsewhere now.
+        moved_ends: The new ends of these.
+        deleted_places: The places of the live events that are deleted.
+        other_rows: The rows that are not plain.
     """
 
-    inserted: IntArray
-    ends: IntArray
-    moved: IntArray
-    new_ends: IntArray
-    deleted: IntArray
-    others: IntArray
+    inserting_rows: IntArray
+    inserted_ends: IntArray
+    moved_places: IntArray
+    moved_ends: IntArray
+    deleted_places: IntArray
+    other_rows: IntArray
 
 
 NO_CHANGES: Final = PlainChanges(*(np.empty(0, np.int64) for _ in range(6)))
@@ -108,9 +108,9 @@ NO_CHANGES: Final = PlainChanges(*(np.empty(0, np.int64) for _ in range(6)))
 def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChanges:
     """Tell the plain changes of a batch from the rows that have to be looked at one by one.
 
-    Plain are the insertion of an event that is not there, its only revision, and both together, if they are in time
-    and the revision expects the end that the event has, or none. All that the rows of one event do depends on these and
-    on the event alone; so nothing else has a part in it.
+    Plain are the insertion of an event that is not live, the only revision of an event, and both together, if they are
+    in time and the revision expects the end that the event has, or none. What the rows of an event do depends on these
+    rows and on the event alone: so the plain events of a batch can be changed before its other rows are looked at.
 
     Cost: a sort of the rows, a search for each event, and a few passes.
 
@@ -129,7 +129,8 @@ def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChan
     events = np.cumsum(is_first) - 1
     first_rows = order[is_first]
 
-    # An event has at most one insertion and one revision, or it is not plain.
+    # An event has at most one insertion and one revision, or it is not plain: with more rows than the two that the
+    # arrays hold, the counts differ.
     insertions = np.full(len(first_rows), -1)
     revisions = np.full(len(first_rows), -1)
     insertions[events[is_insertion]] = order[is_insertion]
@@ -138,18 +139,19 @@ def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChan
     is_revised = revisions >= 0
     is_plain = np.bincount(events, minlength=len(first_rows)) == is_new.astype(np.int64) + is_revised
 
-    # Different events may have one hash.
+    # Different events may have one hash. Neighbours of one hash that are not of one event are not plain.
     followers = np.flatnonzero(~is_first)
     is_same_event = rows.identities.take(order[followers]).are_same(rows.identities.take(order[followers - 1]))
     is_plain[events[followers[~is_same_event]]] = False
 
-    # Rows that wait for others of an event are looked at together with those that came.
+    # Incoming rows of an event of which rows wait are looked at together with these.
     has_whole_ids = rows.identities.ids.dtype != np.object_
-    waiting = store.waiting.hashes(is_whole=has_whole_ids)
-    if len(waiting):
-        is_plain &= ~np.isin(hashes[is_first], waiting)
+    waiting_hashes = store.waiting.hashes(is_whole=has_whole_ids)
+    if len(waiting_hashes):
+        is_plain &= ~np.isin(hashes[is_first], waiting_hashes)
 
-    # Only an event that is not there can be inserted, and only one that is there can be revised.
+    # Only an event that is not live can be inserted; one that is not inserted must be live to be revised. Of a new
+    # event `places` holds -1, and what is read there is replaced by the end in its insertion.
     identities = rows.identities.take(first_rows)
     starts = identities.starts
     places = store.live.find(identities, hashes[is_first])
@@ -158,7 +160,8 @@ def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChan
     if len(store.live):
         ends = np.where(is_new, ends, store.live.held.high[places])
 
-    # An insertion is late by its start, a revision by the earlier one of the two ends.
+    # An insertion is late by its start, a revision by the earlier one of the two ends. Where an event has no insertion,
+    # or no revision, its place is -1: what is read there is masked by `is_new` and `is_revised`.
     is_plain &= (ends > starts) & (~is_new | (starts >= watermark))
     new_ends = np.where(is_revised, rows.new_ends[revisions], ends)
     is_expected = rows.is_blind[revisions] | (rows.ends[revisions] == ends)
@@ -168,14 +171,15 @@ def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChan
     if (is_plain & is_deleted).any():
         is_plain &= ~is_deleted | (~is_new & rows.have_no_payload()[revisions])
 
-    stays = is_plain & ~is_deleted
-    inserted = np.flatnonzero(stays & is_new)
-    moved = np.flatnonzero(stays & ~is_new & (new_ends != ends))
+    # Arrays have a place for each event up to here; the changes name rows of the batch and places of live events.
+    is_live_after = is_plain & ~is_deleted
+    inserted = np.flatnonzero(is_live_after & is_new)
+    moved = np.flatnonzero(is_live_after & ~is_new & (new_ends != ends))
     return PlainChanges(
-        insertions[inserted],
-        new_ends[inserted],
-        places[moved],
-        new_ends[moved],
-        places[is_plain & is_deleted],
-        np.sort(order[~is_plain[events]]),
+        inserting_rows=insertions[inserted],
+        inserted_ends=new_ends[inserted],
+        moved_places=places[moved],
+        moved_ends=new_ends[moved],
+        deleted_places=places[is_plain & is_deleted],
+        other_rows=np.sort(order[~is_plain[events]]),
     )

@@ -40,14 +40,14 @@ class ClassifiedRows(NamedTuple):
         keys: The number of keys with rows.
         plain: The changes that need no look at each row.
         new_events: The events that plain rows insert.
-        others: The other rows, by the codes of their keys.
+        other_rows: The other rows, by the codes of their keys.
     """
 
     rows: int = 0
     keys: int = 0
     plain: PlainChanges = NO_CHANGES
     new_events: Sequence[StretchTable] = ()
-    others: Mapping[int, Sequence[InputChange]] = MappingProxyType({})
+    other_rows: Mapping[int, Sequence[InputChange]] = MappingProxyType({})
 
 
 class Revisions(RowAdmission[EventStore]):
@@ -63,9 +63,9 @@ class Revisions(RowAdmission[EventStore]):
 
     def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
         """Yield the rows for each bucket that has any, as they are: which of them are legal is known there alone."""
-        needless = [name for name in ("problem", "change") if name in rows.column_names]
+        unneeded = [name for name in ("problem", "change") if name in rows.column_names]
         for bucket, bucket_rows in by_bucket(rows, task.key_names, task.plan.buckets):
-            yield BucketBlob(bucket, to_blob(bucket_rows.drop_columns(needless)))
+            yield BucketBlob(bucket, to_blob(bucket_rows.drop_columns(unneeded)))
 
     def lift_one(self, row: InputChange, keys: Sequence[pa.Array], payload: Sequence[pa.Array]) -> Iterator[BucketBlob]:
         """Yield a row as it is."""
@@ -84,21 +84,24 @@ class Revisions(RowAdmission[EventStore]):
         The blobs are tables with key columns, `id`, `start`, `end`, `new_end` and the payload.
         """
         previously_waiting = self._filter.count(store.waiting.rows)
-        arrived = self._classify(blobs, store, previous.least.watermark)
+        incoming = self._classify(blobs, store, previous.least.watermark)
         single = SingleChanges()
-        if arrived.others or store.waiting.by_key:
-            single = admit_single_rows(self._query, store, arrived.others, previous, progress)
+        if incoming.other_rows or store.waiting.by_key:
+            single = admit_single_rows(self._query, store, incoming.other_rows, previous, progress)
 
-        inserted = [*self._single_events(single, store.schema), *arrived.new_events]
-        changed = [*_change_live_events(store, arrived.plain, single), *inserted]
-        # Only a plain insertion is surely of an event that the log has no record of.
-        store.record_changes(changed, new=sum(map(len, arrived.new_events)))
+        # Live events are found by their places until here; from here on places change.
+        inserted = [*self._single_events(single, store.schema), *incoming.new_events]
+        changed = [*_change_live_events(store, incoming.plain, single), *inserted]
+        # Only a plain insertion is surely of an event that the log has no record of: it comes last among the changed.
+        store.record_changes(changed, new_count=sum(map(len, incoming.new_events)))
 
         rejections = [(key, rejection) for key, rejection in single.rejections if self._filter.counts(rejection.change)]
         now_waiting = self._filter.count(store.waiting.rows)
-        accepted = previously_waiting + arrived.rows - len(rejections) - now_waiting
-        touched = NO_KEYS if store.changed is None else store.changed.events.keys
-        return Admitted(inserted, accepted, arrived.keys, rejections=rejections, touched=touched)
+        accepted = previously_waiting + incoming.rows - len(rejections) - now_waiting
+        changed_keys = NO_KEYS if store.changed_events is None else store.changed_events.events.keys
+        return Admitted(
+            rows=inserted, accepted=accepted, keys=incoming.keys, rejections=rejections, changed_keys=changed_keys
+        )
 
     def _classify(self, blobs: Sequence[bytes], store: EventStore, watermark: int) -> ClassifiedRows:
         """Decode the rows of a batch, and tell those apart that have to be looked at one by one."""
@@ -115,18 +118,24 @@ class Revisions(RowAdmission[EventStore]):
         if self._query.keeps is not None:  # events that the filter leaves out are not counted
             row_count -= int(np.count_nonzero(incoming.is_insertion & ~flags(event_rows.columns[-1])))
         new_events: list[StretchTable] = []
-        places = plain.inserted
+        places = plain.inserting_rows
         if len(places):
             identities = incoming.identities.take(places)
             rows = event_rows.take(pa.array(places))
-            new_events.append(self._events(identities.codes, identities.starts, plain.ends, rows))
-        return ClassifiedRows(row_count, len(np.unique(codes)), plain, new_events, incoming.changes(plain.others))
+            new_events.append(self._events(identities.codes, identities.starts, plain.inserted_ends, rows))
+        return ClassifiedRows(
+            rows=row_count,
+            keys=len(np.unique(codes)),
+            plain=plain,
+            new_events=new_events,
+            other_rows=incoming.changes(plain.other_rows),
+        )
 
     def _single_events(self, single: SingleChanges, schema: pa.Schema) -> list[StretchTable]:
-        """Return the events that rows inserted which were admitted one by one."""
-        if not single.new:
+        """Return the new events of rows that were admitted one by one, as stretches."""
+        if not single.new_events:
             return []
-        times = [(code, event.start, event.end) for code, event in single.new]
+        times = [(code, event.start, event.end) for code, event in single.new_events]
         codes, starts, ends = np.array(times, np.int64).T
         return [self._events(codes, starts, ends, single.event_rows(schema))]
 
@@ -148,17 +157,19 @@ def _key_codes(table: pa.Table, keys: KeyTable) -> IntArray:
 def _change_live_events(store: EventStore, plain: PlainChanges, single: SingleChanges) -> list[StretchTable]:
     """Move and delete live events, and return these as they are now: what was deleted ends where it starts."""
     live = store.live
-    single_moves = np.array(single.moved, np.int64).reshape(-1, 2)
-    moved = np.concatenate([plain.moved, single_moves[:, 0]])
-    deleted = np.concatenate([plain.deleted, np.array(single.deleted, np.int64)])
-    changed: list[StretchTable] = []
-    if len(moved):
-        live.end_at(moved, np.concatenate([plain.new_ends, single_moves[:, 1]]))
-        changed.append(live.bare(moved))
-    if len(deleted):
-        gone = live.bare(deleted)
-        changed.append(replace(gone, high=gone.parts[START].array))
-    remains = np.ones(len(live), np.bool_)
-    remains[[*deleted, *single.replaced]] = False
-    live.keep(remains)
-    return changed
+    single_moves = np.array(single.moved_ends, np.int64).reshape(-1, 2)
+    moved_places = np.concatenate([plain.moved_places, single_moves[:, 0]])
+    deleted_places = np.concatenate([plain.deleted_places, np.array(single.deleted_places, np.int64)])
+    changed_tables: list[StretchTable] = []
+    if len(moved_places):
+        live.end_at(moved_places, np.concatenate([plain.moved_ends, single_moves[:, 1]]))
+        changed_tables.append(live.bare(moved_places))
+    if len(deleted_places):
+        deleted_events = live.bare(deleted_places)
+        changed_tables.append(replace(deleted_events, high=deleted_events.parts[START].array))
+
+    # A replaced event is not among the changed ones here: it is inserted again, with its new payload.
+    is_kept = np.ones(len(live), np.bool_)
+    is_kept[[*deleted_places, *single.replaced_places]] = False
+    live.keep(is_kept)
+    return changed_tables

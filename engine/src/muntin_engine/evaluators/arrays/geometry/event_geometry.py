@@ -1,7 +1,7 @@
 """Windows of events with ids: on a grid, or snapshots, and what these keep of events that have ended.
 
-An event is live until the watermark passes its end: until then a legal row may be about it. What windows need of an
-event after that is kept as it is of events that are never revised.
+An event is live until the watermark passes its end: until then a legal row may revise it. After that its partial state
+is merged with those of other events, as that of an event is which nothing ever revises.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.evaluators.arrays.geometry.grid_geometry import add_piece, forget_slices, windows_of_pieces
-from muntin_engine.evaluators.arrays.geometry.sessions_and_snapshots import are_past, opened_since, snapshots_of
+from muntin_engine.evaluators.arrays.geometry.sessions_and_snapshots import are_past, cut_starts, snapshots_of
 from muntin_engine.evaluators.arrays.geometry.tick_geometry import watermark_of_open_windows
 from muntin_engine.evaluators.arrays.geometry.window_geometry import WindowGeometry
 from muntin_engine.evaluators.arrays.store.event_store import EventStore
@@ -65,7 +65,7 @@ class EventGeometry(WindowGeometry[EventStore]):
 
     @abstractmethod
     def are_over(self, store: EventStore, events: StretchTable, watermark: int) -> BoolArray:
-        """Return for each event whether nothing needs it any more, after `forget_ended`."""
+        """Return for each event whether it has ended and no open window needs it, once `forget_ended` was called."""
 
     def new_store(self) -> EventStore:
         """Return an empty store."""
@@ -76,11 +76,12 @@ class EventGeometry(WindowGeometry[EventStore]):
         watermark = progress.least.watermark
         store.restore_waiting(cells)
         events, results = store.read_records(entries)
+        # The weight of a retracted result is -1.
         store.results.held = results.where(results.weight > 0)
         store.results.forget(watermark)
         if len(events):
             store.schema = events.parts[ROWS].whole.schema
-            self.add(store, [events.where(events.high > events.parts[START].array)])
+            self.add(store, [events.where(events.high > events.parts[START].array)])  # without deleted events
             self.forget_ended(store, watermark)
 
     def stage(self, progress: InputsProgress) -> int:
@@ -95,7 +96,7 @@ class EventGeometry(WindowGeometry[EventStore]):
         keys = key_columns(store.keys.take(events.keys))
         inputs = [column.combine_chunks() for column in events.parts[ROWS].table.columns[1:]]
         starts = events.parts[START].array
-        event_rows = RowsToLift(buckets=1, starts=starts, ends=events.high, keys=keys, inputs=inputs)
+        event_rows = RowsToLift(bucket_count=1, starts=starts, ends=events.high, keys=keys, inputs=inputs)
         components = row_parts(self._components.forms, event_rows, np.arange(len(events)), events.high)
         store.live.add(replace(events, parts={**events.parts, **components}))
 
@@ -118,16 +119,18 @@ class EventGeometry(WindowGeometry[EventStore]):
         watermark = progress.least.watermark
         serial = log.serial + 1
         entries: list[Entry] = []
-        if store.changed is not None:
-            events = store.changed.events
-            is_needless = self.are_over(store, events, watermark) & ~store.changed.are_stored
-            entries += store.write_batch(events.where(~is_needless), serial)
+        if store.changed_events is not None:
+            # What is over needs no record, unless the log has an earlier one, which would count without it.
+            events = store.changed_events.events
+            needs_no_record = self.are_over(store, events, watermark) & ~store.changed_events.are_stored
+            entries += store.write_batch(events.where(~needs_no_record), serial)
         results = store.changed_results
         entries += store.write_batch(results.where(results.high > watermark), serial)
-        store.changed = None
+        store.changed_events = None
         store.changed_results = EMPTY
 
-        log.forget(min(watermark, INFINITY - 1) + 1)  # events never die by themselves, and results with their windows
+        # Entries of events never die by themselves; those of results die with the last of their windows.
+        log.forget(min(watermark, INFINITY - 1) + 1)
         log.append(entries)
         live_bytes = store.codec.size_of(len(store) + len(store.results))
         log.tidy(store, live_bytes, lambda: self._whole_entries(store, log, serial, watermark))
@@ -138,17 +141,17 @@ class EventGeometry(WindowGeometry[EventStore]):
 
         Args:
             store: The store, once it is restored.
-            entries: The log: of events that have ended it alone has the rows.
+            entries: The log: the store has no rows of events that have ended.
             watermark: The watermark.
         """
-        events, _ = store.read_records(entries)
+        events = store.read_records(entries).events
         if not len(events):
             return events
         is_present = events.high > events.parts[START].array
         return events.where(is_present & ~self.are_over(store, events, watermark))
 
     def _whole_entries(self, store: EventStore, log: StateLog, serial: int, watermark: int) -> list[Entry]:
-        """Encode all that is held."""
+        """Encode all that the store holds; of events that have ended, the rows are read from the log."""
         if store.ended.rows:
             events = self.present_events(store, log.read(), watermark)
         else:
@@ -160,7 +163,7 @@ class EventGridGeometry(EventGeometry):
     """Windows on a grid, of ticks or of a calendar: each event is merged into the run of slices that it overlaps.
 
     What a legal row may still change is kept event by event; once an event has ended for good, it is merged with the
-    others of its key and run, as events are that are never revised.
+    others of its key and run.
 
     Cost: a live event costs a few steps for each batch that completes windows, and so does a run of a key of which
     all events have ended; never one for each window that it overlaps.
@@ -187,7 +190,7 @@ class EventGridGeometry(EventGeometry):
         yield from self.windows_between(store, self.first_open(previous), last)
 
     def windows_between(
-        self, store: EventStore, first: int, last: int, of_keys: BoolArray | None = None
+        self, store: EventStore, first: int, last: int, key_mask: BoolArray | None = None
     ) -> Iterator[StretchTable]:
         """Yield the windows with members from `first` up to but not including `last`.
 
@@ -195,11 +198,11 @@ class EventGridGeometry(EventGeometry):
             store: The store.
             first: A window, or `-NEVER`.
             last: A window, or `NEVER`.
-            of_keys: For each code of a key whether its windows are wanted; None if all are.
+            key_mask: For each code of a key whether its windows are yielded; None if those of all keys are.
         """
         if last > first:
             live_runs = self._runs(store.live.members(), first, last)
-            yield from windows_of_pieces(self.grid, [*store.ended.tables, live_runs], first, last, of_keys)
+            yield from windows_of_pieces(self.grid, [*store.ended.tables, live_runs], first, last, key_mask)
 
     def first_open(self, progress: InputsProgress) -> int:
         """Return the first open window."""
@@ -213,9 +216,10 @@ class EventGridGeometry(EventGeometry):
         if is_over.any():
             runs = self._runs(store.live.members(is_over), first_open, INFINITY)
             if len(runs):
+                # Without the dead slices of their runs, more events have the same run, and merge.
                 live_part = replace(runs, low=np.maximum(runs.low, first_live))
-                merged = self._components.merge_alike([live_part], store.keys)
-                add_piece(store.ended, merged, self._components, store.keys)
+                merged_runs = self._components.merge_alike([live_part], store.keys)
+                add_piece(store.ended, merged_runs, self._components, store.keys)
             store.live.keep(~is_over)
         forget_slices(store.ended, first_live)
 
@@ -266,9 +270,10 @@ class EventSnapshotGeometry(EventGeometry):
     def forget_ended(self, store: EventStore, watermark: int) -> None:
         """Drop the events that end before a watermark, and cut those that begin before it."""
         live = store.live
-        since = live.held.low.copy()
-        since[live.held.weight > 0] = opened_since(live.members(), watermark)
-        live.held = replace(live.held, low=since)
+        # Only members make snapshots; an event that a filter leaves out is as long as before.
+        low = live.held.low.copy()
+        low[live.held.weight > 0] = cut_starts(live.members(), watermark)
+        live.held = replace(live.held, low=low)
         live.keep(~ends_before(live.held.high, watermark))
 
     def are_over(self, store: EventStore, events: StretchTable, watermark: int) -> BoolArray:

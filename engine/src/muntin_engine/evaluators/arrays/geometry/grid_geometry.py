@@ -16,6 +16,7 @@ from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindow
 from muntin_engine.evaluators.arrays.stretches.slices import in_ticks, in_windows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import StretchTable, concat
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift
+from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindows
 from muntin_engine.evaluators.arrays.values.stretch_values import StretchValues
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.state.bucket_state import BucketState
@@ -26,7 +27,7 @@ from muntin_engine.time.slice_grid import SliceGrid, output_watermark
 from muntin_engine.time.window_grid import NEVER
 
 MOST_PIECES: Final = 8
-"""In how many pieces partial states may lie before some are merged."""
+"""So many pieces may the partial states of a bucket lie in before some are merged."""
 
 
 class WindowRange(NamedTuple):
@@ -71,8 +72,8 @@ class GridGeometry(StretchGeometry):
 
     def first_in_time(self, previous: InputsProgress) -> int:
         """Return the first slice of which no window has closed, by all specifications."""
-        opened = self.stage(previous)
-        return max(grid.first_legal(first) for grid, first in zip(self._grids, opened, strict=True))
+        open_windows = self.stage(previous)
+        return max(grid.first_legal(first) for grid, first in zip(self._grids, open_windows, strict=True))
 
     def restore(self, store: StretchStore, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
         """Merge the entries of the log, without what has ended but shares an entry with what lives."""
@@ -93,15 +94,18 @@ class GridGeometry(StretchGeometry):
         """Yield the windows that were open and are not, of each specification."""
         for place, first, last in self._closing(previous, progress):
             if store.sliding:
-                windows = store.sliding[place]
-                slices = settle(store.stretches, *windows.entering(first, last), self.values, store.keys)
-                if slices is not None:
-                    slices = slices.where(in_windows([windows.grid], slices.low, slices.low))
-                    slices = self.values.of_slices(slices)
-                yield from windows.close(slices, first, last)
-            else:
-                for closed in windows_of_pieces(self._grids[place], store.stretches.tables, first, last):
-                    yield self.window_results(store, place, closed)
+                yield from self._slide(store, store.sliding[place], first, last)
+                continue
+            for windows in windows_of_pieces(self._grids[place], store.stretches.tables, first, last):
+                yield self.window_results(store, place, windows)
+
+    def _slide(self, store: StretchStore, windows: SlidingWindows, first: int, last: int) -> Iterator[ResultWindows]:
+        """Yield windows from one to the next, each made of the one before it and of the slices that enter."""
+        slices = settle(store.stretches, *windows.entering(first, last), self.values, store.keys)
+        if slices is not None:
+            slices = slices.where(in_windows([windows.grid], slices.low, slices.low))
+            slices = self.values.of_slices(slices)
+        yield from windows.close(slices, first, last)
 
     def forget(self, store: StretchStore, previous: InputsProgress, progress: InputsProgress) -> None:
         """Drop the slices that are part of no open window."""
@@ -112,10 +116,10 @@ class GridGeometry(StretchGeometry):
         """Write the slices of a batch that live on; entries die with their last slice."""
         log = state.log
         first_live = self._first_live(progress)
-        added = store.take_unwritten()
+        unwritten = store.take_unwritten()
         log.forget(first_live)
-        if added is not None:
-            log.append(store.codec.write(added.alive(first_live)))
+        if unwritten is not None:
+            log.append(store.codec.write(unwritten.alive(first_live)))
             self._compact(store, log, first_live, progress)
 
     def merge_entries(
@@ -132,7 +136,10 @@ class GridGeometry(StretchGeometry):
         return output_watermark(self._grids, progress.least.watermark, at_end=self._at_end)
 
     def _merge_slices(self, rows: Sequence[StretchTable], keys: KeyTable) -> StretchTable | None:
-        """Merge what is of the same key and slices; what lies in gaps between windows is accepted, and not held."""
+        """Merge what is of the same key and slices; None if that is nothing.
+
+        What lies in gaps between windows counts as accepted, but is not held.
+        """
         tables: list[StretchTable] = []
         for stretches in rows:
             in_a_window = stretches.where(in_windows(self._grids, stretches.low, stretches.high))
@@ -145,12 +152,12 @@ class GridGeometry(StretchGeometry):
     def _closing(self, previous: InputsProgress, progress: InputsProgress) -> Iterator[WindowRange]:
         """Yield the windows that were open and are not; once the stream is closed, not those that never began."""
         horizon = progress.least.horizon
-        opened = self.stage(previous)
+        first_open = self.stage(previous)
         still_open = self.stage(progress)
         for place, grid in enumerate(self._grids):
             last = min(still_open[place], grid.windows.first_unbegun(horizon))
-            if last > opened[place]:
-                yield WindowRange(place, opened[place], last)
+            if last > first_open[place]:
+                yield WindowRange(place, first_open[place], last)
 
     def _compact(self, store: StretchStore, log: StateLog, first_live: int, progress: InputsProgress) -> None:
         """Merge log entries where there are many."""
@@ -158,14 +165,15 @@ class GridGeometry(StretchGeometry):
 
     def _first_live(self, progress: InputsProgress) -> int:
         """Return the first slice that is part of an open window."""
-        opened = self.stage(progress)
-        return min(grid.first_live(first) for grid, first in zip(self._grids, opened, strict=True))
+        open_windows = self.stage(progress)
+        return min(grid.first_live(first) for grid, first in zip(self._grids, open_windows, strict=True))
 
 
 class GrowingGeometry(GridGeometry):
     """Windows that share a start and grow slice by slice: what closed ones hold is carried on into the next ones.
 
-    No log entry dies by itself, so what was merged into others goes when the log is written anew.
+    No log entry dies by itself, as later windows need it: what was merged into other entries leaves the log when that
+    is written anew.
     """
 
     def restore(self, store: StretchStore, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
@@ -175,7 +183,7 @@ class GrowingGeometry(GridGeometry):
         store.rewritten_bytes = store.codec.size_of(len(store.stretches))
 
     def forget(self, store: StretchStore, previous: InputsProgress, progress: InputsProgress) -> None:
-        """Drop what lies before the first open window if sliding windows have it; otherwise merge it."""
+        """Drop what lies before the first open window if sliding windows hold it; otherwise carry it on."""
         super().forget(store, previous, progress)
         if self.stage(previous) == self.stage(progress):
             return
@@ -195,7 +203,7 @@ class GrowingGeometry(GridGeometry):
         return store.codec.write(self.values.merge_alike(tables, store.keys))
 
     def _compact(self, store: StretchStore, log: StateLog, first_live: int, progress: InputsProgress) -> None:
-        """Write the log anew once what was merged into others is more than half of it; otherwise merge entries."""
+        """Write the log anew once more than half of it is garbage; otherwise merge entries."""
         if log.size <= 2 * store.rewritten_bytes + MOST_DEAD:
             super()._compact(store, log, first_live, progress)
             return
@@ -203,6 +211,7 @@ class GrowingGeometry(GridGeometry):
         store.rewritten_bytes = log.size
 
     def _first_open(self, progress: InputsProgress) -> int:
+        """Return the first open window; a query with growing windows has only one specification."""
         return self.stage(progress)[0]
 
 
@@ -212,7 +221,7 @@ def first_open_windows(grids: Sequence[SliceGrid], progress: InputsProgress) -> 
 
 
 def windows_of_pieces(
-    grid: SliceGrid, pieces: Sequence[StretchTable], first: int, last: int, of_keys: BoolArray | None = None
+    grid: SliceGrid, pieces: Sequence[StretchTable], first: int, last: int, key_mask: BoolArray | None = None
 ) -> Iterator[StretchTable]:
     """Yield the windows from `first` up to but not including `last` that have rows, from start to end in ticks.
 
@@ -221,23 +230,23 @@ def windows_of_pieces(
         pieces: Runs of slices, each in the order of its first slices.
         first: A window, or `-NEVER`.
         last: A window, or `NEVER`.
-        of_keys: For each code of a key whether its windows are wanted; None if all are.
+        key_mask: For each code of a key whether its windows are yielded; None if those of all keys are.
     """
-    present: list[StretchTable] = []
+    overlapping_parts: list[StretchTable] = []
     for piece in pieces:
         overlapping = between(piece, grid.start_of(first), grid.first_legal(last))
-        if of_keys is not None:
-            overlapping = overlapping.where(of_keys[overlapping.keys])
+        if key_mask is not None:
+            overlapping = overlapping.where(key_mask[overlapping.keys])
         if len(overlapping):
-            present.append(overlapping)
-    if not present:
+            overlapping_parts.append(overlapping)
+    if not overlapping_parts:
         return
-    for windows in close_windows(grid, concat(present), first, last):
-        in_time = windows.moved(*in_ticks(grid.windows, windows.low))
+    for windows in close_windows(grid, concat(overlapping_parts), first, last):
+        window_ticks = windows.moved(*in_ticks(grid.windows, windows.low))
         if grid.periods is not None:  # some periods are empty
-            in_time = in_time.where(in_time.low < in_time.high)
-        if len(in_time):
-            yield in_time
+            window_ticks = window_ticks.where(window_ticks.low < window_ticks.high)
+        if len(window_ticks):
+            yield window_ticks
 
 
 def add_piece(pieces: StretchPieces, piece: StretchTable, values: StretchValues, keys: KeyTable) -> None:
@@ -245,6 +254,7 @@ def add_piece(pieces: StretchPieces, piece: StretchTable, values: StretchValues,
 
     Cost: amortised, a few times the length of the piece and the logarithm of the number of batches; none per slice.
     """
+    # A piece is merged only with one that is at most twice as long: so each row is merged a logarithm of times.
     tables = pieces.tables
     tables.append(piece)
     while len(tables) > MOST_PIECES and 2 * len(tables[-1]) >= len(tables[-2]):
@@ -270,16 +280,16 @@ def settle(pieces: StretchPieces, start: int, stop: int, values: StretchValues, 
 
 
 def forget_slices(pieces: StretchPieces, first_live: int) -> None:
-    """Drop what lies before a first slice."""
+    """Drop what lies before the first live slice."""
     pieces.replace(*(_alive(piece, first_live) for piece in pieces.tables))
 
 
 def carry_slices(pieces: StretchPieces, first_open: int, values: StretchValues, keys: KeyTable) -> None:
     """Merge what lies before the first open window, where windows grow: see `GrowingSlices`."""
-    past = [carried(part, first_open) for part in _parts(pieces, -NEVER, first_open) if len(part)]
-    if past:
-        open_slices = _parts(pieces, first_open, NEVER)
-        pieces.replace(values.merge_alike(past, keys), *open_slices)
+    closed_parts = [carried(part, first_open) for part in _parts(pieces, -NEVER, first_open) if len(part)]
+    if closed_parts:
+        open_parts = _parts(pieces, first_open, NEVER)
+        pieces.replace(values.merge_alike(closed_parts, keys), *open_parts)
 
 
 def carried(slices: StretchTable, first_open: int) -> StretchTable:
@@ -298,6 +308,7 @@ def between(piece: StretchTable, start: int, stop: int) -> StretchTable:
 
 
 def _parts(pieces: StretchPieces, start: int, stop: int) -> list[StretchTable]:
+    """Return the part of each piece from one slice up to another."""
     return [between(piece, start, stop) for piece in pieces.tables]
 
 

@@ -1,10 +1,13 @@
 """Windows of a grid from the stretches that they overlap, for all keys at once.
 
 A stretch is a run of neighbouring windows: those that overlap its event, or the slice of a point (the range tags of
-Li's thesis, section 6.1). What can be subtracted is added at the first window of its run and subtracted after the last
-one, and summed along the axis: a step for each stretch and one for each cell of a table of windows by keys. Minimum,
-maximum and merges of a module's own are scanned over slices, or brought down a tree over windows. Where the table would
-be mostly empty, and where each stretch has one window, it is merged into each of its windows instead.
+Li's thesis, section 6.1). The values of windows are merged in one of three ways:
+
+- *Sums*: a value that can be subtracted is added at the first window of its run and subtracted after the last one, and
+  summed along the axis: a step for each stretch and one for each cell of a table of windows by keys.
+- *Scans and trees*, see below, for minimum, maximum and merges of a module's own.
+- *Expansion*: a stretch is merged into each of its windows, where the table would be mostly empty, and where each
+  stretch has one window.
 
 *Scanning* a table of slices by keys costs a cell of the table three operations at the most, whatever size/hop, by
 running merges within blocks as long as a window, forwards and backwards, of which each window takes one of each (M. van
@@ -111,11 +114,14 @@ def _close_without_gaps(runs: _Runs) -> Iterator[StretchTable]:
     lengths = reach[[*(cuts - 1), len(low) - 1]] + 1 - starts
     places = np.cumsum(lengths) - lengths
 
+    # Stretches move by the gaps before them, so that neighbouring parts with data touch.
     shift = (starts - places)[np.searchsorted(starts, low, "right") - 1] if len(cuts) else starts[0]
     low = low - shift
     high = high - shift
     if runs.slices is not None:
         runs = runs._replace(slices=runs.slices - runs.grid.runs.start(shift))
+
+    # So many windows are made at a time that tables stay small.
     count = int(lengths.sum())
     for begin in range(0, count, MOST_WINDOWS):
         end = min(count, begin + MOST_WINDOWS)
@@ -126,6 +132,8 @@ def _close_without_gaps(runs: _Runs) -> Iterator[StretchTable]:
         part = part._replace(stretches=part.stretches.moved(part_low, part_high))
         if begin and part.slices is not None:
             part = part._replace(slices=part.slices - begin * runs.grid.stride)
+
+        # The windows are numbered without gaps so far.
         for windows in _close_by_keys(part, end - begin):
             compact_numbers = windows.low + begin
             gaps = np.searchsorted(places, compact_numbers, "right") - 1
@@ -138,24 +146,28 @@ def _close_by_keys(runs: _Runs, count: int) -> Iterator[StretchTable]:
     stretches = runs.stretches
     keys, key_places = distinct(stretches.keys)
     values = stretches.parts.values()
+
+    # Which of the two ways costs less: a table, of windows or of slices, or expansion.
     rows = count
     if runs.slices is not None and not all(part.is_summed for part in values):
-        rows = (count - 1) * runs.grid.stride + runs.grid.slices  # of a table of slices, which is scanned
+        rows = (count - 1) * runs.grid.stride + runs.grid.slices  # the table is one of slices, which is scanned
     cells = rows * len(keys)
     window_count = runs.window_count
     expands = window_count == len(stretches) or cells > _EXPANDING * window_count
-    expands = expands or any(part.is_collected for part in values)
+    expands = expands or any(part.is_collected for part in values)  # lists of rows have no cell of a fixed size
+
     cost = window_count if expands else cells
     width = max(1, MOST_CELLS * len(keys) // max(cost, 1))
     for start in range(0, len(keys), width):
-        names = keys[start : start + width]
-        if len(names) == len(keys):
-            chosen = runs._replace(stretches=stretches.with_keys(key_places))
+        table_keys = keys[start : start + width]
+        if len(table_keys) == len(keys):
+            table_runs = runs._replace(stretches=stretches.with_keys(key_places))
         else:
-            is_chosen = (key_places >= start) & (key_places < start + width)
-            chosen = runs.take(np.flatnonzero(is_chosen))
-            chosen = chosen._replace(stretches=chosen.stretches.with_keys(key_places[is_chosen] - start))
-        yield _expanded(chosen, names, count) if expands else _summed(chosen, names, count)
+            is_of_table = (key_places >= start) & (key_places < start + width)
+            table_runs = runs.take(np.flatnonzero(is_of_table))
+            numbered = table_runs.stretches.with_keys(key_places[is_of_table] - start)
+            table_runs = table_runs._replace(stretches=numbered)
+        yield _expanded(table_runs, table_keys, count) if expands else _summed(table_runs, table_keys, count)
 
 
 def _expanded(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
@@ -188,15 +200,22 @@ def _summed(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
 
 
 class _Table:
-    """A table of windows by keys, of which those are wanted that have rows.
+    """A table of windows by keys, of which the cells with rows are read.
 
     Attributes:
         most: The greatest number of values in a sum.
-        places: The places of the wanted cells.
-        weight: Their numbers of rows.
+        places: The places of the cells with rows.
+        weight: The numbers of rows of these.
     """
 
     def __init__(self, runs: _Runs, keys: int, count: int) -> None:
+        """Prepare a table.
+
+        Args:
+            runs: The stretches, whose keys are numbered from 0.
+            keys: The number of keys.
+            count: The number of windows.
+        """
         stretches = runs.stretches
         self._runs = runs
         self._keys = keys
@@ -210,11 +229,11 @@ class _Table:
         self.weight: IntArray = weight[self.places]
 
     def sums(self, values: Array) -> Array:
-        """Return for each wanted cell the sum of the values whose stretches hold it."""
+        """Return for each cell with rows the sum of the values whose stretches hold it."""
         return self._running(values)[self.places]
 
     def merged(self, component: Component, values: Array) -> Array:
-        """Return for each wanted cell the merge of the values whose stretches hold it; nothing is subtracted."""
+        """Return for each cell with rows the merge of the values whose stretches hold it; nothing is subtracted."""
         stretches, slices, grid = self._runs
         keys = self._keys
         count = self._count
@@ -228,6 +247,7 @@ class _Table:
         return table.reshape(-1, *component.shape)[self.places]
 
     def _running(self, values: Array) -> Array:
+        """Return the sum in each cell: a value is added where its run begins, and subtracted after its end."""
         cells = np.zeros((self._count * self._keys, *values.shape[1:]), values.dtype)
         np.add.at(cells, self._first, values)
         np.subtract.at(cells, self._after, values[self._ended])
@@ -248,13 +268,15 @@ def scan_windows(component: Component, table: Array, slices: int, stride: int, c
     """
     starts = np.arange(count) * stride
     blocks = -(-len(table) // slices)
-    missing = blocks * slices - len(table)
-    if missing:
-        filler = identities(component, missing * table.shape[1]).reshape(missing, *table.shape[1:])
+    filler_rows = blocks * slices - len(table)
+    if filler_rows:
+        filler = identities(component, filler_rows * table.shape[1]).reshape(filler_rows, *table.shape[1:])
         table = np.concatenate([table, filler])
     shape = (blocks, slices, *table.shape[1:])
     forwards = _running(component, table.reshape(shape)).reshape(table.shape)
     backwards = _running(component, table.reshape(shape)[:, ::-1])[:, ::-1].reshape(table.shape)
+
+    # A window that is no block is the end of one block and the beginning of the next.
     windows = forwards[starts + slices - 1]
     is_across = starts % slices != 0
     windows[is_across] = merge_cells(component, backwards[starts[is_across]], windows[is_across])
@@ -295,27 +317,49 @@ def cover(
         shape: The numbers of windows and of keys.
     """
     count, width = shape
+
+    # From the leaves of the tree up: a value goes into the blocks that its range is cut into, level by level.
     levels = []
-    left = lows.copy()
-    right = highs + 1
+    starts = lows.copy()
+    stops = highs + 1
     while count:
-        blocks, places = _blocks(left, right)
+        cut = _cut_blocks(starts, stops)
         cells = identities(component, count * width)
-        if len(blocks):
-            cells = reduce_codes(component, blocks * width + keys[places], count * width, values[places])
+        if len(cut.blocks):
+            codes = cut.blocks * width + keys[cut.ranges]
+            cells = reduce_codes(component, codes, count * width, values[cut.ranges])
         levels.append(cells.reshape(count, width, *component.shape))
-        left = (left + 1) >> 1
-        right = right >> 1
-        count = 0 if not (left < right).any() else (count + 1) >> 1
+        starts = (starts + 1) >> 1
+        stops = stops >> 1
+        count = 0 if not (starts < stops).any() else (count + 1) >> 1
+
+    # From the root down: each block gives what it has to its halves.
     table = levels.pop()
     while levels:
-        below = levels.pop()
-        table = merge_cells(component, np.repeat(table, 2, axis=0)[: len(below)], below)
+        halves = levels.pop()
+        table = merge_cells(component, np.repeat(table, 2, axis=0)[: len(halves)], halves)
     return table
 
 
-def _blocks(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the blocks of one level that the ends of ranges stick out by, and whose ranges they are."""
-    at_left = np.flatnonzero((left < right) & (left & 1 == 1))
-    at_right = np.flatnonzero((left < right) & (right & 1 == 1))
-    return np.concatenate([left[at_left], right[at_right] - 1]), np.concatenate([at_left, at_right])
+class _CutBlocks(NamedTuple):
+    """Blocks that are cut off the ends of ranges.
+
+    Attributes:
+        blocks: The number of each block in its level.
+        ranges: The place of the range that it is cut off.
+    """
+
+    blocks: IntArray
+    ranges: IntArray
+
+
+def _cut_blocks(starts: IntArray, stops: IntArray) -> _CutBlocks:
+    """Return the blocks of a level that ranges have and no block of the next level holds whole.
+
+    A block of the next level holds an even block and the odd one after it. So a range that starts at an odd block has
+    this one left over, and so has one that stops after an even block.
+    """
+    odd_starts = np.flatnonzero((starts < stops) & (starts & 1 == 1))
+    odd_stops = np.flatnonzero((starts < stops) & (stops & 1 == 1))
+    blocks = np.concatenate([starts[odd_starts], stops[odd_stops] - 1])
+    return _CutBlocks(blocks, np.concatenate([odd_starts, odd_stops]))

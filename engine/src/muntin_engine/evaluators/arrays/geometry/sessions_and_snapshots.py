@@ -11,6 +11,7 @@ import numpy as np
 from muntin import EARLIEST
 from muntin.columnar.arrays import Array, BoolArray, IntArray
 from muntin_engine.evaluators.arrays.stretches.coding import LARGEST_CODE, by_key_and_start, expanded
+from muntin_engine.evaluators.arrays.stretches.row_values import Shares
 from muntin_engine.evaluators.arrays.stretches.stretch_table import Groups, StretchTable, ends_before
 
 
@@ -28,16 +29,16 @@ def sessions_of(stretches: StretchTable) -> Groups:
     is_other_key = _are_first(keys)
 
     # A session begins with a key, and after all stretches of the key before have ended.
-    reached = ends
+    reach = ends
     if not (is_other_key[1:] | (ends[1:] >= ends[:-1])).all():  # the ends of points are in the order of their starts
-        reached = _running_maximum(ends, np.cumsum(is_other_key) - 1)
+        reach = _running_maximum(ends, np.cumsum(is_other_key) - 1)
     is_first = is_other_key
-    is_first[1:] |= starts[1:] > reached[:-1]
+    is_first[1:] |= starts[1:] > reach[:-1]
     firsts = np.flatnonzero(is_first)
     lasts = np.append(firsts[1:], len(order))[: len(firsts)] - 1
     codes = np.empty(len(order), np.int64)
     codes[order] = np.cumsum(is_first) - 1
-    return Groups(codes, keys[firsts], starts[firsts], reached[lasts])
+    return Groups(codes, keys[firsts], starts[firsts], reach[lasts])
 
 
 def _are_first(keys: IntArray) -> BoolArray:
@@ -56,8 +57,10 @@ def _running_maximum(values: IntArray, groups: IntArray) -> IntArray:
     span = int(values.max()) - least + 1
     if span * (int(groups[-1]) + 1) < LARGEST_CODE:
         shift = groups * span  # values of a later group are larger than all of an earlier one
-        reached: IntArray = np.maximum.accumulate(values - least + shift) - shift + least
-        return reached
+        maxima: IntArray = np.maximum.accumulate(values - least + shift) - shift + least
+        return maxima
+
+    # Where the shifted values would not fit into 64 bits, their ranks do.
     distinct, ranks = np.unique(values, return_inverse=True)
     shift = groups * len(distinct)
     return distinct[np.maximum.accumulate(ranks + shift) - shift]
@@ -87,6 +90,7 @@ class Edges:
             first: A watermark.
             last: A later one.
         """
+        # Each event has an edge at its start, and one at its end if it has ended: first all starts, then all ends.
         self._begun = np.flatnonzero(ends_before(events.low, last))
         self._ended = np.flatnonzero(ends_before(events.high, last))
         keys = np.concatenate([events.keys[self._begun], events.keys[self._ended]])
@@ -96,6 +100,7 @@ class Edges:
         keys = keys[self._order]
         ticks = ticks[self._order]
 
+        # Neighbouring boundaries of a key have a snapshot between them.
         is_other_key = _are_first(keys)
         is_boundary = is_other_key.copy()
         is_boundary[1:] |= ticks[1:] != ticks[:-1]
@@ -129,23 +134,27 @@ class Edges:
         sums: Array = totals[self._last_edges + 1] - totals[self._first_edges]
         return sums
 
-    def shares(self) -> tuple[IntArray, IntArray, int]:
-        """Return each pair of an event and a snapshot that it covers, event by event, and how many snapshots there are.
+    def shares(self) -> Shares:
+        """Return which event covers which snapshots, event by event.
 
         Cost: linear in the pairs.
         """
-        edges = len(self._order)
-        place = np.empty(edges, np.int64)
-        place[self._order] = np.arange(edges)
-        begun = place[: len(self._begun)]
-        ended = place[len(self._begun) :]
-        key_ends = np.append(self._key_firsts[1:], edges)
-        until = key_ends[np.searchsorted(self._key_firsts, begun, "right") - 1]
-        until[np.searchsorted(self._begun, self._ended)] = ended  # what has ended has begun
-        first = np.searchsorted(self._last_edges, begun)
-        last = np.searchsorted(self._last_edges, until)
+        # Where each edge lies among the sorted ones.
+        edge_count = len(self._order)
+        edge_places = np.empty(edge_count, np.int64)
+        edge_places[self._order] = np.arange(edge_count)
+        start_edges = edge_places[: len(self._begun)]
+
+        # An event that has not ended reaches to the last edge of its key; what has ended has begun.
+        key_ends = np.append(self._key_firsts[1:], edge_count)
+        end_edges = key_ends[np.searchsorted(self._key_firsts, start_edges, "right") - 1]
+        end_edges[np.searchsorted(self._begun, self._ended)] = edge_places[len(self._begun) :]
+
+        # An event covers the snapshots that start from its start edge up to its end edge.
+        first = np.searchsorted(self._last_edges, start_edges)
+        last = np.searchsorted(self._last_edges, end_edges)
         owners, within = expanded(last - first)
-        return self._begun[owners], first[owners] + within, len(self._last_edges)
+        return Shares(self._begun[owners], first[owners] + within, len(self._last_edges))
 
 
 def snapshots_of(events: StretchTable, first: int, last: int) -> StretchTable:
@@ -175,15 +184,19 @@ def are_past(events: StretchTable, live: StretchTable, watermark: int) -> BoolAr
         live: The live events, cut at the watermark.
         watermark: The watermark.
     """
-    opened = np.full(1 + int(max(events.keys.max(initial=-1), live.keys.max(initial=-1))), EARLIEST)
+    # Live events that began before the watermark are cut at the start of the first open snapshot of their key.
+    snapshot_starts = np.full(1 + int(max(events.keys.max(initial=-1), live.keys.max(initial=-1))), EARLIEST)
     is_begun = ends_before(live.low, watermark)
-    opened[live.keys[is_begun]] = live.low[is_begun]
-    are_past: BoolArray = ends_before(events.high, watermark) & (events.high != opened[events.keys])
+    snapshot_starts[live.keys[is_begun]] = live.low[is_begun]
+    are_past: BoolArray = ends_before(events.high, watermark) & (events.high != snapshot_starts[events.keys])
     return are_past
 
 
-def opened_since(events: StretchTable, watermark: int) -> IntArray:
-    """Return the starts of events; of those that begin before a watermark, the last edge of their key before it.
+def cut_starts(events: StretchTable, watermark: int) -> IntArray:
+    """Return where events start once they are cut at a watermark.
+
+    An event that begins before the watermark then starts at the last edge of its key before it: there the first open
+    snapshot of the key starts.
 
     Args:
         events: All events that begin or end at such an edge.
@@ -198,5 +211,5 @@ def opened_since(events: StretchTable, watermark: int) -> IntArray:
     last_edges = np.full(int(events.keys.max()) + 1, EARLIEST)
     np.maximum.at(last_edges, events.keys[is_begun], starts[is_begun])
     np.maximum.at(last_edges, events.keys[is_over], ends[is_over])
-    since: IntArray = np.where(is_begun, last_edges[events.keys], starts)
-    return since
+    cut: IntArray = np.where(is_begun, last_edges[events.keys], starts)
+    return cut

@@ -12,7 +12,7 @@ from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray
 from muntin_engine.evaluators.arrays.geometry.sessions_and_snapshots import (
     are_past,
-    opened_since,
+    cut_starts,
     sessions_of,
     snapshots_of,
 )
@@ -42,7 +42,7 @@ class TickGeometry(StretchGeometry):
 
     @abstractmethod
     def join(self, tables: Sequence[StretchTable], keys: KeyTable) -> StretchTable:
-        """Join the live stretches and those of batches; values of the first table may change."""
+        """Join the live stretches and those of batches; this may change values of the first table in place."""
 
     @abstractmethod
     def ended(self, whole: StretchTable, first: int, last: int) -> StretchTable:
@@ -96,11 +96,12 @@ class TickGeometry(StretchGeometry):
         """Write what a batch brought of open windows, and the log anew when more than half of it is garbage."""
         log = state.log
         watermark = progress.least.watermark
-        added = store.take_unwritten()
+        unwritten = store.take_unwritten()
         log.forget(self.first_start(store))
-        if added is not None:
-            # It was joined after all that was live, so it is as it was: only values of the first table change.
-            log.append(store.codec.write(self._live_part(store, added, watermark)))
+        if unwritten is not None:
+            # It may have been joined to the live stretches by now. Its values are still those of the batch, because
+            # `join` changes only values of the first table, and the batch was the last one.
+            log.append(store.codec.write(self._live_part(store, unwritten, watermark)))
         live_bytes = store.codec.size_of(len(store.stretches))
         log.tidy(EntryMerging(self, store, progress), live_bytes, lambda: self._whole_entries(store))
 
@@ -128,6 +129,7 @@ class TickGeometry(StretchGeometry):
         return store.stretches.tables[0] if store.stretches.tables else None
 
     def _drop_ended(self, store: StretchStore, watermark: int) -> None:
+        """Drop the stretches that no open window needs."""
         whole = self._whole(store)
         if whole is not None:
             store.stretches.replace(self.live(whole, watermark))
@@ -140,6 +142,7 @@ class TickGeometry(StretchGeometry):
         return stretches.where(self.are_live(stretches, whole, watermark))
 
     def _whole_entries(self, store: StretchStore) -> list[Entry]:
+        """Encode all live stretches, to write the log anew."""
         whole = self._whole(store)
         return [] if whole is None else store.codec.write(whole)
 
@@ -150,16 +153,16 @@ class SessionGeometry(TickGeometry):
     def add(self, store: StretchStore, rows: Sequence[StretchTable]) -> None:
         """Fuse the rows of a batch into sessions, and add these."""
         if rows:
-            joined = concat(rows)
-            store.unwritten = self.values.lift_groups(joined, sessions_of(joined), store.keys)
+            stretches = concat(rows)
+            store.unwritten = self.values.lift_groups(stretches, sessions_of(stretches), store.keys)
             store.stretches.tables.append(store.unwritten)
 
     def join(self, tables: Sequence[StretchTable], keys: KeyTable) -> StretchTable:
         """Fuse stretches into sessions, one partial state each."""
         if len(tables) == 1:
             return tables[0]
-        joined = concat(tables)
-        return self.values.merge(joined, sessions_of(joined), keys)
+        stretches = concat(tables)
+        return self.values.merge(stretches, sessions_of(stretches), keys)
 
     def ended(self, whole: StretchTable, first: int, last: int) -> StretchTable:
         """Return the sessions that end at the watermark `first` or later, and before the watermark `last`."""
@@ -172,6 +175,7 @@ class SessionGeometry(TickGeometry):
     def are_live(self, stretches: StretchTable, whole: StretchTable, watermark: int) -> BoolArray:
         """Return for each stretch whether it is part of a live session."""
         del watermark
+        # Only the keys and the edges matter: without their values, tables of different kinds can be put together.
         bare = [replace(table, weight=table.low, parts={}) for table in (whole, stretches)]
         codes = sessions_of(concat(bare)).codes
         is_live = np.zeros(len(codes), np.bool_)
@@ -206,14 +210,14 @@ class SnapshotGeometry(TickGeometry):
     def live(self, whole: StretchTable, watermark: int) -> StretchTable:
         """Return the events that do not end before the watermark; those that begin before it are cut.
 
-        It makes no difference whether they were cut before, at an earlier watermark or at the same one.
+        Events that were cut at an earlier watermark, or at this one, may be cut again: the result is the same.
         """
         is_over = ends_before(whole.high, watermark)
-        cut = replace(whole, low=opened_since(whole, watermark))
+        cut = replace(whole, low=cut_starts(whole, watermark))
         return cut.take(np.flatnonzero(~is_over)) if is_over.any() else cut
 
     def are_live(self, stretches: StretchTable, whole: StretchTable, watermark: int) -> BoolArray:
-        """Return for each event, as it came, whether it is live, or ended where an open snapshot starts."""
+        """Return for each event, before it is cut, whether it is live, or ended where an open snapshot starts."""
         is_live: BoolArray = ~are_past(stretches, whole, watermark)
         return is_live
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -56,6 +56,34 @@ class ChangedEvents:
     are_stored: BoolArray
 
 
+class LastRecords(NamedTuple):
+    """The last record of each event, and of each result, that a log holds.
+
+    Attributes:
+        events: Those of events.
+        results: Those of results.
+    """
+
+    events: StretchTable
+    results: StretchTable
+
+
+class RecordRow(NamedTuple):
+    """A record of an event or of a result, as Python values.
+
+    Attributes:
+        key: The key.
+        start: Where its stretch starts.
+        end: Where its stretch ends.
+        columns: The values of its columns.
+    """
+
+    key: Key
+    start: int
+    end: int
+    columns: tuple[Any, ...]
+
+
 class EventStore(ArrayStore):
     """The events of a bucket that rows may still be about, or that windows need.
 
@@ -65,7 +93,7 @@ class EventStore(ArrayStore):
         waiting: The rows that wait for others of their event.
         results: The results that have been emitted and may change.
         schema: The columns of the rows of events.
-        changed: The events that the present batch changed; None if it changed none.
+        changed_events: The events that the present batch changed; None if it changed none.
         changed_results: The results that the present batch changed.
     """
 
@@ -77,13 +105,13 @@ class EventStore(ArrayStore):
         self.waiting = WaitingRows()
         self.results = LiveResults()
         self.schema = pa.schema([])
-        self.changed: ChangedEvents | None = None
+        self.changed_events: ChangedEvents | None = None
         self.changed_results = EMPTY
         self._waiting_codec = codec
         self._stored_waiting: bytes | None = None
 
     def __len__(self) -> int:
-        """The number of events."""
+        """The number of events: a partial state of ended ones may be that of several."""
         return len(self.live) + self.ended.rows
 
     @property
@@ -94,7 +122,7 @@ class EventStore(ArrayStore):
 
     @property
     def memory(self) -> int:
-        """About how many bytes it takes in memory."""
+        """The bytes that it takes in memory, roughly."""
         events = self.live.held.nbytes + _INDEX_BYTES * len(self.live)
         return events + self.ended.nbytes + self.results.held.nbytes + self.keys.nbytes
 
@@ -110,17 +138,17 @@ class EventStore(ArrayStore):
         self.ended.renumber(codes)
         self.results.renumber(codes)
 
-    def record_changes(self, tables: Sequence[StretchTable], *, new: int) -> None:
+    def record_changes(self, tables: Sequence[StretchTable], *, new_count: int) -> None:
         """Remember the events that a batch changed until they are written.
 
         Args:
             tables: The events as they are now.
-            new: The number of events, the last ones, of which the log has no record.
+            new_count: The number of events, the last ones, of which the log has no record.
         """
         if tables:
             events = concat(tables)
-            are_stored = np.arange(len(events)) < len(events) - new
-            self.changed = ChangedEvents(events, are_stored)
+            are_stored = np.arange(len(events)) < len(events) - new_count
+            self.changed_events = ChangedEvents(events, are_stored)
 
     def restore_waiting(self, cells: Cells) -> None:
         """Read the rows that wait."""
@@ -130,18 +158,18 @@ class EventStore(ArrayStore):
 
     def write_waiting(self, cells: Cells) -> None:
         """Write the rows that wait, if they changed."""
-        rows = None
+        present_waiting = None
         if self.waiting.by_key:
-            rows = self.waiting.to_bytes(self.keys, self._waiting_codec, self.schema)
-        if rows == self._stored_waiting:
+            present_waiting = self.waiting.to_bytes(self.keys, self._waiting_codec, self.schema)
+        if present_waiting == self._stored_waiting:
             return
-        if rows is None:
+        if present_waiting is None:
             cells.remove(WAITING)
         else:
-            cells.put(WAITING, rows)
-        self._stored_waiting = rows
+            cells.put(WAITING, present_waiting)
+        self._stored_waiting = present_waiting
 
-    def read_records(self, entries: Sequence[LogEntry]) -> tuple[StretchTable, StretchTable]:
+    def read_records(self, entries: Sequence[LogEntry]) -> LastRecords:
         """Return the last record of each event in the log, and the last one of each result."""
         event_tables: list[StretchTable] = [EMPTY]
         result_tables: list[StretchTable] = [EMPTY]
@@ -154,11 +182,12 @@ class EventStore(ArrayStore):
         if len(events):
             events = latest_events(events)
         results = concat(result_tables)
-        # A batch retracts a result and emits another one under one number, and its entries may come in any order.
+        # The records of a batch have one number, and its entries may come in any order. Sorted by weight, a retraction
+        # comes before the result that the same batch emitted instead.
         results = results.take(np.argsort(results.weight, kind="stable"))
         if len(results):
             results = latest(results, np.zeros(len(results), np.int64), results.low)
-        return events, results
+        return LastRecords(events, results)
 
     def write_batch(self, records: StretchTable, serial: int) -> list[Entry]:
         """Encode the records of a batch, of events or of results, as log entries.
@@ -172,19 +201,22 @@ class EventStore(ArrayStore):
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into as few as possible: only the last record of each event and result counts."""
         del first_live
-        events, results = self.read_records(entries)
-        return [*self._write_records(events), *self._write_records(results)]
+        last_records = self.read_records(entries)
+        return [*self._write_records(last_records.events), *self._write_records(last_records.results)]
 
-    def plain_rows(self, records: StretchTable) -> Iterator[tuple[Key, int, int, tuple[Any, ...]]]:
-        """Yield the key, the start, the end and the columns of records as Python values."""
+    def plain_rows(self, records: StretchTable) -> Iterator[RecordRow]:
+        """Yield records as Python values."""
         if len(records):
             table = records.parts[ROWS].table
             keys = keys_in(self.keys.take(records.keys))
             values = tuples_of(table, table.column_names)
-            yield from zip(keys, records.low.tolist(), records.high.tolist(), values, strict=True)
+            yield from map(RecordRow, keys, records.low.tolist(), records.high.tolist(), values)
 
     def _write_records(self, records: StretchTable) -> list[Entry]:
-        """Encode records; one of an event never dies by itself, as a later one may be about the same event."""
+        """Encode records as log entries.
+
+        An entry of events never dies by itself: without the last record of an event, an earlier one would count again.
+        """
         if START not in records.parts:
             return self.codec.write(records)
         entries = self.codec.write(with_relative_starts(records))

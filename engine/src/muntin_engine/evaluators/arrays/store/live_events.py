@@ -28,6 +28,7 @@ Source: G. Steele et al., Fast Splittable Pseudorandom Number Generators, OOPSLA
 """
 
 _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
+"""The step of the generator: it keeps 0 from being mixed to 0."""
 
 
 def ids_of(column: pa.ChunkedArray) -> Array:
@@ -60,21 +61,22 @@ class Identities(NamedTuple):
 
     def hashes(self) -> HashArray:
         """Hash each of them to 64 bits."""
-        whole = self.ids
-        if whole.dtype == np.object_:
-            whole = np.fromiter(map(hash, self.ids), np.int64, len(self.ids))
+        id_numbers = self.ids
+        if id_numbers.dtype == np.object_:
+            id_numbers = np.fromiter(map(hash, self.ids), np.int64, len(self.ids))
         codes = _mixed(self.codes.view(np.uint64))
         starts = _mixed(self.starts.view(np.uint64) + codes)
-        return _mixed(whole.view(np.uint64) + starts)
+        return _mixed(id_numbers.view(np.uint64) + starts)
 
-    def are_same(self, others: Identities) -> BoolArray:
-        """Return for each pair of identities whether they are the same."""
-        have_same_id = (self.ids == others.ids).astype(np.bool_)
-        are_same: BoolArray = (self.starts == others.starts) & (self.codes == others.codes) & have_same_id
+    def are_same(self, compared: Identities) -> BoolArray:
+        """Return for each identity whether the compared one at its place is the same."""
+        have_same_id = (self.ids == compared.ids).astype(np.bool_)
+        are_same: BoolArray = (self.starts == compared.starts) & (self.codes == compared.codes) & have_same_id
         return are_same
 
 
 def _mixed(numbers: HashArray) -> HashArray:
+    """Return numbers with their bits mixed, as SplitMix64 does it: the hash of a number."""
     mixed = numbers + _STEP
     for bits, factor in _ROUNDS:
         mixed ^= mixed >> np.uint64(bits)
@@ -106,11 +108,13 @@ class LiveEvents:
     """
 
     def __init__(self) -> None:
+        """Hold no events."""
         empty = np.empty(0, np.int64)
         self.held = EMPTY
         self._ids: Array = empty
         self._hashes: HashArray = np.empty(0, np.uint64)
         self._order = empty
+        """The place of the event of each hash, in the order of the hashes."""
 
     def __len__(self) -> int:
         return len(self.held)
@@ -120,15 +124,15 @@ class LiveEvents:
         """True if ids are whole numbers."""
         return self._ids.dtype != np.object_
 
-    def members(self, are_wanted: BoolArray | None = None) -> StretchTable:
+    def members(self, mask: BoolArray | None = None) -> StretchTable:
         """Return the partial states of members of windows, without the columns of rows.
 
         Args:
-            are_wanted: For each event whether it is wanted; None if all are.
+            mask: For each event whether it may be among them; None if each may.
         """
         is_member = self.held.weight > 0
-        if are_wanted is not None:
-            is_member &= are_wanted
+        if mask is not None:
+            is_member &= mask
         states = {part: values for part, values in self.held.parts.items() if part not in EVENT}
         return replace(self.held, parts=states).where(is_member)
 
@@ -136,15 +140,15 @@ class LiveEvents:
         """Add lifted events, of which none is here."""
         if not len(events):
             return
-        known = len(self)
+        previous_count = len(self)
         ids = ids_of(events.parts[ROWS].table.column("id"))
         hashes = Identities(events.keys, ids, events.parts[START].array).hashes()
         self.held = concat([self.held, events])
-        self._ids = np.concatenate([self._ids, ids]) if known else ids
+        self._ids = np.concatenate([self._ids, ids]) if previous_count else ids
         order = np.argsort(hashes)
         positions = np.searchsorted(self._hashes, hashes[order])
         self._hashes = np.insert(self._hashes, positions, hashes[order])
-        self._order = np.insert(self._order, positions, known + order)
+        self._order = np.insert(self._order, positions, previous_count + order)
 
     def find(self, identities: Identities, hashes: HashArray) -> IntArray:
         """Find the event of each identity: return its place, or -1 where there is none.
@@ -157,17 +161,21 @@ class LiveEvents:
         """
         if not len(self):
             return np.full(len(hashes), -1)
+
+        # The first event of the hash is nearly always the one.
         low = np.searchsorted(self._hashes, hashes)
         nearest = np.minimum(low, len(self) - 1)
         candidates = self._order[nearest]
         has_hash = (low < len(self)) & (self._hashes[nearest] == hashes)
         is_event = has_hash & self._identities(candidates).are_same(identities)
         places: IntArray = np.where(is_event, candidates, -1)
-        for row in np.flatnonzero(has_hash & ~is_event):  # another identity with the same hash
+
+        # Another identity may have the same hash: then each event of that hash is compared.
+        for row in np.flatnonzero(has_hash & ~is_event):
             high = np.searchsorted(self._hashes, hashes[row], "right")
             same_hash = self._order[low[row] : high]
-            wanted = identities.take(np.full(len(same_hash), row))
-            is_event = self._identities(same_hash).are_same(wanted)
+            repeated = identities.take(np.full(len(same_hash), row))
+            is_event = self._identities(same_hash).are_same(repeated)
             places[row] = max(same_hash[is_event], default=-1)
         return places
 
@@ -182,15 +190,15 @@ class LiveEvents:
         high[places] = ends
         self.held = replace(self.held, high=high)
 
-    def keep(self, are_wanted: BoolArray) -> None:
-        """Drop all events but the wanted ones."""
-        if are_wanted.all():
+    def keep(self, is_kept: BoolArray) -> None:
+        """Drop events; a mask says which are kept."""
+        if is_kept.all():
             return
-        remaining = np.flatnonzero(are_wanted)
-        new_places = np.cumsum(are_wanted) - 1
-        is_indexed = are_wanted[self._order]
-        self.held = self.held.take(remaining)
-        self._ids = self._ids[remaining]
+        kept_places = np.flatnonzero(is_kept)
+        new_places = np.cumsum(is_kept) - 1
+        is_indexed = is_kept[self._order]
+        self.held = self.held.take(kept_places)
+        self._ids = self._ids[kept_places]
         self._hashes = self._hashes[is_indexed]
         self._order = new_places[self._order[is_indexed]]
 
@@ -203,6 +211,7 @@ class LiveEvents:
             self._hashes = hashes[self._order]
 
     def _identities(self, places: IntArray) -> Identities:
+        """Return the identities of the events at some places."""
         return Identities(self.held.keys[places], self._ids[places], self.held.parts[START].array[places])
 
 
@@ -225,15 +234,19 @@ def latest_events(records: StretchTable) -> StretchTable:
 def latest(records: StretchTable, ids: Array, starts: IntArray) -> StretchTable:
     """Return the last record of each identity.
 
-    Cost: a sort; where different identities have one number, a look at each of their records.
+    Cost: a sort; where different identities have one hash, a look at each of their records.
     """
     identities = Identities(records.keys, ids, starts)
     hashes = identities.hashes()
+
+    # The last record of each hash is that of its identity, unless different identities have one hash.
     order = np.lexsort((records.parts[SERIAL].array, hashes))
     is_last = np.ones(len(order), np.bool_)
     is_last[:-1] = hashes[order][1:] != hashes[order][:-1]
     last_places = order[is_last]
     groups: IntArray = np.cumsum(is_last) - is_last
+
+    # Of a hash that several identities have, the last record of each is found one by one.
     is_clash = ~identities.take(order).are_same(identities.take(last_places[groups]))
     if is_clash.any():
         has_clash = np.isin(groups, groups[is_clash])

@@ -28,6 +28,7 @@ class LiveResults:
     """
 
     def __init__(self) -> None:
+        """Hold no results."""
         self.held = EMPTY
 
     def __len__(self) -> int:
@@ -36,30 +37,31 @@ class LiveResults:
     def replace(self, results: StretchTable, are_touched: BoolArray, last_id: int) -> StretchTable:
         """Replace the results of touched keys, and return the changes: what is retracted, then what is new.
 
-        A result that is the same stays, with its id.
+        A result that is the same is kept, with its id.
 
         Args:
-            results: All results of touched keys that are live now, and those of others that are told for the first
-                time.
+            results: All results of touched keys that are live now, and those of other keys that are emitted for the
+                first time.
             are_touched: For the code of each key whether it is touched.
             last_id: The largest id of an output event so far.
         """
         is_touched = are_touched[self.held.keys]
         previous = self.held.take(np.flatnonzero(is_touched))
         untouched = self.held.take(np.flatnonzero(~is_touched))
-        stays, is_known = _in_both(previous, results)
-        retracted = previous.where(~stays)
-        new = results.where(~is_known)
-        ids = Dense(COUNTED, last_id + 1 + np.arange(len(new)))
-        inserted = replace(new, weight=np.ones(len(new), np.int8), parts={**new.parts, EVENT_ID: ids})
-        self.held = concat([untouched, previous.where(stays), inserted])
+        is_kept, is_unchanged = _in_both(previous, results)
+        retracted = previous.where(~is_kept)
+        new_results = results.where(~is_unchanged)
+        ids = Dense(COUNTED, last_id + 1 + np.arange(len(new_results)))
+        weight = np.ones(len(new_results), np.int8)
+        inserted = replace(new_results, weight=weight, parts={**new_results.parts, EVENT_ID: ids})
+        self.held = concat([untouched, previous.where(is_kept), inserted])
         return concat([replace(retracted, weight=-retracted.weight), inserted])
 
     def forget(self, watermark: int) -> int:
         """Drop the results of the windows that a watermark completes; return how many there were."""
-        previous = len(self)
+        previous_count = len(self)
         self.held = self.held.where(self.held.high > watermark)
-        return previous - len(self)
+        return previous_count - len(self)
 
     def renumber(self, codes: IntArray) -> None:
         """Replace the code of each key by the one at its place."""
@@ -70,12 +72,14 @@ def _in_both(previous: StretchTable, results: StretchTable) -> tuple[BoolArray, 
     """Return for each result of either table whether both have it: of the same key and window, with the same values."""
     if not len(previous) or not len(results):
         return np.zeros(len(previous), np.bool_), np.zeros(len(results), np.bool_)
-    both = concat([replace(table, parts={ROWS: table.parts[ROWS]}) for table in (previous, results)])
+    # A result is the same if its code is: that of its key, of the start of its window and of its values.
+    united = concat([replace(table, parts={ROWS: table.parts[ROWS]}) for table in (previous, results)])
     columns: list[pa.Array] = []
-    for column in both.parts[ROWS].table.columns:
+    for column in united.parts[ROWS].table.columns:
         values = column.combine_chunks()
-        columns.append(pc.add(values, 0.0) if pa.types.is_floating(values.type) else values)  # no -0.0
-    codes = encode([pa.array(both.keys), pa.array(both.low), *columns], len(both)).codes
+        # Adding 0.0 turns -0.0 into 0.0: the two are one value.
+        columns.append(pc.add(values, 0.0) if pa.types.is_floating(values.type) else values)
+    codes = encode([pa.array(united.keys), pa.array(united.low), *columns], len(united)).codes
     previous_codes = codes[: len(previous)]
     result_codes = codes[len(previous) :]
     return np.isin(previous_codes, result_codes), np.isin(result_codes, previous_codes)

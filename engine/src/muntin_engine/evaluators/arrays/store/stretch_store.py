@@ -32,7 +32,7 @@ class ArrayStore(ABC):
 
         Args:
             stretch_format: The format of its stretches.
-            with_rows: True if rows lie beside what arrives of them, in case they are late.
+            with_rows: True if the rows lie beside the partial states that arrive, because late rows are kept.
         """
         self.keys = KeyTable()
         self.codec = StretchCodec(stretch_format, self.keys, with_rows=with_rows)
@@ -46,7 +46,7 @@ class ArrayStore(ABC):
     @property
     @abstractmethod
     def memory(self) -> int:
-        """About how many bytes it takes in memory."""
+        """The bytes that it takes in memory, roughly."""
 
     @abstractmethod
     def used_codes(self) -> IntArray:
@@ -81,13 +81,14 @@ def write_metadata(state: BucketState) -> StateSize:
 
 
 class StretchPieces:
-    """Stretches, in the pieces in which batches brought them: what becomes of these is up to the geometry.
+    """Stretches, in the pieces in which batches brought them; the geometry merges pieces as it sees fit.
 
     Attributes:
         tables: The pieces, from the oldest to the newest.
     """
 
     def __init__(self) -> None:
+        """Hold no stretches."""
         self.tables: list[StretchTable] = []
 
     def __len__(self) -> int:
@@ -101,7 +102,7 @@ class StretchPieces:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes they take."""
+        """The bytes that they take in memory, roughly."""
         return sum(piece.nbytes for piece in self.tables)
 
     def replace(self, *pieces: StretchTable) -> None:
@@ -139,14 +140,14 @@ class StretchStore(ArrayStore):
         self._values = values
 
     def take_unwritten(self) -> StretchTable | None:
-        """Return the stretches that the present batch added, once."""
-        added = self.unwritten
+        """Return the stretches that the present batch added, and take them for written."""
+        unwritten = self.unwritten
         self.unwritten = None
-        return added
+        return unwritten
 
     @property
     def memory(self) -> int:
-        """About how many bytes it takes in memory."""
+        """The bytes that it takes in memory, roughly."""
         objects = self._values.bytes_of_objects(self.codec.size_of(len(self.stretches)))
         return self.stretches.nbytes + self.keys.nbytes + objects
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgpack
 import numpy as np
@@ -18,6 +19,20 @@ from muntin_engine.time.changes import InputChange
 from muntin_engine.wire.blobs import from_blob, to_blob
 
 
+class IdentityInBucket(NamedTuple):
+    """What tells an event apart from all others of a bucket; `Identities` is the same of many, as arrays.
+
+    Attributes:
+        code: The code of its key.
+        id: Its id.
+        start: The start that it was inserted with.
+    """
+
+    code: int
+    id: Hashable
+    start: int
+
+
 class WaitingRows:
     """The rows of a bucket that wait. There are few, if senders keep the order of an event's rows.
 
@@ -26,6 +41,7 @@ class WaitingRows:
     """
 
     def __init__(self) -> None:
+        """Hold no rows."""
         self.by_key: dict[int, dict[Identity, PendingRows]] = {}
 
     @property
@@ -50,48 +66,54 @@ class WaitingRows:
 
     def hashes(self, *, is_whole: bool) -> HashArray:
         """Hash the identities of the events; `is_whole` says that their ids are whole numbers."""
-        names = [(code, *identity) for code, events in self.by_key.items() for identity in events]
-        return identities_of(names, is_whole=is_whole).hashes()
+        identities: list[IdentityInBucket] = []
+        for code, events in self.by_key.items():
+            identities += [IdentityInBucket(code, id, start) for id, start in events]
+        return identities_of(identities, is_whole=is_whole).hashes()
 
     def renumber(self, codes: IntArray) -> None:
         """Replace the code of each key by the one at its place."""
         self.by_key = {int(codes[code]): events for code, events in self.by_key.items()}
 
     def to_bytes(self, keys: KeyTable, codec: Codec, schema: pa.Schema) -> bytes:
-        """Return all rows as bytes, with the schema of the columns of events."""
-        named: list[list[object]] = []
+        """Return all rows as bytes, with the schema of the columns of events.
+
+        Per key a list of events, of each its id, its start, its rows and the state that they apply to; a row leaves out
+        the id and the start, which are those of its event.
+        """
+        lists_of_keys: list[list[object]] = []
         for events in self.by_key.values():
-            of_key: list[object] = []
+            event_lists: list[object] = []
             for identity, pending in events.items():
                 rows = [list(row[2:]) for row in pending.rows]
-                of_key.append([*identity, rows, list(pending.base) if pending.base else None])
-            named.append(of_key)
+                event_lists.append([*identity, rows, list(pending.base) if pending.base else None])
+            lists_of_keys.append(event_lists)
         codes = np.array(list(self.by_key), np.int64)
         blobs = map(to_blob, (keys.take(codes), schema.empty_table()))
-        packed: bytes = msgpack.packb([*blobs, codec.pack(named)])
+        packed: bytes = msgpack.packb([*blobs, codec.pack(lists_of_keys)])
         return packed
 
     def restore(self, data: bytes, keys: KeyTable, codec: Codec) -> pa.Schema:
         """Take the rows that `to_bytes` wrote, and return the schema."""
-        blob, of_events, packed = msgpack.unpackb(data)
-        codes = keys.codes(from_blob(blob)).tolist()
+        key_blob, schema_blob, packed = msgpack.unpackb(data)
+        codes = keys.codes(from_blob(key_blob)).tolist()
         for code, events in zip(codes, codec.unpack(packed), strict=True):
-            of_key = self.by_key.setdefault(code, {})
+            pending_by_id = self.by_key.setdefault(code, {})
             for id, start, rows, base in events:
-                waiting = tuple(InputChange(id, start, end, tuple(payload), *more) for end, payload, *more in rows)
+                changes = tuple(InputChange(id, start, end, tuple(payload), *rest) for end, payload, *rest in rows)
                 base_state = EventState(base[0], base[1], tuple(base[2])) if base else None
-                of_key[id, start] = PendingRows(waiting, base_state)
-        schema: pa.Schema = from_blob(of_events).schema
+                pending_by_id[id, start] = PendingRows(changes, base_state)
+        schema: pa.Schema = from_blob(schema_blob).schema
         return schema
 
 
-def identities_of(names: Sequence[tuple[int, Hashable, int]], *, is_whole: bool) -> Identities:
+def identities_of(identities: Sequence[IdentityInBucket], *, is_whole: bool) -> Identities:
     """Return identities as arrays.
 
     Args:
-        names: The code of the key, the id and the start of each.
+        identities: The identities.
         is_whole: True if ids are whole numbers.
     """
-    codes, ids, starts = zip(*names, strict=True) if names else ((), (), ())
+    codes, ids, starts = zip(*identities, strict=True) if identities else ((), (), ())
     typed_ids = np.fromiter(ids, np.int64 if is_whole else np.object_, len(ids))
     return Identities(np.array(codes, np.int64), typed_ids, np.array(starts, np.int64))

@@ -1,7 +1,7 @@
 """The columns of a blob of stretches: whole numbers, each column in as few bytes as its numbers need, and others.
 
-A column of whole numbers is written as distances from its least number, in one, two, four or eight bytes. Of a column
-of equal numbers nothing is written but that number, which is in the metadata of the table as the least ones are.
+A column of whole numbers is written as distances from its least number, in one, two, four or eight bytes; the least
+number is in the metadata of the table. Of a column of equal numbers nothing else is written.
 """
 
 from __future__ import annotations

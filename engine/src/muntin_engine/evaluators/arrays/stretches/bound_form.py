@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -34,7 +34,19 @@ PAYLOADS: Final = ""
 """The name, among the components of a form, of the number of payloads that were lifted."""
 
 _AS_FORM_SAYS: Final = Ellipsis
-"""Stands for the empty result that the form itself declares."""
+"""Stands for the empty result that the form itself declares: None may be one."""
+
+
+class LiftedArrays(NamedTuple):
+    """What a form made of rows.
+
+    Attributes:
+        arrays: An array for each stored component, by name.
+        accepted_rows: The places of the rows that these are of; None if they are of all rows.
+    """
+
+    arrays: Mapping[str, Array]
+    accepted_rows: IntArray | None
 
 
 @dataclass(frozen=True)
@@ -60,6 +72,7 @@ class BoundForm:
     empty_result: object = _AS_FORM_SAYS
 
     def __post_init__(self) -> None:
+        """Ask the form for its components, once, and for its empty result unless another one is given."""
         if self.empty_result is _AS_FORM_SAYS:
             object.__setattr__(self, "empty_result", self.form.empty_result)
         object.__setattr__(self, "components", dict(self.form.components()))
@@ -90,6 +103,7 @@ class BoundForm:
         form: Any = self.form
 
         def upgrade_all() -> list[dict[str, object]]:
+            """Return the upgraded states; `_call` measures all of them together."""
             upgraded: list[dict[str, object]] = []
             for state in states:
                 components = form.upgrade_state(state, version)["kept"]
@@ -98,15 +112,12 @@ class BoundForm:
 
         return self._call("upgrade_state", upgrade_all)
 
-    def lift(self, inputs: Sequence[pa.Array], length: int) -> tuple[dict[str, Array], IntArray | None]:
+    def lift(self, inputs: Sequence[pa.Array], length: int) -> LiftedArrays:
         """Lift the rows of a batch to their contributions.
 
         Args:
             inputs: All columns of the query.
             length: The number of rows.
-
-        Returns:
-            An array for each stored component, and the places of the rows that it is of; None if it is of all rows.
 
         Raises:
             ModuleFailedError: The form raised an exception.
@@ -119,9 +130,10 @@ class BoundForm:
             columns = [column.take(pa.array(places)) for column in columns]
             length = len(places)
         if not length:
-            return {name: identities(part, 0) for name, part in self.stored.items()}, places
+            return LiftedArrays({name: identities(part, 0) for name, part in self.stored.items()}, places)
         payloads = self._payloads(columns, reads)
-        return self._call("lift", lambda: contributions(self.form, payloads, length)), places
+        arrays = self._call("lift", lambda: contributions(self.form, payloads, length))
+        return LiftedArrays(arrays, places)
 
     def results(self, components: Mapping[str, Array | Sums | Ragged], payloads: IntArray) -> Array:
         """Return the results of n windows as an array, whose masked entries are null.
@@ -137,6 +149,7 @@ class BoundForm:
                     arrays[name] = finished(self.components[name], values, payloads)
                 else:
                     arrays[name] = values
+            # A count is not stored: it is the number of payloads.
             for name, component in self.components.items():
                 if component.merge is Merge.COUNT:
                     arrays[name] = payloads
@@ -179,6 +192,7 @@ class BoundForm:
         return {part.name: self._array(column, part) for part, column in parts}
 
     def _array(self, column: pa.Array, reads: Field) -> Array:
+        """Return a column as an array; a masked one for a form that sees nulls."""
         array = array_of(column, reads)
         if self.form.skips_nulls:  # rows with nulls are left out
             return array
@@ -211,7 +225,14 @@ def bound_forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:
     for module, meter in zip(plan.modules, meters, strict=True):
         assert module.form is not None, "the planner gives it modules with forms alone"
         forms.append(
-            BoundForm(module.form, module.label, module.columns, module.bound_reads, meter, module.empty_result)
+            BoundForm(
+                form=module.form,
+                label=module.label,
+                columns=module.columns,
+                reads=module.bound_reads,
+                meter=meter,
+                empty_result=module.empty_result,
+            )
         )
     return tuple(forms)
 
@@ -222,14 +243,14 @@ def forms_of(task: TaskPayload) -> tuple[BoundForm, ...]:
 
 
 def failing_row(form: BoundForm, inputs: Sequence[pa.Array], length: int) -> int | None:
-    """Return the place of the row that a form fails to lift alone; None if it lifts each row alone."""
+    """Return the place of a row that a form fails to lift by itself; None if none is found."""
     return first_failing(
         length, lambda start, stop: form.lift([part.slice(start, stop - start) for part in inputs], stop - start)
     )
 
 
 def first_failing(length: int, call: Callable[[int, int], object]) -> int | None:
-    """Return a place for which a call fails by itself; None if there is none.
+    """Return a place for which a call fails by itself; None if none is found, because it takes several to fail.
 
     Args:
         length: The number of places.
@@ -237,13 +258,16 @@ def first_failing(length: int, call: Callable[[int, int], object]) -> int | None
     """
 
     def fails(start: int, stop: int) -> bool:
+        """True if the call fails for the places from one up to another."""
         try:
             call(start, stop)
         except ModuleFailedError:
             return True
         return False
 
-    low, high = 0, length
+    # If the first half does not fail, the second one is taken to fail; the last call checks the place that is left.
+    low = 0
+    high = length
     while high - low > 1:
         half = (low + high) // 2
         if fails(low, half):

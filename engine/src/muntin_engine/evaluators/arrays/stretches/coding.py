@@ -19,14 +19,14 @@ DENSE: Final = 4
 """Counting in a table is used where it has at most so many cells per value; above that, hashing."""
 
 _FEW: Final = 1 << 16
-"""Tables of up to so many cells are always used."""
+"""Counting in a table is used in any case where it has at most so many cells."""
 
 LARGEST_CODE: Final = 2**62
 """Several codes are combined into one number where that is less."""
 
 
 class Codes(NamedTuple):
-    """Rows by number.
+    """Rows that are numbered: equal ones have one number, their code.
 
     Attributes:
         codes: For each row its code.
@@ -80,9 +80,9 @@ def distinct(codes: IntArray, size: int | None = None) -> tuple[IntArray, IntArr
     if size is None:
         size = int(codes.max(initial=-1)) + 1
     if fits_table(size, len(codes)):
-        is_there = np.zeros(size, np.bool_)
-        is_there[codes] = True
-        return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[codes]
+        occurs = np.zeros(size, np.bool_)
+        occurs[codes] = True
+        return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
     encoded = pc.dictionary_encode(pa.array(codes))
     occurring: IntArray = encoded.dictionary.to_numpy()
     order = np.argsort(occurring)
@@ -110,7 +110,8 @@ def fits_table(size: int, values: int) -> bool:
 
 
 def first_places(codes: IntArray, size: int) -> IntArray:
-    """Return for each code the place of the first value that has it; every code must be there."""
+    """Return for each code the place of the first value that has it; every code must occur."""
+    # Backwards, so that the first value of a code is written last.
     places = np.empty(size, np.int64)
     places[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     return places
@@ -119,8 +120,8 @@ def first_places(codes: IntArray, size: int) -> IntArray:
 def stable_order(codes: IntArray, size: int) -> IntArray:
     """Return the places of codes from the smallest to the largest, those of equal codes in their order.
 
-    Cost: NumPy orders numbers of 16 bits by counting, an order of magnitude faster than larger ones; of these, it sorts
-    the numbers themselves as fast, but not their places.
+    Cost: of codes of 16 bits NumPy finds the order by counting, an order of magnitude faster than of larger ones; see
+    `_order_of_numbers` for these.
     """
     if size <= 1 << 16:
         return np.argsort(codes.astype(np.uint16), kind="stable")
@@ -130,7 +131,8 @@ def stable_order(codes: IntArray, size: int) -> IntArray:
 def _order_of_numbers(numbers: IntArray, size: int) -> IntArray:
     """Return the places of numbers below a size from the smallest to the largest, those of equal ones in their order.
 
-    Cost: a number and its place are sorted as one, several times as fast as places by their numbers.
+    Cost: each number is put into one integer with its place, and these are sorted: NumPy sorts numbers several times as
+    fast as it finds their order.
     """
     bits = len(numbers).bit_length()
     if size << bits >= LARGEST_CODE:
@@ -145,7 +147,7 @@ def _order_of_numbers(numbers: IntArray, size: int) -> IntArray:
 def by_key_and_start(keys: IntArray, lows: IntArray) -> IntArray:
     """Return the places of stretches in the order of keys and then of starts.
 
-    Cost: as one number both are sorted faster.
+    Cost: key and start are put into one number, since to sort by two takes longer.
     """
     if not len(keys):
         return np.empty(0, np.int64)
@@ -159,7 +161,7 @@ def by_key_and_start(keys: IntArray, lows: IntArray) -> IntArray:
 
 
 def expanded(counts: IntArray) -> tuple[IntArray, IntArray]:
-    """Return, for the members of all groups one after the other, the place of the group and the place in the group.
+    """Return for each member of groups, group by group, the place of its group and its place within that.
 
     Example:
         >>> owners, within = expanded(np.array([2, 0, 1]))
@@ -208,6 +210,7 @@ def product(*sizes: int) -> int:
 
 
 def _encode_column(column: pa.Array) -> tuple[IntArray, int]:
+    """Return the code of each value of a column, and how many codes there are."""
     if pa.types.is_nested(column.type):
         column = _stand_ins(column)
     encoded = pc.dictionary_encode(column, null_encoding="encode")
@@ -221,6 +224,7 @@ def _indices(encoded: pa.DictionaryArray) -> IntArray:
 
 
 def _stand_ins(column: pa.Array) -> pa.Array:
+    """Return a column of numbers that are equal where values are: Arrow does not encode structs, lists and maps."""
     numbers: dict[Hashable, int] = {}
     return pa.array([numbers.setdefault(freeze(canonical(value)), len(numbers)) for value in column.to_pylist()])
 
@@ -260,14 +264,14 @@ def _tournament(component: Component, codes: IntArray, size: int, values: Array)
         group_starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
         group_sizes = np.diff(np.r_[group_starts, len(codes)])
         rank_in_group = np.arange(len(codes)) - np.repeat(group_starts, group_sizes)
-        is_left = rank_in_group % 2 == 0
-        left = np.flatnonzero(is_left)
-        has_right = np.append(~is_left, False)[left + 1]  # not the last one of a group of odd size
-        if not has_right.any():
+        is_first = rank_in_group % 2 == 0
+        firsts = np.flatnonzero(is_first)
+        has_second = np.append(~is_first, False)[firsts + 1]  # the last one of a group of odd size has none
+        if not has_second.any():
             break
-        merged = values[left]
-        merged[has_right] = merge(component, merged[has_right], values[left[has_right] + 1])
-        codes = codes[left]
+        merged = values[firsts]
+        merged[has_second] = merge(component, merged[has_second], values[firsts[has_second] + 1])
+        codes = codes[firsts]
         values = merged
     results = identities(component, size)
     results[codes] = values

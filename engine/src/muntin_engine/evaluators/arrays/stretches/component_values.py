@@ -1,6 +1,6 @@
 """The values of a batch: they are taken, joined and merged, and subtracted where they have an inverse.
 
-A component is `Dense`, `Exact` or `Collected`. Python states, and rows as they came, have files of their own.
+The values of a component are `Dense`, `Exact` or `Collected`. Python states and rows have files of their own.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from muntin_engine.evaluators.declarations.combinations import can_be_subtracted
 from muntin_engine.wire.sums import Sums
 
 COUNTED: Final = Component.count()
+"""The component of whole numbers that belong to no form: they are added, if they are merged at all."""
 
 Merged: TypeAlias = Array | Sums | Ragged
-"""The values of n windows as a form gets them."""
+"""The values of n windows as a form takes them."""
 
 
 class Deltas(Protocol):
@@ -38,7 +39,7 @@ class Deltas(Protocol):
     most: int
 
     def sums(self, values: Array) -> Array:
-        """Return for each wanted place the sum of the values whose stretches hold it, of type and shape as these."""
+        """Return for some places the sum of the values whose stretches hold each, of type and shape as these."""
         ...
 
 
@@ -49,7 +50,7 @@ class Values(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes they take."""
+        """The bytes that they take, roughly."""
         ...
 
     def take(self, places: IntArray | slice) -> Self:
@@ -106,7 +107,7 @@ class ComponentValues(Values, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """A number, or a vector of fixed shape, each.
+    """n numbers, or n vectors of one shape.
 
     Attributes:
         component: The component that they are of.
@@ -178,7 +179,7 @@ class Dense:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """An exact sum of floats each.
+    """n exact sums of floats; see `Sums` for their lanes.
 
     Attributes:
         component: The component that they are of.
@@ -220,9 +221,10 @@ class Exact:
         return False
 
     def running(self, deltas: Deltas) -> Exact:
-        """Sum along the axis: lanes on a grid are added and subtracted exactly, in any order."""
+        """Sum along the axis: lanes on a grid are added and subtracted exactly, whatever the order."""
 
         def function(values: FloatArray, is_lane: bool) -> FloatArray:
+            """Return the sums of a lane, or of the values that are no finite numbers."""
             return deltas.sums(values) if is_lane else _running_odd(deltas, values)
 
         return Exact(self.component, self.sums.on_grid(deltas.most).each(function))
@@ -257,12 +259,12 @@ class Exact:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """Any number of values each.
+    """n groups of any number of values.
 
     Attributes:
         component: The component that they are of.
-        values: The values, those of the first one first.
-        counts: The number of values of each.
+        values: The values, group by group.
+        counts: The number of values of each group.
     """
 
     component: Component
@@ -314,7 +316,7 @@ class Collected:
 
     @property
     def merged(self) -> Ragged:
-        """The values of each in ascending order."""
+        """The values of each group in ascending order."""
         groups = np.repeat(np.arange(len(self.counts)), self.counts)
         ascending = self.values[np.lexsort((self.values, groups))]
         return Ragged(ascending, np.concatenate([[0], np.cumsum(self.counts)]))
@@ -352,18 +354,18 @@ def nothing(component: Component, count: int) -> ComponentValues:
 
 
 def from_plain(component: Component, values: Sequence[object]) -> ComponentValues:
-    """Undo `plain`."""
+    """Return the values that `plain` returned as plain data."""
     if component.is_exact:
         return Exact(component, Sums.from_plain(values, component.shape))
     if component.merge is Merge.COLLECT:
         listed: Sequence[Sequence[object]] = values  # type: ignore[assignment]  # collected values are lists
-        flat = component_array(component, list(chain.from_iterable(listed)))
-        return Collected(component, flat, np.array(list(map(len, listed)), np.int64))
+        flat_values = component_array(component, list(chain.from_iterable(listed)))
+        return Collected(component, flat_values, np.array(list(map(len, listed)), np.int64))
     return Dense(component, component_array(component, list(values)))
 
 
 def from_arrow(component: Component, column: pa.ChunkedArray) -> ComponentValues:
-    """Undo `to_arrow`."""
+    """Return the values of a column that `to_arrow` encoded."""
     array = column.combine_chunks()
     if component.merge is Merge.COLLECT:
         values = array.flatten().to_numpy(zero_copy_only=False).view(component.dtype)
@@ -377,7 +379,10 @@ def from_arrow(component: Component, column: pa.ChunkedArray) -> ComponentValues
 
 
 def _running_odd(deltas: Deltas, values: FloatArray) -> FloatArray:
-    """Return the sums of values that are infinite, NaN or zero: these cannot be subtracted, but counted."""
+    """Return the sums of values that are infinite, NaN or zero.
+
+    They cannot be subtracted, but counted. Infinities of both signs, or a NaN, make a sum NaN: a NaN counts as both.
+    """
     is_nan = np.isnan(values)
     above = deltas.sums((is_nan | (values == np.inf)).astype(np.int64)) > 0
     below = deltas.sums((is_nan | (values == -np.inf)).astype(np.int64)) > 0
@@ -385,6 +390,7 @@ def _running_odd(deltas: Deltas, values: FloatArray) -> FloatArray:
 
 
 def _to_arrow(component: Component, array: Array) -> pa.Array:
+    """Return values as a column: numbers, or lists of one length where they have a shape."""
     flat = pa.array(_numbers(array.reshape(-1)))
     if not component.shape:
         return flat
@@ -392,6 +398,7 @@ def _to_arrow(component: Component, array: Array) -> pa.Array:
 
 
 def _from_arrow(component: Component, array: pa.Array) -> Array:
+    """Return the values of a column that `_to_arrow` made, in their shape."""
     flat: Array = (array.flatten() if component.shape else array).to_numpy(zero_copy_only=False)
     return flat.reshape(len(array), *component.shape)
 

@@ -23,14 +23,14 @@ OBJECTS: Final = 100
 """The memory of a key besides its columns, roughly: its name, its code, and their place in a dict."""
 
 NO_KEYS: Final = "none"
-"""The column that counts the keys of a query without key columns."""
+"""The name of the only column of keys that have no columns: a table without columns would have no rows."""
 
 At: TypeAlias = Callable[[int], tuple[Key, Window]]
 """Returns the key and the window of a call, or of a result, by its place among all; for messages."""
 
 
 def named_keys(columns: Sequence[pa.Array], length: int) -> pa.Table:
-    """Return keys as a table of `k0`, `k1` and so on; a query without keys has one of no meaning, to count rows by."""
+    """Return keys as a table of `k0`, `k1` and so on, or of `NO_KEYS` if they have no columns."""
     named = {f"k{place}": column for place, column in enumerate(columns)}
     return pa.table(named or {NO_KEYS: pa.nulls(length)})
 
@@ -41,7 +41,7 @@ def key_names(keys: pa.Table) -> list[str]:
 
 
 def key_columns(keys: pa.Table) -> list[pa.Array]:
-    """Undo `named_keys`."""
+    """Return the key columns of a table that `named_keys` made."""
     return [keys.column(name).combine_chunks() for name in key_names(keys)]
 
 
@@ -51,7 +51,7 @@ def keys_in(keys: pa.Table) -> list[Key]:
 
 
 class HoldsKeys(Protocol):
-    """The store of a bucket, which knows keys by their codes."""
+    """The store of a bucket, which holds the codes of keys."""
 
     def used_codes(self) -> IntArray:
         """Return the codes of the keys of which it holds something, ascending."""
@@ -63,12 +63,13 @@ class HoldsKeys(Protocol):
 
 
 class KeyTable:
-    """Gives each key a code, in the order in which keys come.
+    """Numbers the keys of a bucket, in the order in which they first arrive: the number of a key is its code.
 
     Cost: a look-up in a dict for each key of a batch, however many rows it has.
     """
 
     def __init__(self) -> None:
+        """Know no keys."""
         self._codes: dict[Hashable, int] = {}
         self._tables: list[pa.Table] = []
         self._most = FEW_KEYS
@@ -78,7 +79,7 @@ class KeyTable:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes they take in memory: in a dict, as objects, and as columns."""
+        """The bytes that keys take in memory, roughly: in a dict, as objects, and as columns."""
         columns: int = sum(table.nbytes for table in self._tables)
         return OBJECTS * len(self) + 2 * columns
 
@@ -88,12 +89,12 @@ class KeyTable:
         Two keys that are equal as in Spark's grouping, such as 0.0 and -0.0, have one code. The table keeps the key as
         `canonical` writes it, so that it does not matter which of the two came first.
         """
-        known = len(self._codes)
+        previous_count = len(self._codes)
         code_of = self._codes
         codes = np.fromiter((code_of.setdefault(name, len(code_of)) for name in _names(keys)), np.int64, len(keys))
-        if len(code_of) > known:
+        if len(code_of) > previous_count:
             _, first_rows = np.unique(codes, return_index=True)
-            new_rows = first_rows[codes[first_rows] >= known]
+            new_rows = first_rows[codes[first_rows] >= previous_count]
             self._tables.append(_canonical(keys.take(pa.array(new_rows))))
         return codes
 
@@ -108,14 +109,17 @@ class KeyTable:
         return self._tables[0]
 
     def count(self, codes: Sequence[IntArray]) -> int:
-        """Count the keys of blobs, given the codes of each; it costs a byte for each known key."""
-        is_there = np.zeros(len(self), np.bool_)
+        """Count the keys of blobs, given the codes of each; this costs a byte for each key of the bucket."""
+        occurs = np.zeros(len(self), np.bool_)
         for blob_codes in codes:
-            is_there[blob_codes] = True
-        return int(np.count_nonzero(is_there))
+            occurs[blob_codes] = True
+        return int(np.count_nonzero(occurs))
 
     def forget_unused(self, store: HoldsKeys) -> None:
-        """Forget the keys of which a store holds nothing, whenever there are twice as many as were left then."""
+        """Forget the keys of which a store holds nothing, once there are twice as many keys as it used the last time.
+
+        So the cost of a look at the store is spread over as many new keys.
+        """
         if len(self) <= self._most:
             return
         used_codes = store.used_codes()

@@ -24,16 +24,20 @@ State: TypeAlias = Any
 """A module's own state."""
 
 _ABSENT: Final = object()
+"""Stands for no state: None may be one."""
 
 
 class ModuleCallError(Exception):
-    """A module raised an exception, which is the cause of this one. It never leaves evaluation on arrays.
+    """A module raised an exception, which is the cause of this one.
+
+    It never leaves evaluation on arrays: there the key and the window are found that the call was for, see `located`.
 
     Attributes:
         place: The place of the group, of those that the method was called for.
     """
 
     def __init__(self, module: Module, method: str, place: int = 0) -> None:
+        """Name the module, its method and the place of the group."""
         super().__init__(method)
         self.place = place
         self._module = module
@@ -51,8 +55,8 @@ class StateModule:
     """An incremental module, as evaluation on arrays calls it.
 
     States are merged as the laws of `combine` allow: the first may change and is replaced by what is returned, the
-    second stays as it is. Methods for many keys measure themselves; who calls the others many times in a row measures
-    that.
+    second stays as it is. The methods for many states measure their calls of the module; a caller of the methods for
+    one state measures these itself, many at a time.
 
     Attributes:
         module: The module.
@@ -61,10 +65,12 @@ class StateModule:
     """
 
     def __init__(self, binding: Binding) -> None:
+        """Take a module as a query binds it."""
         module: Any = binding.module
         self.module: Any = module
         self._called = binding.called
-        self._is_choosy = self._called is not module
+        self._counts_accepted = self._called is not module
+        """True if the module may skip payloads: it is called through what counts those that it accepts."""
         self._is_operator = binding.module.is_operator
         self.can_deduct = hasattr(module, "deduct")
         self.meter = binding.meter
@@ -76,14 +82,14 @@ class StateModule:
         return payloads_of(self._select, columns, count)
 
     def create_state(self) -> State:
-        """Return a state of nothing."""
+        """Return a state without rows."""
         try:
             return self._called.create_state()
         except BaseException as error:
             raise ModuleCallError(self.module, "create_state") from safe_cause(error)
 
     def create_states(self, count: int) -> list[State]:
-        """Return states of nothing."""
+        """Return states without rows."""
         return self._created(self._called, count)
 
     def lifted_states(self, payloads: Payloads, bounds: Sequence[int]) -> list[State]:
@@ -95,14 +101,15 @@ class StateModule:
         """
         count = len(bounds) - 1
         groups = payloads.groups(bounds)
-        if not self._is_choosy or payloads.has_skipped:
+        if not self._counts_accepted or payloads.has_skipped:
             return self._added(self._called, self._created(self._called, count), groups)
-        # It accepts all payloads, so it is called past what counts them, and the counts are put to its states.
+
+        # It accepts all of these payloads: so the module itself is called, and the counts are put to its states.
         states = self._added(self.module, self._created(self.module, count), groups)
         return list(zip(np.diff(bounds).tolist(), states, strict=True))
 
     def _created(self, called: Any, count: int) -> list[State]:
-        """Return states of nothing, of the module or of what counts the payloads that it accepts."""
+        """Return states without rows, of the module or of what counts the payloads that it accepts."""
         states: list[State] = []
         create = called.create_state
         started = self.meter.now()
@@ -116,16 +123,16 @@ class StateModule:
 
     def _added(self, called: Any, states: Sequence[State], groups: Iterable[list[object]]) -> list[State]:
         """Return states with a group of payloads each."""
-        after: list[State] = []
+        new_states: list[State] = []
         add = called.add_events
         started = self.meter.now()
         try:
             for state, group in zip(states, groups, strict=True):
-                after.append(add(state, group))
+                new_states.append(add(state, group))
         except BaseException as error:
-            raise ModuleCallError(self.module, "add_events", len(after)) from safe_cause(error)
+            raise ModuleCallError(self.module, "add_events", len(new_states)) from safe_cause(error)
         self.meter.since(started)
-        return after
+        return new_states
 
     def add(self, state: State, payloads: list[object]) -> State:
         """Return a state with more payloads."""
@@ -141,37 +148,39 @@ class StateModule:
         except BaseException as error:
             raise ModuleCallError(self.module, "remove_events") from safe_cause(error)
 
-    def combine_into(self, states: dict[Hashable, State], names: Sequence[Hashable], others: Sequence[State]) -> None:
-        """Merge each of the others into the state of its key; where there is none, it becomes that."""
+    def combine_into(
+        self, states: dict[Hashable, State], names: Sequence[Hashable], added_states: Sequence[State]
+    ) -> None:
+        """Merge each added state into the state of its name; where there is none, it becomes that."""
         combine = self._called.combine
         find = states.get
         place = 0
         started = self.meter.now()
         try:
-            for place, (name, other) in enumerate(zip(names, others, strict=True)):  # noqa: B007  # used on failure
+            for place, (name, added_state) in enumerate(zip(names, added_states, strict=True)):  # noqa: B007  # used on failure
                 state = find(name, _ABSENT)
-                states[name] = other if state is _ABSENT else combine(state, other)
+                states[name] = added_state if state is _ABSENT else combine(state, added_state)
         except BaseException as error:
             raise ModuleCallError(self.module, "combine", place) from safe_cause(error)
         self.meter.since(started)
 
     def upgrade(self, states: Sequence[State], version: str) -> list[State]:
         """Return today's states of those that an older version of the module wrote."""
-        after: list[State] = []
+        new_states: list[State] = []
         upgrade = self._called.upgrade_state
         started = self.meter.now()
         try:
             for state in states:
-                after.append(upgrade(state, version))
+                new_states.append(upgrade(state, version))
         except BaseException as error:
-            raise ModuleCallError(self.module, "upgrade_state", len(after)) from safe_cause(error)
+            raise ModuleCallError(self.module, "upgrade_state", len(new_states)) from safe_cause(error)
         self.meter.since(started)
-        return after
+        return new_states
 
-    def combine(self, state: State, other: State) -> State:
+    def combine(self, state: State, added_state: State) -> State:
         """Combine two states; the first one may change."""
         try:
-            return self._called.combine(state, other)
+            return self._called.combine(state, added_state)
         except BaseException as error:
             raise ModuleCallError(self.module, "combine") from safe_cause(error)
 
@@ -184,10 +193,10 @@ class StateModule:
         except BaseException as error:
             raise ModuleCallError(self.module, "combine") from safe_cause(error)
 
-    def deduct(self, state: State, other: State) -> State:
-        """Return a state without another that was merged into it."""
+    def deduct(self, state: State, merged_state: State) -> State:
+        """Return a state without another one that was merged into it."""
         try:
-            return self._called.deduct(state, other)
+            return self._called.deduct(state, merged_state)
         except BaseException as error:
             raise ModuleCallError(self.module, "deduct") from safe_cause(error)
 
@@ -203,7 +212,9 @@ class StateModule:
         """Return the result of each state, or its rows; the states stay as they are."""
         results: list[Any] = []
         compute = self._called.compute_result
-        if self._is_choosy and all(accepted for accepted, _ in states):
+        # What counts accepted payloads has no result for a state without any. If there is no such state, the module is
+        # called directly.
+        if self._counts_accepted and all(accepted for accepted, _ in states):
             compute = self.module.compute_result
             states = [state for _, state in states]
         is_operator = self._is_operator
@@ -224,7 +235,7 @@ Objects: TypeAlias = npt.NDArray[np.object_]
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """A state of a module each.
+    """n states of a module.
 
     Attributes:
         module: The module.

@@ -88,6 +88,7 @@ def form_results(form: BoundForm, place: int, windows: StretchTable) -> Array:
 
 
 def _computed(form: BoundForm, place: int, windows: StretchTable, payloads: IntArray) -> Array:
+    """Return the results of windows that have payloads, as the form computes them."""
     components = {name: windows.parts[Part(place, name)].merged for name in form.stored}
     return form.results(components, payloads)
 
@@ -116,9 +117,10 @@ def failing_window(form: BoundForm, place: int, windows: StretchTable) -> int | 
 
 
 MOST_ROWS: Final = 250_000
-"""Most rows of a blob of results."""
+"""A blob of results has at most so many rows."""
 
 _LARGEST: Final = np.iinfo(np.int64).max
+"""The largest whole number that a result column holds."""
 
 _FITTING: Final[Mapping[ScalarKind, str]] = {
     ScalarKind.BOOLEAN: "b",
@@ -144,6 +146,8 @@ def result_tables(task: TaskPayload, results: ResultWindows) -> Iterator[pa.Tabl
     keys = results.keys
     starts = windows.low
     ends = windows.high
+
+    # Rows of an operator repeat the key and the times of their window.
     owners = result_columns.owners
     if owners is not None:
         keys = keys.take(pa.array(owners))
@@ -211,15 +215,15 @@ class WindowColumns(ABC):
         """
 
     def beside(self) -> Mapping[str, pa.Array]:
-        """Return further columns: the change that a row is, or the lifetime that a module says."""
+        """Return further columns: the kind of change of each row and its id, or the lifetime that a module sets."""
         return {}
 
 
 class FormColumns(WindowColumns):
-    """Results that forms compute of merged states, all windows at once."""
+    """Results that forms compute from merged states, all windows at once."""
 
     def __init__(self, task: TaskPayload, results: ResultWindows) -> None:
-        """Compute the results of a query's windows."""
+        """Take the windows of a query."""
         self._task = task
         self._results = results
 
@@ -241,7 +245,7 @@ class StoredColumns(WindowColumns):
     """Results that may be retracted: they were stored as columns, with their ids."""
 
     def __init__(self, results: ResultWindows) -> None:
-        """Return stored results."""
+        """Take stored results."""
         self._windows = results.windows
 
     def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
@@ -250,7 +254,7 @@ class StoredColumns(WindowColumns):
         return self._windows.parts[ROWS].table.column(place)
 
     def beside(self) -> Mapping[str, pa.Array]:
-        """Return the change that each row is, and its id as an event of the output."""
+        """Return the kind of change of each row, and its id as an event of the output."""
         kinds = np.where(self._windows.weight > 0, OutputKind.INSERT, OutputKind.RETRACT)
         event_ids = self._windows.parts[EVENT_ID].array
         return {"change": pa.array(kinds, pa.string()), "event_id": pa.array(event_ids)}
@@ -292,12 +296,15 @@ class OperatorColumns(ModuleColumns):
         super().__init__(task, results, values)
         (rows_of_windows,) = values
         counts = np.fromiter(map(len, rows_of_windows), np.int64, len(rows_of_windows))
-        self._value_of_row, _ = expanded(counts)
+        self._window_values, _ = expanded(counts)
+        """The place among the values of the list that each row is in."""
         self._rows = list(chain.from_iterable(rows_of_windows))
         self._events: list[Any] | None = None
         if task.query.timestamps.is_set_by_module:
             self._events = self._rows
             self._rows = [event.payload for event in self._events]
+
+        # Windows that share a list have its rows each: `_places` then says which row of the lists each row is.
         value_places = results.results
         self.owners, within = expanded(counts[value_places])
         if self._places is not None:
@@ -311,7 +318,7 @@ class OperatorColumns(ModuleColumns):
         return column if self._places is None else column.take(pa.array(self._places))
 
     def beside(self) -> Mapping[str, pa.Array]:
-        """Return the lifetimes of rows, if the operator says these."""
+        """Return the lifetimes of rows, if the operator sets them."""
         if self._events is None:
             return {}
         lifetimes = np.array([[event.start, event.end] for event in self._events], np.int64).reshape(-1, 2)
@@ -319,7 +326,8 @@ class OperatorColumns(ModuleColumns):
         return {"lifetime": extents(self._task, lifetimes[:, 0], ends)}
 
     def _located_row(self, row: int) -> tuple[Key, Window]:
-        return self._located(int(self._value_of_row[row]))
+        """Return the key and the extent of a window that has a row."""
+        return self._located(int(self._window_values[row]))
 
 
 def _columns_of(task: TaskPayload, results: ResultWindows) -> WindowColumns:
@@ -333,14 +341,17 @@ def _columns_of(task: TaskPayload, results: ResultWindows) -> WindowColumns:
     return ModuleColumns(task, results, results.values)
 
 
-def _result_columns(task: TaskPayload, module: Module, located_at: At) -> ResultColumns:
-    return ResultColumns(task, f"{module.name} {module.version}", located_at)
+def _result_columns(task: TaskPayload, module: Module, locate: At) -> ResultColumns:
+    """Return the maker of result columns of a module that is called one by one."""
+    return ResultColumns(task, f"{module.name} {module.version}", locate)
 
 
 def _array_column(results: Array, output: Field, arrow_type: pa.DataType, result_columns: ResultColumns) -> pa.Array:
     """Return the results of a form as a column of a type."""
     data = np.ma.getdata(results)
     is_null = np.ma.getmaskarray(results)
+
+    # Objects, and types that no array has, are converted value by value.
     kind = output.type.kind if isinstance(output.type, Scalar) else None
     if data.dtype == object or kind is None or kind not in _FITTING:
         return result_columns.column(_values(data, is_null), output, arrow_type)
@@ -356,4 +367,5 @@ def _array_column(results: Array, output: Field, arrow_type: pa.DataType, result
 
 
 def _values(data: Array, is_null: BoolArray) -> list[Any]:
-    return [None if missing else value for value, missing in zip(data.tolist(), is_null, strict=True)]
+    """Return an array as Python values."""
+    return [None if null else value for value, null in zip(data.tolist(), is_null, strict=True)]

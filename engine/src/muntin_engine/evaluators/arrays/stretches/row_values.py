@@ -1,10 +1,10 @@
-"""Rows as values of a batch: the columns in which they came, and lists of rows that share these."""
+"""Rows as values of a batch: the columns in which they arrived, and lists of rows that share these."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +17,10 @@ from muntin_engine.wire.blobs import from_blob, to_blob
 
 @dataclass(frozen=True, slots=True)
 class RowValues:
-    """The columns of rows, as they came. `take` moves places alone, as long as half of the rows are wanted.
+    """The columns of rows, as they arrived. `take` copies no columns as long as half of their rows are still in use.
 
     Attributes:
-        whole: The columns of these rows and of others.
+        whole: The columns of these rows, and of rows that `take` has left out.
         places: The places of the rows among them.
     """
 
@@ -78,34 +78,60 @@ TIMES: Final = ("start", "end")
 """The columns of rows that are times; points have no `end`."""
 
 SOURCE: Final = "source"
-"""The column of rows that says which source each is of, where late rows are wanted with it."""
+"""The column of rows that says which source each is of: late rows are kept with it."""
 
 MOST_CHUNKS: Final = 16
 """Columns of more chunks are copied into one."""
 
 _NO_PAYLOAD: Final = "none"
-
-PlainRows: TypeAlias = tuple[list[int], list[int], list[tuple[Any, ...]]]
-"""Rows one by one: their starts, their ends and their payloads."""
+"""The name of a column of nulls, which stands for the payload where rows have none."""
 
 
-class Shares(Protocol):
-    """Stretches that lie in several places each."""
+class PlainRows(NamedTuple):
+    """Rows as Python values.
 
-    def shares(self) -> tuple[IntArray, IntArray, int]:
-        """Return the stretch and the place of each pair where one covers the other, and how many places there are."""
+    Attributes:
+        starts: The start of each row.
+        ends: The end of each row.
+        payloads: The payload of each row.
+    """
+
+    starts: list[int]
+    ends: list[int]
+    payloads: list[tuple[Any, ...]]
+
+
+class Shares(NamedTuple):
+    """Which stretches cover which of n places, such as snapshots. There is an element for each such pair.
+
+    Attributes:
+        stretches: The stretch of each pair.
+        places: The place of each pair.
+        place_count: n.
+    """
+
+    stretches: IntArray
+    places: IntArray
+    place_count: int
+
+
+class CoveringStretches(Protocol):
+    """Stretches that cover several places each."""
+
+    def shares(self) -> Shares:
+        """Return which stretch covers which places."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RowLists:
-    """A list of rows each.
+    """n lists of rows.
 
     A list is made of runs of neighbouring rows. So lists are joined, and windows share them, without copying a row.
 
     Attributes:
-        table: The columns of all rows: their `TIMES` in ticks, their `SOURCE` if that is wanted, then the payload as it
-            came.
+        table: The columns of all rows: their `TIMES` in ticks, their `SOURCE` where late rows are kept, then their
+            payload.
         firsts: The first row of each run.
         lengths: The number of rows of each run.
         runs: The number of runs of each list.
@@ -126,7 +152,7 @@ class RowLists:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes the rows take, and their runs."""
+        """The bytes that the rows take, roughly, and their runs."""
         rows = self.table.nbytes * int(self.lengths.sum()) // max(1, len(self.table))
         return int(rows + self.firsts.nbytes + self.lengths.nbytes + self.runs.nbytes)
 
@@ -144,26 +170,30 @@ class RowLists:
     def times(self) -> tuple[IntArray, IntArray]:
         """The starts and the ends of all rows."""
         starts = self.table.column("start").to_numpy()
-        return starts, self.table.column("end").to_numpy() if "end" in self.table.column_names else starts + 1
+        ends = self.table.column("end").to_numpy() if "end" in self.table.column_names else starts + 1
+        return starts, ends
 
     def payload(self, places: IntArray, values_of: Callable[[pa.ChunkedArray], list[Any]]) -> list[list[Any]]:
         """Return the payload of rows, column by column.
 
         Args:
-            places: The places of rows in the table; the values of a row that is in many windows are made once.
+            places: The places of rows in the table; a row that is in many windows may be there several times.
             values_of: Returns the values of a column.
         """
-        beside = [name for name in (*TIMES, SOURCE) if name in self.table.column_names]
-        columns = self.table.drop_columns(beside).columns
+        no_payload = [name for name in (*TIMES, SOURCE) if name in self.table.column_names]
+        columns = self.table.drop_columns(no_payload).columns
         if len(places) <= len(self.table):
             return [values_of(column.take(pa.array(places))) for column in columns]
+
+        # Many rows are there several times: the Python values of each are made once.
         objects = (np.fromiter(values_of(column), np.object_, len(column)) for column in columns)
         return [values[places].tolist() for values in objects]
 
     def rows(self, places: IntArray, columns: Sequence[list[Any]]) -> PlainRows:
         """Return the starts, the ends and the payloads of rows, given their places and what `payload` returned."""
         starts, ends = (times[places].tolist() for times in self.times)
-        return starts, ends, list(zip(*columns, strict=True)) if columns else [()] * len(places)
+        payloads = list(zip(*columns, strict=True)) if columns else [()] * len(places)
+        return PlainRows(starts, ends, payloads)
 
     def places(self) -> IntArray:
         """Return the places of the rows in the table, list by list."""
@@ -202,13 +232,13 @@ class RowLists:
         order = stable_order(run_codes, size)
         return RowLists(self.table, self.firsts[order], self.lengths[order], np.bincount(run_codes, minlength=size))
 
-    def running(self, edges: Shares) -> RowLists:
-        """Return for each wanted place the lists of the stretches that cover it."""
-        stretches, places, size = edges.shares()
-        return self.take(stretches).reduce(places, size)
+    def running(self, edges: CoveringStretches) -> RowLists:
+        """Return for each place the joined lists of the stretches that cover it."""
+        shares = edges.shares()
+        return self.take(shares.stretches).reduce(shares.places, shares.place_count)
 
     def encode(self, name: str, blob: BlobColumns) -> None:
-        """Add the rows to a blob: they have more rows than its other columns."""
+        """Add the rows to a blob, beside its columns: these have a row for each list."""
         del name
         blob.packed.append(self.to_blob())
 

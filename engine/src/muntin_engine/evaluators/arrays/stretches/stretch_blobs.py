@@ -1,7 +1,7 @@
 """Batches as bytes: how they cross the shuffle, and how they lie in a checkpoint.
 
 A blob has a table of keys and a table of partial states that number them, each as an Arrow stream. Whole numbers take
-as few bytes as they need. What is no number of a stretch, such as rows and Python states, comes packed after these.
+as few bytes as they need. Rows and Python states, which are no columns of that table, come packed after the two.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def to_blob(keys: pa.Table, stretches: StretchTable, packed: Sequence[bytes] = (
     Args:
         keys: The keys.
         stretches: The stretches.
-        packed: The bytes to lie beside them.
+        packed: The bytes that come after the tables.
     """
     blob_columns = BlobColumns()
     numbers = blob_columns.numbers
@@ -79,9 +79,9 @@ def from_blob(blob: bytes, parts: Mapping[Part, Component | None], *, has_rows: 
 
     Args:
         blob: The bytes.
-        parts: The components of the query's partial states, and None for lists of rows. Columns of rows are those named
-            `i` and something, and without parts there are rows, be it without a column.
-        has_rows: True if there are rows beside the parts as well, be it without a column.
+        parts: The components of the query's partial states, and None for lists of rows. Columns of rows are those whose
+            names begin with `i`.
+        has_rows: True if there are rows as well, even if they have no columns. Without parts there always are.
     """
     keys_blob, table_blob, *packed = msgpack.unpackb(blob)
     keys = blobs.from_blob(keys_blob)
@@ -109,15 +109,14 @@ def from_blob(blob: bytes, parts: Mapping[Part, Component | None], *, has_rows: 
 
 
 def _name(part: Part) -> str:
+    """Return the name of the column of a part."""
     return f"{part.form} {part.name}"
 
 
-def from_old_blob(
-    blob: bytes, forms: Sequence[BoundForm], schema_version: SchemaVersion
-) -> tuple[pa.Table, StretchTable]:
+def from_old_blob(blob: bytes, forms: Sequence[BoundForm], schema_version: SchemaVersion) -> Unpacked:
     """Read a blob of an older schema version of a query, as the present version would have written it.
 
-    What was added since has no rows in it, and what is gone is left out.
+    A form that the older version did not have gets components without rows; one that is no form any more is left out.
 
     Cost: a call of `upgrade_state` for each stretch, of the modules that are outdated; arrays for the others.
 
@@ -133,13 +132,13 @@ def from_old_blob(
     parts: dict[Part, Component] = {}
     for stored_form in stored_forms:
         parts |= stored_form.parts()
-    keys, stretches, _ = from_blob(blob, parts)
+    unpacked = from_blob(blob, parts)
 
     values: dict[Part, object] = {}
     for place, stored_form in enumerate(stored_forms):
-        for name, component_values in stored_form.values(stretches).items():
+        for name, component_values in stored_form.values(unpacked.stretches).items():
             values[Part(place, name)] = component_values
-    return keys, replace(stretches, parts=values)
+    return Unpacked(unpacked.keys, replace(unpacked.stretches, parts=values), packed=())
 
 
 def _stored_form(form: BoundForm, place: int, schema_version: SchemaVersion) -> _StoredForm:
@@ -173,7 +172,11 @@ class _StoredForm(ABC):
 
 @dataclass(frozen=True)
 class _AddedForm(_StoredForm):
-    """A form that was added since: no row is in it."""
+    """A form that the older version did not have: its components are those of no rows.
+
+    Attributes:
+        form: The form.
+    """
 
     form: BoundForm
 
@@ -188,7 +191,12 @@ class _AddedForm(_StoredForm):
 
 @dataclass(frozen=True)
 class _UnchangedForm(_StoredForm):
-    """A form whose components are what they were, in another place perhaps."""
+    """A form whose components are the same as in the older version.
+
+    Attributes:
+        form: The form.
+        place: The place that it had among the forms of the older version.
+    """
 
     form: BoundForm
     place: int
@@ -198,7 +206,7 @@ class _UnchangedForm(_StoredForm):
         return {Part(self.place, name): component for name, component in components_of(self.form).items()}
 
     def values(self, stretches: StretchTable) -> Mapping[str, ComponentValues]:
-        """Return the components; how many payloads it took is missing where it took all rows."""
+        """Return the components; the number of payloads is missing where the form took all rows."""
         values: dict[str, ComponentValues] = {}
         for part in self.parts():
             if part in stretches.parts:
@@ -208,24 +216,25 @@ class _UnchangedForm(_StoredForm):
 
 @dataclass(frozen=True)
 class _OutdatedForm(_StoredForm):
-    """A form of an older version, which upgrades what that wrote.
+    """A form whose components were written by an older version of it, which it upgrades.
 
     Attributes:
         form: The form as it is now.
-        place: The place that it had.
-        version: The version that it had.
-        described: The components of that version, as a checkpoint describes them.
+        place: The place that it had among the forms of the older version of the query.
+        version: The version that the form had.
+        component_data: The components that it had, as a checkpoint describes them.
     """
 
     form: BoundForm
     place: int
     version: str
-    described: Sequence[Sequence[Any]]
+    component_data: Sequence[Sequence[Any]]
 
     def parts(self) -> dict[Part, Component]:
         """Return the components of the older version; their merge functions are unknown."""
         parts = {Part(self.place, PAYLOADS): COUNTED}
-        for name, merge, dtype, shape in self.described:
+        for name, merge, dtype, shape in self.component_data:
+            # A component with a function of its own must have one; nothing merges these.
             function = operator.add if Merge(merge) is Merge.CUSTOM else None
             parts[Part(self.place, name)] = Component(Merge(merge), dtype, None, tuple(shape), function)
         return parts
@@ -234,13 +243,13 @@ class _OutdatedForm(_StoredForm):
         """Upgrade the components, stretch by stretch."""
         values: dict[str, ComponentValues] = {}
         payloads = stretches.payloads(self.place).tolist()
-        stored: dict[str, Sequence[object]] = {}
+        plain_values: dict[str, Sequence[object]] = {}
         for part, component in self.parts().items():
             if part.name != PAYLOADS:
-                stored[part.name] = stretches.parts[part].plain() if component.is_lifted else payloads
+                plain_values[part.name] = stretches.parts[part].plain() if component.is_lifted else payloads
             elif part in stretches.parts:
                 values[PAYLOADS] = stretches.parts[part]
-        states = self.form.upgrade(records_of(payloads, stored), self.version)
+        states = self.form.upgrade(records_of(payloads, plain_values), self.version)
         for name, component in self.form.stored.items():
             values[name] = from_plain(component, [state[name] for state in states])
         return values

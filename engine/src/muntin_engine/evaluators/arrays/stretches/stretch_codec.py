@@ -18,7 +18,7 @@ from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, Part,
 from muntin_engine.state.log import Entry, LogEntry
 
 ENTRY_BYTES: Final = 2 * 2**20
-"""A log entry is split from about this size on."""
+"""A log entry that would be larger than about this size is split."""
 
 
 class Arrival(NamedTuple):
@@ -27,7 +27,7 @@ class Arrival(NamedTuple):
     Attributes:
         codes: The codes of its keys, which differ.
         stretches: Its stretches.
-        packed: The bytes that lie beside them.
+        packed: The bytes that come after them.
     """
 
     codes: IntArray
@@ -45,7 +45,7 @@ class StretchFormat(ABC):
         Args:
             blob: The blob.
             keys: The keys of the bucket.
-            with_rows: True if the rows lie beside their partial states, in case they are late.
+            with_rows: True if the rows lie beside their partial states, because late rows are kept.
         """
 
     @abstractmethod
@@ -59,8 +59,8 @@ class StretchFormat(ABC):
         Args:
             stretches: The stretches.
             keys: The keys of the bucket.
-            size: About how many bytes they will take; 0 if that is unknown.
-            packed: The bytes to write beside them in each entry.
+            size: The bytes that they will take, roughly; 0 if that is unknown.
+            packed: Bytes to write into each entry, after the stretches.
         """
 
 
@@ -110,7 +110,12 @@ def entry_of(stretches: StretchTable, data: bytes) -> Entry:
 
 
 class _BlobOfBatch(NamedTuple):
-    """A blob of the present batch, and what was read of it."""
+    """A blob of the present batch.
+
+    Attributes:
+        stretches: What was read of it.
+        data: Its bytes.
+    """
 
     stretches: StretchTable
     data: bytes
@@ -119,16 +124,17 @@ class _BlobOfBatch(NamedTuple):
 class StretchCodec:
     """Reads and writes the stretches of one bucket.
 
-    A blob that a batch brought is written as a log entry as it is, unless some of it is late or merged.
+    A blob of the present batch is written as a log entry as it is, if all of its stretches are and nothing was merged
+    with them: this saves encoding them again.
     """
 
     def __init__(self, stretch_format: StretchFormat, keys: KeyTable, *, with_rows: bool = False) -> None:
-        """Read and write nothing yet.
+        """Prepare to read and write.
 
         Args:
             stretch_format: The format of the bytes.
             keys: The keys of the bucket.
-            with_rows: True if rows lie beside what arrives of them, in case they are late.
+            with_rows: True if the rows lie beside the partial states that arrive, because late rows are kept.
         """
         self._format = stretch_format
         self._keys = keys
@@ -164,7 +170,7 @@ class StretchCodec:
 
         Args:
             stretches: The stretches.
-            packed: The bytes to write beside them in each entry.
+            packed: Bytes to write into each entry, after the stretches.
         """
         blob = self._blob_of(stretches)
         if blob is not None:
@@ -176,7 +182,7 @@ class StretchCodec:
         return entries
 
     def size_of(self, count: int) -> int:
-        """Estimate the bytes of so many stretches: as many as those that were written or read."""
+        """Estimate the bytes of so many stretches by the average size of those that were written or read."""
         return count * self._bytes // max(1, self._stretches)
 
     def _blob_of(self, stretches: StretchTable) -> bytes | None:
@@ -188,5 +194,6 @@ class StretchCodec:
         return None
 
     def _learn_size(self, size: int, count: int) -> None:
+        """Take the size of written or read stretches into account for `size_of`."""
         self._bytes += size
         self._stretches += count

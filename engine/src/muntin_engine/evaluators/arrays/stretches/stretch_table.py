@@ -22,8 +22,9 @@ class Part(NamedTuple):
     """One part of partial states.
 
     Attributes:
-        form: The place of its module among those of the query; -1 of what belongs to none.
-        name: The component; `PAYLOADS` for how many payloads the form did not leave out, or `STATE`.
+        form: The place of its module among those of the query; -1 if it belongs to none.
+        name: The name of a component of the form; `PAYLOADS` for the number of payloads that the form did not leave
+            out; or `STATE`.
     """
 
     form: int
@@ -31,10 +32,10 @@ class Part(NamedTuple):
 
 
 ROWS: Final = Part(-1, "rows")
-"""The part that is the columns of rows, as they came."""
+"""The part that is the columns of rows: one row for each stretch."""
 
 LISTS: Final = Part(-1, "lists")
-"""The part that is lists of such rows."""
+"""The part that is a list of rows for each stretch."""
 
 
 class Groups(NamedTuple):
@@ -75,8 +76,8 @@ class StretchTable:
     ends of a stretch belong to it: the one slice of a point, the first and the last window of a range, the ticks of the
     two edges of a session, an event or a window. A stretch is dead when nothing up to its high end is live any more.
 
-    A pair of a key and a stretch may be there more than once. How many payloads a form took is missing where it took
-    all rows.
+    Several stretches of a key may have the same ends. The part `PAYLOADS` of a form is missing where the form took all
+    rows: then `weight` is the number of its payloads.
 
     Attributes:
         keys: n codes of keys.
@@ -102,7 +103,7 @@ class StretchTable:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes they take."""
+        """The bytes that they take, roughly."""
         size: int = self.keys.nbytes + self.low.nbytes + self.weight.nbytes
         if not self.are_points:
             size += self.high.nbytes
@@ -117,9 +118,9 @@ class StretchTable:
         parts = {part: values.take(places) for part, values in self.parts.items()}
         return StretchTable(self.keys[places], low, high, self.weight[places], parts)
 
-    def where(self, is_wanted: BoolArray) -> StretchTable:
-        """Select the wanted stretches; all of them are this very table."""
-        return self if is_wanted.all() else self.take(np.flatnonzero(is_wanted))
+    def where(self, mask: BoolArray) -> StretchTable:
+        """Select stretches by a mask; if it selects all, this very table is returned."""
+        return self if mask.all() else self.take(np.flatnonzero(mask))
 
     def alive(self, first: int) -> StretchTable:
         """Return the stretches that reach to a place or beyond it."""
@@ -191,7 +192,8 @@ def alike(stretches: StretchTable) -> Groups:
     """Group stretches that have the same key and the same ends, in the order of ends and then of keys."""
     if not len(stretches):
         return Groups(stretches.keys, stretches.keys, stretches.low, stretches.high)
-    # One number for both ends, and then one for the ends and the key, each made dense before the next is put to it.
+    # One number for both ends, and then one for the ends and the key. Each is numbered without gaps before it is
+    # combined with the next, so that the product stays small.
     ends, count = compress(*number(stretches.low))
     if not stretches.are_points:
         highs, high_count = compress(*number(stretches.high))
@@ -207,6 +209,6 @@ def alike(stretches: StretchTable) -> Groups:
 
 
 def _values(stretches: StretchTable, part: Part) -> Values:
-    """Return the values of a part; how many payloads a form took is missing where it took all rows."""
+    """Return the values of a part; the only one that may be missing is `PAYLOADS`, where a form took all rows."""
     values: Values | None = stretches.parts.get(part)
     return Dense(COUNTED, stretches.weight.astype(np.int64)) if values is None else values

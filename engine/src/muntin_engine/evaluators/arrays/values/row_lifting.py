@@ -17,7 +17,7 @@ import pyarrow as pa
 from muntin import INFINITY, Window
 from muntin.columnar.arrays import Array, BoolArray, IntArray
 from muntin.errors import ModuleFailedError
-from muntin_engine.evaluators.arrays.stretches.bound_form import PAYLOADS, BoundForm, failing_row
+from muntin_engine.evaluators.arrays.stretches.bound_form import PAYLOADS, BoundForm, LiftedArrays, failing_row
 from muntin_engine.evaluators.arrays.stretches.coding import (
     compress,
     distinct,
@@ -44,15 +44,15 @@ class RowsToLift:
     """The good rows of a batch.
 
     Attributes:
-        buckets: The number of buckets that keys are spread over.
+        bucket_count: The number of buckets that keys are spread over.
         starts: The start of each row's lifetime, in ticks.
         ends: Its end; None where all are points.
         keys: The key columns.
         inputs: The input columns.
-        sources: The source that each row is of, if that is wanted.
+        sources: The source that each row is of, where late rows are kept with it.
     """
 
-    buckets: int
+    bucket_count: int
     starts: IntArray
     ends: IntArray | None
     keys: Sequence[pa.Array]
@@ -62,16 +62,16 @@ class RowsToLift:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def where(self, is_wanted: BoolArray) -> RowsToLift:
+    def where(self, is_selected: BoolArray) -> RowsToLift:
         """Select rows."""
-        mask = pa.array(is_wanted)
+        mask = pa.array(is_selected)
         return RowsToLift(
-            self.buckets,
-            self.starts[is_wanted],
-            None if self.ends is None else self.ends[is_wanted],
-            [column.filter(mask) for column in self.keys],
-            [column.filter(mask) for column in self.inputs],
-            None if self.sources is None else self.sources.filter(mask),
+            bucket_count=self.bucket_count,
+            starts=self.starts[is_selected],
+            ends=None if self.ends is None else self.ends[is_selected],
+            keys=[column.filter(mask) for column in self.keys],
+            inputs=[column.filter(mask) for column in self.inputs],
+            sources=None if self.sources is None else self.sources.filter(mask),
         )
 
     def key(self, row: int) -> Key:
@@ -102,17 +102,18 @@ def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> RowsToLif
     whole = table.combine_chunks()
 
     def array(name: str) -> pa.Array:
+        """Return a column as one array; a table of one chunk is not copied."""
         column = whole.column(name)
         return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
     names_sources = task.plan.keeps_late_rows and input_task.tracker.sources
     return RowsToLift(
-        task.plan.buckets,
-        array("start").to_numpy(),
-        None if input_task.plan_input.is_point else array("end").to_numpy(),
-        list(map(array, input_task.key_names)),
-        list(map(array, input_task.payload_names)),
-        array(SOURCE) if names_sources else None,
+        bucket_count=task.plan.buckets,
+        starts=array("start").to_numpy(),
+        ends=None if input_task.plan_input.is_point else array("end").to_numpy(),
+        keys=list(map(array, input_task.key_names)),
+        inputs=list(map(array, input_task.payload_names)),
+        sources=array(SOURCE) if names_sources else None,
     )
 
 
@@ -123,7 +124,7 @@ class BucketStretches(NamedTuple):
         bucket: The number of the bucket.
         keys: The keys that have rows.
         stretches: The stretches, which number these keys.
-        first: The number of stretches of other buckets before it.
+        first: The number of stretches of the buckets before it.
     """
 
     bucket: int
@@ -140,32 +141,32 @@ class SpreadKeys:
         codes: For each row the place of its key.
         table: The keys.
         buckets: For each key its bucket.
-        ends: For each bucket where its keys start, and at last where all end.
+        bounds: For each bucket the place of its first key, and at last the number of all keys.
     """
 
     codes: IntArray
     table: pa.Table
     buckets: IntArray
-    ends: IntArray
+    bounds: IntArray
 
     @classmethod
     def of(cls, rows: RowsToLift) -> SpreadKeys:
         """Sort the keys of rows by their buckets."""
         encoded = encode(rows.keys, len(rows))
-        buckets = buckets_of(encoded.columns, encoded.size, rows.buckets)
-        order = stable_order(buckets, rows.buckets)
+        buckets = buckets_of(encoded.columns, encoded.size, rows.bucket_count)
+        order = stable_order(buckets, rows.bucket_count)
         places = np.empty(encoded.size, np.int64)
         places[order] = np.arange(encoded.size)
         keys = named_keys([column.take(pa.array(order)) for column in encoded.columns], encoded.size)
-        ends = np.cumsum([0, *np.bincount(buckets)])
-        return cls(places[encoded.codes], keys, buckets[order], ends)
+        bounds = np.cumsum([0, *np.bincount(buckets)])
+        return cls(places[encoded.codes], keys, buckets[order], bounds)
 
     def by_bucket(self, stretches: StretchTable) -> Iterator[BucketStretches]:
         """Yield the stretches of each bucket that has any; they come bucket by bucket."""
         buckets, starts = np.unique(self.buckets[stretches.keys], return_index=True)
         stops = [*starts[1:], len(stretches)]
         for bucket, start, stop in zip(buckets.tolist(), starts.tolist(), stops, strict=True):
-            first_key, end_key = self.ends[bucket : bucket + 2]
+            first_key, end_key = self.bounds[bucket : bucket + 2]
             keys = self.table.slice(first_key, end_key - first_key)
             bucket_stretches = stretches.take(slice(start, stop))
             numbered = bucket_stretches.with_keys(bucket_stretches.keys - first_key)
@@ -176,7 +177,7 @@ class SpreadKeys:
 
         Args:
             stretches: The stretches, bucket by bucket.
-            packed: The bytes to lie beside those of each bucket.
+            packed: Bytes that are sent beside the stretches of each bucket.
         """
         for bucket, keys, bucket_stretches, _ in self.by_bucket(stretches):
             yield BucketBlob(bucket, to_blob(keys, bucket_stretches, packed))
@@ -185,7 +186,7 @@ class SpreadKeys:
 def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
     """Group rows of the same key and slices, in the order of buckets, then slices, then keys.
 
-    This is where the rows of a slice meet on the map side.
+    This is where the rows of a slice are brought together on the map side.
 
     Cost: a few passes over the rows, and no sorting of them.
     """
@@ -195,11 +196,12 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
         highs, high_count = number(high)
         runs, run_count = compress(runs * high_count + highs, product(run_count, high_count))
 
-    # A bucket with k keys, the first of which has the place f, has the k * run_count cells from f * run_count on.
+    # Each key and run has a cell, and the codes of groups are those of their cells in order. A bucket with k keys, the
+    # first of which has the place f, has the k * run_count cells from f * run_count on.
     cell_count = product(len(keys.buckets), run_count)
-    key_counts = np.diff(keys.ends)
-    first_cells = keys.ends * run_count
-    first_cell_of_key = first_cells[keys.buckets] + np.arange(len(keys.buckets)) - keys.ends[keys.buckets]
+    key_counts = np.diff(keys.bounds)
+    first_cells = keys.bounds * run_count
+    first_cell_of_key = first_cells[keys.buckets] + np.arange(len(keys.buckets)) - keys.bounds[keys.buckets]
     row_cells = first_cell_of_key[keys.codes] + runs * key_counts[keys.buckets][keys.codes]
     cells, codes = distinct(row_cells, cell_count)
 
@@ -207,7 +209,7 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
     groups_of_buckets = np.diff(np.searchsorted(cells, first_cells))
     places_in_bucket = cells - np.repeat(first_cells[:-1], groups_of_buckets)
     group_runs, key_places = np.divmod(places_in_bucket, np.repeat(key_counts, groups_of_buckets))
-    group_keys = key_places + np.repeat(keys.ends[:-1], groups_of_buckets)
+    group_keys = key_places + np.repeat(keys.bounds[:-1], groups_of_buckets)
     lows = np.empty(run_count, np.int64)
     lows[runs] = low  # all rows of a run have the same slices
     group_low = lows[group_runs]
@@ -243,10 +245,11 @@ def lift_rows(
     codes = groups.codes
     size = len(groups.keys)
 
-    def located_at(row: int) -> tuple[Key, Window]:
+    def locate(row: int) -> tuple[Key, Window]:
+        """Return the key of a row, and the extent of its slice: its windows are not known yet."""
         return rows.key(row), grid.extent(int(groups.low[codes[row]]))
 
-    parts = lift_parts(forms, rows, located_at, codes, size)
+    parts = lift_parts(forms, rows, locate, codes, size)
     if with_rows:
         parts[LISTS] = rows.lists().reduce(codes, size)
     counts = np.bincount(codes, minlength=size)
@@ -269,7 +272,7 @@ def lift_each(
         gap: The ticks that an event counts for after its last one.
         rows: The rows.
         forms: The forms of the query; None to send the payload alone, of which the bucket makes values.
-        packed: The bytes to lie beside the rows of each bucket.
+        packed: Bytes that are sent beside the rows of each bucket.
         with_rows: True to send the rows themselves, with their times.
 
     Raises:
@@ -279,7 +282,7 @@ def lift_each(
     if not len(rows):
         return
     keys = SpreadKeys.of(rows)
-    order = stable_order(keys.buckets[keys.codes], rows.buckets)
+    order = stable_order(keys.buckets[keys.codes], rows.bucket_count)
     starts = rows.starts[order]
     until = counted_until(starts, None if rows.ends is None else rows.ends[order], gap)
     parts: dict[Part, Values]
@@ -323,13 +326,14 @@ def row_parts(forms: Sequence[BoundForm], rows: RowsToLift, order: IntArray, unt
         ModuleContractError: A form returned something else than it declares.
     """
 
-    def located_at(row: int) -> tuple[Key, Window]:
+    def locate(row: int) -> tuple[Key, Window]:
+        """Return the key of a row, and its stretch."""
         (place,) = np.flatnonzero(order == row)
         return rows.key(row), Window(int(rows.starts[row]), int(until[place]))
 
     parts: dict[Part, Values] = {}
     for place, form in enumerate(forms):
-        arrays, accepted_rows = lifted_arrays(form, rows, located_at)
+        arrays, accepted_rows = lifted_arrays(form, rows, locate)
         if accepted_rows is None:  # each row has a value, and nothing is merged
             for name, component in form.stored.items():
                 parts[Part(place, name)] = lifted(component, arrays[name]).take(order)
@@ -341,14 +345,14 @@ def row_parts(forms: Sequence[BoundForm], rows: RowsToLift, order: IntArray, unt
 
 
 def lift_parts(
-    forms: Sequence[BoundForm], rows: RowsToLift, located_at: At, codes: IntArray, size: int
+    forms: Sequence[BoundForm], rows: RowsToLift, locate: At, codes: IntArray, size: int
 ) -> dict[Part, Values]:
     """Return the components of forms for rows by code, with the number of rows of each where a form leaves some out.
 
     Args:
         forms: The forms.
         rows: The rows.
-        located_at: Returns the key and the window of a row, for messages.
+        locate: Returns the key and the window of a row, for messages.
         codes: The code of each row.
         size: The number of codes.
 
@@ -358,7 +362,7 @@ def lift_parts(
     """
     parts: dict[Part, Values] = {}
     for place, form in enumerate(forms):
-        arrays, accepted_rows = lifted_arrays(form, rows, located_at)
+        arrays, accepted_rows = lifted_arrays(form, rows, locate)
         if accepted_rows is None:
             for name, component in form.stored.items():
                 parts[Part(place, name)] = lifted(component, arrays[name]).reduce(codes, size)
@@ -367,8 +371,8 @@ def lift_parts(
     return parts
 
 
-def lifted_arrays(form: BoundForm, rows: RowsToLift, located_at: At) -> tuple[Mapping[str, Array], IntArray | None]:
-    """Return an array for each stored component of a form, and the rows that it is of; None if it is of all.
+def lifted_arrays(form: BoundForm, rows: RowsToLift, locate: At) -> LiftedArrays:
+    """Return what a form makes of rows.
 
     Raises:
         ModuleFailedError: The form raised an exception; it names the key and the window of a row.
@@ -378,7 +382,7 @@ def lifted_arrays(form: BoundForm, rows: RowsToLift, located_at: At) -> tuple[Ma
         return form.lift(rows.inputs, len(rows))
     except ModuleFailedError as failure:
         row = failing_row(form, rows.inputs, len(rows))
-        raise failure if row is None else failure.at(*located_at(row)) from failure.__cause__
+        raise failure if row is None else failure.at(*locate(row)) from failure.__cause__
 
 
 def reduced_parts(

@@ -33,7 +33,7 @@ from muntin_engine.time.slice_grid import SliceGrid
 from muntin_engine.wire.python_values import values_in
 
 MOST_OBJECTS: Final = 1 << 20
-"""About so many rows are Python objects at a time; a window has all of its own."""
+"""At most so many rows are Python objects at a time, but always all rows of a window."""
 
 
 class ListedRows(ColumnFormat, StretchValues):
@@ -59,9 +59,9 @@ class ListedRows(ColumnFormat, StretchValues):
             query: The query.
             grids: Its slices; none of sessions and snapshots.
             gap: The ticks that an event counts for after its last one, where stretches are ticks.
-            slides: True if states of rows go on from window to window.
+            slides: True if modules carry their states from window to window, adding and removing rows.
             values_of: Returns the values of an input column.
-            with_late_rows: True if late rows are wanted, with their sources.
+            with_late_rows: True if late rows are kept, with their sources.
         """
         ColumnFormat.__init__(self, parts={LISTS: None})
         StretchValues.__init__(self, with_late_rows=with_late_rows)
@@ -95,7 +95,7 @@ class ListedRows(ColumnFormat, StretchValues):
         return super().entries(_divided(stretches), keys, size, packed)
 
     def without_late_rows(self, stretches: StretchTable) -> StretchTable:
-        """Drop the sources of rows, which nothing but late rows has; the rows themselves are the values."""
+        """Drop the sources of rows, which only late rows need; the rows themselves are the values."""
         lists: RowLists = stretches.parts[LISTS]
         if SOURCE not in lists.table.column_names:
             return stretches
@@ -128,6 +128,7 @@ class ListedRows(ColumnFormat, StretchValues):
             ModuleContractError: An operator's row starts before its window, and the query keeps it.
         """
         results: list[list[Any]] = [[] for _ in self._computed.computations]
+        # Windows are taken in runs of about `MOST_OBJECTS` rows.
         ends = np.cumsum(windows.weight)
         cuts = np.searchsorted(ends, np.arange(0, ends[-1], MOST_OBJECTS), "right").tolist()
         for start, stop in pairwise([*dict.fromkeys(cuts), len(windows)]):
@@ -137,6 +138,7 @@ class ListedRows(ColumnFormat, StretchValues):
 
     def _results_at_once(self, windows: StretchTable, keys: KeyTable) -> Iterator[list[Any]]:
         """Yield the results of each module for windows of so few rows that all of these are objects at a time."""
+        # The rows, window by window, each window's in the order of time.
         lists: RowLists = windows.parts[LISTS]
         places = lists.places()
         starts = lists.table.column("start").to_numpy()[places]
@@ -146,7 +148,8 @@ class ListedRows(ColumnFormat, StretchValues):
         bounds = [0, *np.cumsum(windows.weight).tolist()]
         window_keys = keys.take(windows.keys)
         called = CalledWindows(window_keys, key_names(window_keys), windows.low, windows.high)
-        events: list[StoredEvent] = []
+
+        events: list[StoredEvent] = []  # made for the first module that sees events, for all of them
         results: list[Any]
         for computation in self._computed.computations:
             if computation.sees_events:
@@ -172,6 +175,7 @@ class ListedRows(ColumnFormat, StretchValues):
 def _events(lists: RowLists, places: IntArray, columns: Sequence[list[Any]]) -> list[StoredEvent]:
     """Return rows as events, by their places."""
     starts, ends, payloads = lists.rows(places, columns)
+    # The times that an event was inserted with are those that it has: nothing revises it.
     return list(map(stored_event, zip(range(len(places)), starts, ends, payloads, starts, ends, strict=True)))
 
 
@@ -192,5 +196,5 @@ def _divided(stretches: StretchTable) -> StretchTable:
         return stretches
     owners, within = expanded(pieces)
     counts = np.minimum(stretches.weight[owners] - within * most_rows, most_rows)
-    bare = replace(stretches, parts={}).take(owners)
-    return replace(bare, weight=counts, parts={LISTS: RowLists.of(lists.copied().table, counts)})
+    without_rows = replace(stretches, parts={}).take(owners)
+    return replace(without_rows, weight=counts, parts={LISTS: RowLists.of(lists.copied().table, counts)})

@@ -1,6 +1,6 @@
 """The state of a window that slides over the slices of a key, for one module.
 
-Each way keeps the states that it is given as they are: what it merges, it merges into states of its own.
+No queue changes the states that it is given: what it merges, it merges into states of its own.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from muntin_engine.time.slice_grid import SliceGrid
 
 
 class Queue(Protocol):
-    """A module's slices of a key that are in a window, the oldest first."""
+    """What a module has of the slices of a key that are in a window: a state each, or rows. The oldest come first."""
 
     def push(self, state: Any, /) -> None:
-        """Append a slice; the caller must not mutate what it has afterwards."""
+        """Append the state, or the rows, of a slice; the caller must not mutate them afterwards."""
         ...
 
     def pop(self, count: int) -> None:
@@ -25,7 +25,7 @@ class Queue(Protocol):
         ...
 
     def state(self) -> State:
-        """Return the merged state of those that are in, at least one. The caller must not mutate it."""
+        """Return the merged state of the slices; there is at least one. The caller must not mutate it."""
         ...
 
 
@@ -44,8 +44,8 @@ class TwoStacks:
     two-stacks in K. Tangwongsan, M. Hirzel, S. Schneider: Low-latency sliding-window aggregation in worst-case constant
     time, DEBS 2017.)
 
-    Cost: five calls of `combine` and two of `create_state` for each state that comes and goes, amortised, if it is
-    asked for the merged state each time; whatever the number of states.
+    Cost: five calls of `combine` and two of `create_state` for each state that is pushed and popped, amortised, if the
+    merged state is asked for each time; whatever the number of states.
     """
 
     def __init__(self, module: StateModule) -> None:
@@ -71,55 +71,60 @@ class TwoStacks:
         if count <= len(self._older):
             del self._older[len(self._older) - count :]
             return
-        remaining = self._newer[count - len(self._older) :]
+
+        # The older ones are used up: what is left of the newer ones takes their place.
+        turned_over = self._newer[count - len(self._older) :]
         self._older = []
-        for state in reversed(remaining):
+        for state in reversed(turned_over):
             self._older.append(self._module.merged(state, self._older[-1]) if self._older else state)
         self._newer = []
         self._sum = None
 
     def state(self) -> State:
-        """Return the merged state of those that are in, at least one. The caller must not mutate it."""
+        """Return the merged state of the slices; there is at least one. The caller must not mutate it."""
         if not self._newer:
             return self._older[-1]
         return self._module.merged(self._older[-1], self._sum) if self._older else self._sum
 
 
 class Deducting(TwoStacks):
-    """The merged state of a queue, for modules that can undo a merge: what leaves is deducted, what comes is combined.
+    """The merged state of a queue, for modules that can undo a merge: a popped state is deducted from it.
 
-    The merged state is made anew from its parts once as many were deducted as are left. So an empty queue leaves
-    nothing behind, whatever `deduct` does to the last one; a queue that mostly leaves at once is not deducted
-    piece by piece; and the rounding of a deduction that is not exact is gone after a window's length.
+    The merged state is made anew from its parts once as many were deducted as remain. So an empty queue leaves nothing
+    behind, whatever `deduct` does to the last one; where most states are popped at once, they are not deducted one by
+    one; and the rounding of a deduction that is not exact is gone after a window's length.
 
-    Parts never change while they are in: a row of a slice of which a window has closed is late.
+    What is deducted is what was combined: a row of a slice of which a window has closed is late, so states do not
+    change while they are in the queue.
 
-    Cost: one `deduct` and two of `combine` for each state that comes and goes, amortised.
+    Cost: one call of `deduct` and two of `combine` for each state that is pushed and popped, amortised.
     """
 
     _deducted = 0
 
     def pop(self, count: int) -> None:
         """Remove the oldest states."""
-        leaving = self._newer[:count]
-        staying = self._newer[count:]
+        popped = self._newer[:count]
+        kept = self._newer[count:]
         self._deducted += count
-        if self._deducted < len(staying):
-            for state in leaving:
+        if self._deducted < len(kept):
+            for state in popped:
                 self._sum = self._module.deduct(self._sum, state)
-            self._newer = staying
+            self._newer = kept
             return
+
+        # The merged state is made anew.
         self._newer = []
         self._sum = None
         self._deducted = 0
-        for state in staying:
+        for state in kept:
             self.push(state)
 
 
 class Growing:
-    """The merged state of a queue whose states leave together: it is enough.
+    """The merged state of a queue whose states are popped together: nothing else is kept.
 
-    Cost: two of `combine` and one of `create_state` for the second state that comes, one of `combine` for each more.
+    Cost: two calls of `combine` and one of `create_state` for the second state, one of `combine` for each later one.
     """
 
     def __init__(self, module: StateModule) -> None:
@@ -152,9 +157,11 @@ class Growing:
 class RowQueue:
     """The state of the rows of a queue of slices, for modules that add and remove rows.
 
-    Where more rows leave than stay, the state is built anew. Where windows grow, all leave together and none is kept.
+    Where a pop removes more rows than it leaves, the state is built anew. Where windows grow, all rows are popped
+    together, and none is kept.
 
-    Cost: a row is added once, and removed once, or added once more for each row that leaves with the state.
+    Cost: a row is added once, and removed once; or, for each row that is popped and not removed, at most one other is
+    added once more.
     """
 
     def __init__(self, module: StateModule, grid: SliceGrid) -> None:
@@ -178,14 +185,14 @@ class RowQueue:
         if self._grows:
             self._state = self._module.create_state()
             return
-        leaving = list(chain.from_iterable(self._rows.popleft() for _ in range(count)))
-        self._size -= len(leaving)
-        if len(leaving) > self._size:
+        popped = list(chain.from_iterable(self._rows.popleft() for _ in range(count)))
+        self._size -= len(popped)
+        if len(popped) > self._size:
             self._state = self._module.create_state()
             if self._size:
                 self._state = self._module.add(self._state, list(chain.from_iterable(self._rows)))
-        elif leaving:
-            self._state = self._module.remove(self._state, leaving)
+        elif popped:
+            self._state = self._module.remove(self._state, popped)
 
     def state(self) -> State:
         """Return the state. The caller must not mutate it."""

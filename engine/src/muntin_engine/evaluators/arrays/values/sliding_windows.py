@@ -1,4 +1,8 @@
-"""Windows of a grid from the states, or rows, of slices, key by key; what windows have in common is computed once."""
+"""Windows of a grid from the states, or rows, of slices, key by key: what neighbours have in common is merged once.
+
+A *member* is a slice of a key that has rows. It enters with the first window that it is part of, and leaves after the
+last one. A *step* is a run of neighbouring windows with the same members: they have one result.
+"""
 
 from __future__ import annotations
 
@@ -59,10 +63,12 @@ class SlidingWindows:
         self._slices = np.empty(0, np.int64)
         self._queues: list[dict[int, Queue]] = [{} for _ in modules]
         self._entered_below = -NEVER
+        """All slices before this one have entered."""
         self._step = 0
+        """The place of the present step, for the message if a module fails."""
 
     def entering(self, first: int, last: int) -> tuple[int, int]:
-        """Return the first slice that comes into some windows and was in none before, and the one after the last.
+        """Return the first slice that enters with some windows, and the one after the last.
 
         Args:
             first: The first of the windows, or `-NEVER`.
@@ -88,19 +94,22 @@ class SlidingWindows:
         if self.grid.slices == 1 and not self.grid.grows:
             yield from self._single_slices(slices)
             return
-        present = len(self._keys)
+
+        # The members of the window before, then those that enter.
+        previous_count = len(self._keys)
         keys = np.concatenate([self._keys, slices.keys])
         numbers = np.concatenate([self._slices, slices.low])
-        comes = self.grid.first_window(numbers)
-        leaves = self.grid.last_window(numbers) + 1
-        steps = steps_of(keys, np.maximum(comes, first), leaves, present, first, last)
+        entry_windows = np.maximum(self.grid.first_window(numbers), first)
+        exit_windows = self.grid.last_window(numbers) + 1
+        steps = steps_of(keys, entry_windows, exit_windows, previous_count, first, last)
         values = self._slide_all(slices, steps)
 
-        stays = np.flatnonzero(leaves > last)
+        # What does not leave before the next window is a member of it.
+        remaining = np.flatnonzero(exit_windows > last)
         if self.grid.grows:  # those of a key leave together, so one of them is enough
-            stays = stays[np.unique(keys[stays], return_index=True)[1]]
-        self._keys = keys[stays]
-        self._slices = numbers[stays]
+            remaining = remaining[np.unique(keys[remaining], return_index=True)[1]]
+        self._keys = keys[remaining]
+        self._slices = numbers[remaining]
         self._drop_idle_queues()
         with_windows = steps.make_windows
         yield from self._windows(
@@ -108,6 +117,7 @@ class SlidingWindows:
         )
 
     def _no_slices(self) -> StretchTable:
+        """Return a table of no slices, with states of each module."""
         states = {Part(place, STATE): States.of(module, (), 0) for place, module in enumerate(self._modules)}
         return replace(EMPTY, parts=states)
 
@@ -115,8 +125,8 @@ class SlidingWindows:
         """Yield windows of one slice each."""
         extent = self.grid.windows.window
         numbers = self.grid.first_window(slices.low)
-        located_at = whereabouts(self._table, slices.keys, lambda place: extent(int(numbers[place])))
-        values = results_of(self._modules, slices, located_at)
+        locate = whereabouts(self._table, slices.keys, lambda place: extent(int(numbers[place])))
+        values = results_of(self._modules, slices, locate)
         yield from self._windows(slices.keys, numbers, numbers + 1, values)
 
     def _slide_all(self, slices: StretchTable, steps: Steps) -> list[list[Any]]:
@@ -142,12 +152,19 @@ class SlidingWindows:
     def _windows(
         self, keys: IntArray, firsts: IntArray, lasts: IntArray, values: list[list[Any]]
     ) -> Iterator[ResultWindows]:
-        """Yield each window of runs that have the same rows, and so the same results, by itself."""
+        """Yield each window of steps.
+
+        Args:
+            keys: The code of the key of each step.
+            firsts: The first of its windows.
+            lasts: The one after the last.
+            values: The results of each module, step by step.
+        """
         if len(keys):
-            run, within = expanded(lasts - firsts)
-            low, high = in_ticks(self.grid.windows, firsts[run] + within)
-            table = StretchTable(keys[run], low, high, np.ones(len(run), np.int64), {})
-            yield ResultWindows(self._place, table, self._table.take(table.keys), values, run)
+            steps, within = expanded(lasts - firsts)
+            low, high = in_ticks(self.grid.windows, firsts[steps] + within)
+            table = StretchTable(keys[steps], low, high, np.ones(len(steps), np.int64), {})
+            yield ResultWindows(self._place, table, self._table.take(table.keys), values, steps)
 
     def used_codes(self) -> IntArray:
         """Return the codes of the keys of which something is in the next window."""
@@ -159,20 +176,27 @@ class SlidingWindows:
         self._queues = [{int(codes[key]): queue for key, queue in queues.items()} for queues in self._queues]
 
     def _slide(self, module: StateModule, queues: dict[int, Queue], states: Sequence[Any], steps: Steps) -> list[Any]:
-        """Return a module's results for the steps that make windows, given what comes in, key by key."""
+        """Return a module's results for the steps that make windows.
+
+        Args:
+            module: The module.
+            queues: Its queue of each key.
+            states: What it has of the slices that enter, in the order of `steps`.
+            steps: The steps, key by key.
+        """
         results: list[Any] = []
         entering = iter(states)
         started = module.meter.now()
-        columns = (steps.keys, steps.leaving, steps.coming, steps.make_windows)
-        for self._step, (key, leaving, coming, is_made) in enumerate(
+        columns = (steps.keys, steps.exit_counts, steps.entry_counts, steps.make_windows)
+        for self._step, (key, exit_count, entry_count, is_made) in enumerate(
             zip(*map(np.ndarray.tolist, columns), strict=True)
         ):
             queue = queues.get(key)
             if queue is None:
                 queue = queues[key] = self._queue_of(module, self.grid)
-            if leaving:
-                queue.pop(leaving)
-            for _ in range(coming):
+            if exit_count:
+                queue.pop(exit_count)
+            for _ in range(entry_count):
                 queue.push(next(entering))
             if is_made:
                 results.append(module.result(queue.state()))
@@ -197,16 +221,16 @@ class Steps(NamedTuple):
         keys: The code of the key of each step.
         firsts: The first of its windows.
         lasts: The one after the last; `firsts` where members leave and no window is made any more.
-        leaving: The number of members, the oldest ones, that were in those before and are not in them.
-        coming: The number of members that are in them and were not in those before.
-        members: The number of members that are in them.
+        exit_counts: The number of members of the step before that are none of this one: its oldest ones.
+        entry_counts: The number of members that enter with the step.
+        members: The number of members of the step.
     """
 
     keys: IntArray
     firsts: IntArray
     lasts: IntArray
-    leaving: IntArray
-    coming: IntArray
+    exit_counts: IntArray
+    entry_counts: IntArray
     members: IntArray
 
     @property
@@ -216,16 +240,18 @@ class Steps(NamedTuple):
         return make_windows
 
 
-def steps_of(keys: IntArray, comes: IntArray, leaves: IntArray, present: int, first: int, last: int) -> Steps:
-    """Return the steps through some windows; afterwards only members of windows from `last` on are in.
+def steps_of(  # members, and the windows that they go through
+    keys: IntArray, entry_windows: IntArray, exit_windows: IntArray, previous_count: int, first: int, last: int
+) -> Steps:
+    """Return the steps through some windows; after the last one, members that are in no later window have left.
 
     Cost: a sort of the members; windows without any are skipped, however many there are.
 
     Args:
         keys: The key of each member.
-        comes: The first window that it is in; those of members that are not in already ascend with `leaves`, by key.
-        leaves: The first window that it is not in any more.
-        present: The number of members, the first ones, that are in already.
+        entry_windows: The window with which it enters; of a key, those of entering members ascend with `exit_windows`.
+        exit_windows: The first window that it is not in any more.
+        previous_count: The number of members, the first ones, that have entered before.
         first: The first window to make.
         last: The one after the last.
 
@@ -234,11 +260,14 @@ def steps_of(keys: IntArray, comes: IntArray, leaves: IntArray, present: int, fi
         >>> [tuple(map(int, step[1:])) for step in zip(*steps)]
         [(-1, 0, 0, 1, 1), (0, 1, 0, 1, 2), (1, 2, 1, 0, 1), (2, 8, 1, 0, 0), (8, 10, 0, 1, 1), (10, 20, 1, 0, 0)]
     """
-    # A key has a step wherever members come or leave, and one at the first window if some are in already.
-    gone = np.flatnonzero(leaves <= last)
-    present_keys, present_counts = np.unique(keys[:present], return_counts=True)
-    step_keys = np.concatenate([present_keys, keys[present:], keys[gone]])
-    times = np.concatenate([np.full(len(present_keys), first), comes[present:], leaves[gone]])
+    # A key has a step wherever members enter or leave, and one at the first window if it has members before that.
+    exiting = np.flatnonzero(exit_windows <= last)
+    previous_keys, previous_counts = np.unique(keys[:previous_count], return_counts=True)
+    entry_times = entry_windows[previous_count:]
+    step_keys = np.concatenate([previous_keys, keys[previous_count:], keys[exiting]])
+    times = np.concatenate([np.full(len(previous_keys), first), entry_times, exit_windows[exiting]])
+
+    # All changes of a key at one window are one step.
     order = by_key_and_start(step_keys, times)
     step_keys = step_keys[order]
     times = times[order]
@@ -252,19 +281,21 @@ def steps_of(keys: IntArray, comes: IntArray, leaves: IntArray, present: int, fi
         values[low:high] = counts
         return np.add.reduceat(values[order], starts) if len(starts) else values
 
-    first_coming = len(present_keys)
-    first_leaving = first_coming + len(keys) - present
-    coming = sums(first_coming, first_leaving)
-    leaving = sums(first_leaving, len(step_keys))
-    initial = sums(0, first_coming, present_counts)
+    # The changes are, in this order: members from before, entries, exits.
+    first_entry = len(previous_keys)
+    first_exit = first_entry + len(entry_times)
+    initial_counts = sums(0, first_entry, previous_counts)
+    entry_counts = sums(first_entry, first_exit)
+    exit_counts = sums(first_exit, len(step_keys))
 
     # The members of a step are those of all steps of its key up to it.
-    total = np.cumsum(initial + coming - leaving)
+    total = np.cumsum(initial_counts + entry_counts - exit_counts)
     key_starts = np.flatnonzero(is_other_key[starts])
     base = np.append(0, total)[key_starts]
     members = total - np.repeat(base, np.diff(np.append(key_starts, len(starts))))
 
+    # A step ends where the next one of its key starts; the last one of a key, with the last window.
     lasts = np.append(times[starts[1:]], last)[: len(starts)]
     lasts[key_starts[1:] - 1] = last
     lasts[-1:] = last
-    return Steps(step_keys[starts], times[starts], lasts, leaving, coming, members)
+    return Steps(step_keys[starts], times[starts], lasts, exit_counts, entry_counts, members)

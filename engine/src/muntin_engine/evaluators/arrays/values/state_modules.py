@@ -55,7 +55,7 @@ class StateModules:
 
         Args:
             bindings: The modules, which define `combine`; they see neither times nor windows.
-            codec: Knows the records in which states come.
+            codec: Packs states, and the records in them.
             axis: The axis of ticks; only messages depend on it.
             values_of: Returns the values of an input column.
         """
@@ -64,14 +64,14 @@ class StateModules:
         self._axis = axis
         self._values_of = values_of
 
-    def lift(self, inputs: Sequence[pa.Array], codes: IntArray, counts: IntArray, at: At) -> dict[Part, States]:
+    def lift(self, inputs: Sequence[pa.Array], codes: IntArray, counts: IntArray, locate: At) -> dict[Part, States]:
         """Return the states of rows by code, each with its rows added in one call.
 
         Args:
             inputs: The columns of the rows.
             codes: The code of each row.
             counts: The number of rows of each code.
-            at: Returns the key and the window of a code.
+            locate: Returns the key and the window of a code.
 
         Raises:
             ModuleFailedError: A module raised an exception.
@@ -80,60 +80,71 @@ class StateModules:
         columns = [self._values_of(column.take(order)) for column in inputs]
         bounds = [0, *np.cumsum(counts).tolist()]
         parts: dict[Part, States] = {}
-        with located(at):
+        with located(locate):
             for place, module in enumerate(self.modules):
                 CURRENT_CALL.set_module(module.label)
                 states = module.lifted_states(module.payloads(columns, len(codes)), bounds)
                 parts[Part(place, STATE)] = States.of(module, states, len(counts))
         return parts
 
-    def results(self, windows: StretchTable, at: At) -> list[list[Any]]:
+    def results(self, windows: StretchTable, locate: At) -> list[list[Any]]:
         """Return the results of each module; see `results_of`."""
-        return results_of(self.modules, windows, at)
+        return results_of(self.modules, windows, locate)
 
-    def to_blob(self, keys: pa.Table, stretches: StretchTable, at: At, first: int = 0) -> bytes:
+    def to_blob(self, keys: pa.Table, stretches: StretchTable, locate: At, first: int = 0) -> bytes:
         """Return stretches with the states of each module as bytes.
 
         Args:
             keys: The keys that they number.
             stretches: The stretches.
-            at: Returns the key and the window of a state.
-            first: The place of the first state, as `at` counts them.
+            locate: Returns the key and the window of a state.
+            first: The place of the first state, as `locate` counts them.
 
         Raises:
             StateError: A state is not plain data.
         """
         packed: list[bytes] = []
         for place, module in enumerate(self.modules):
-            packed.append(self._pack(module, stretches.parts[Part(place, STATE)], at, first))
-        late_rows = {part: values for part, values in stretches.parts.items() if part.name != STATE}
-        return to_blob(keys, replace(stretches, parts=late_rows), packed)
+            packed.append(self._pack(module, stretches.parts[Part(place, STATE)], locate, first))
+        unpacked_parts = {part: values for part, values in stretches.parts.items() if part.name != STATE}
+        return to_blob(keys, replace(stretches, parts=unpacked_parts), packed)
 
-    def unpack(self, packed: Sequence[bytes], count: int, version: SchemaVersion | None, at: At) -> dict[Part, States]:
-        """Return the states that `to_blob` packed, upgraded if an older schema version wrote them; None of this one.
+    def unpack(
+        self, packed: Sequence[bytes], count: int, version: SchemaVersion | None, locate: At
+    ) -> dict[Part, States]:
+        """Return the states that `to_blob` packed, upgraded where an older version of their module wrote them.
 
-        Those of a module that was added since are of nothing.
+        A module that the query did not have then gets states without rows.
+
+        Args:
+            packed: The bytes of the states of each module.
+            count: The number of stretches.
+            version: The schema version that wrote them; None if that is the present one.
+            locate: Returns the key and the window of a stretch.
 
         Raises:
             ModuleFailedError: A module raised an exception.
         """
         parts: dict[Part, States] = {}
-        with located(at):
+        with located(locate):
             for place, module in enumerate(self.modules):
-                was = place if version is None else version.places[place]
-                if was is None:
+                stored_place = place if version is None else version.places[place]
+                if stored_place is None:
                     CURRENT_CALL.set_module(module.label)
                     states = module.create_states(count)
-                elif version is None or not is_outdated(module.module, module.module.version, version.versions[was]):
-                    states = self._codec.unpack(packed[was])
+                elif version is None or not is_outdated(
+                    module.module, module.module.version, version.versions[stored_place]
+                ):
+                    states = self._codec.unpack(packed[stored_place])
                 else:
                     CURRENT_CALL.set_module(module.label)
-                    states = self._codec.reading_fields().unpack(packed[was])
-                    states = module.upgrade(states, version.versions[was])
+                    states = self._codec.reading_fields().unpack(packed[stored_place])
+                    states = module.upgrade(states, version.versions[stored_place])
                 parts[Part(place, STATE)] = States.of(module, states, count)
         return parts
 
-    def _pack(self, module: StateModule, values: States, at: At, first: int) -> bytes:
+    def _pack(self, module: StateModule, values: States, locate: At, first: int) -> bytes:
+        """Return the states of a module as bytes; the error tells of the first state that cannot be stored."""
         states = values.objects.tolist()
         try:
             return self._codec.pack(ValueColumn(states))
@@ -142,19 +153,24 @@ class StateModules:
             if unstorable_state is None:
                 raise
             place, problem = unstorable_state
-            key, window = at(first + place)
+            key, window = locate(first + place)
             extent = self._axis.spell_interval(window.start, window.end)
             raise unstorable(module.module, "a state", key, extent, problem) from error
 
 
-def results_of(modules: Sequence[StateModule], windows: StretchTable, at: At) -> list[list[Any]]:
+def results_of(modules: Sequence[StateModule], windows: StretchTable, locate: At) -> list[list[Any]]:
     """Return the results of each module; of an operator, the list of rows of each window.
+
+    Args:
+        modules: The modules.
+        windows: The windows, with the states of each module.
+        locate: Returns the key and the window at a place of the table.
 
     Raises:
         ModuleFailedError: A module raised an exception.
     """
     results: list[list[Any]] = []
-    with located(at):
+    with located(locate):
         for place, module in enumerate(modules):
             CURRENT_CALL.set_module(module.label)
             results.append(module.results(windows.parts[Part(place, STATE)].objects.tolist()))
@@ -162,11 +178,11 @@ def results_of(modules: Sequence[StateModule], windows: StretchTable, at: At) ->
 
 
 @contextmanager
-def located(at: At) -> Iterator[None]:
-    """Have the failure of a call in the block say whose it is: the key and the window at the place of the call.
+def located(locate: At) -> Iterator[None]:
+    """If a call in the block fails, raise an error that names the key and the window of the call.
 
     Args:
-        at: Returns the key and the window of a call, by its place.
+        locate: Returns the key and the window of a call, by its place.
 
     Raises:
         ModuleFailedError: A module raised an exception.
@@ -174,7 +190,7 @@ def located(at: At) -> Iterator[None]:
     try:
         yield
     except ModuleCallError as failure:
-        raise failure.located(*at(failure.place)) from failure.__cause__
+        raise failure.located(*locate(failure.place)) from failure.__cause__
 
 
 def whereabouts(keys: KeyTable, codes: IntArray, window: Callable[[int], Window]) -> At:
@@ -186,17 +202,20 @@ def whereabouts(keys: KeyTable, codes: IntArray, window: Callable[[int], Window]
         window: Returns the window of a call, by its place.
     """
 
-    def at(place: int) -> tuple[Key, Window]:
+    def locate(place: int) -> tuple[Key, Window]:
+        """Return the key and the window of a call."""
         (key,) = keys_in(keys.take(codes[place : place + 1]))
         return key, window(place)
 
-    return at
+    return locate
 
 
 def lift_states(
     modules: StateModules, grids: Sequence[SliceGrid], rows: RowsToLift, *, with_rows: bool = False
 ) -> Iterator[BucketBlob]:
-    """Yield the states of a batch of rows for each bucket that has any; of rows in no window only their number.
+    """Yield the states of a batch of rows for each bucket that has any.
+
+    Of rows in gaps between windows only the number is sent: they count as accepted, and no module sees them.
 
     Cost: that of `StateModules`, and a few passes over the rows.
 
@@ -228,13 +247,14 @@ def _lifted(
     counts = np.bincount(groups.codes, minlength=len(groups.keys))
     low = groups.low
 
-    def located_at(group: int) -> tuple[Key, Window]:
+    def locate(group: int) -> tuple[Key, Window]:
+        """Return the key of a group, and the extent of its slice."""
         (key,) = keys_in(keys.table.slice(int(groups.keys[group]), 1))
         return key, grid.extent(int(low[group]))
 
     parts: dict[Part, Values] = {}
     if modules is not None:
-        parts |= modules.lift(rows.inputs, groups.codes, counts, located_at)
+        parts |= modules.lift(rows.inputs, groups.codes, counts, locate)
     if with_rows:
         parts[LISTS] = rows.lists().reduce(groups.codes, len(groups.keys))
     stretches = StretchTable(groups.keys, low, low, counts, parts)
@@ -242,4 +262,4 @@ def _lifted(
         yield from keys.blobs(stretches)
         return
     for bucket, names, bucket_stretches, first in keys.by_bucket(stretches):
-        yield BucketBlob(bucket, modules.to_blob(names, bucket_stretches, located_at, first))
+        yield BucketBlob(bucket, modules.to_blob(names, bucket_stretches, locate, first))

@@ -26,7 +26,7 @@ from muntin_engine.state.schema_versions import SchemaVersion
 from muntin_engine.time.slice_grid import SliceGrid
 
 ENTRY_STATES: Final = 1 << 14
-"""Most states of a module in a log entry."""
+"""A log entry has at most so many states of a module."""
 
 STATE_MEMORY: Final = 8
 """The memory of a Python state as a multiple of the bytes that are written of it, roughly."""
@@ -37,7 +37,7 @@ class PythonStates(StretchValues):
 
     Map tasks send the states of slices; of sessions they send the rows, of which the bucket makes states.
 
-    Cost: `combine` once for each state of a stretch that was there before; otherwise that of `StateModules` and
+    Cost: `combine` once for each state that arrives for a stretch that has one; otherwise that of `StateModules` and
     `SlidingWindows`, and a few passes over arrays.
     """
 
@@ -50,7 +50,7 @@ class PythonStates(StretchValues):
             modules: Its modules.
             grids: Its slices; none of sessions.
             gap: The ticks that an event counts for after its last one, where stretches are ticks.
-            with_late_rows: True if the rows travel with the states, as those that are late are wanted.
+            with_late_rows: True if the rows travel with the states, because late rows are kept.
         """
         super().__init__(with_late_rows=with_late_rows)
         self._modules = modules
@@ -88,7 +88,7 @@ class PythonStates(StretchValues):
 
     def entries(self, stretches: StretchTable, keys: KeyTable, size: int, packed: Sequence[bytes]) -> Iterator[Entry]:
         """Encode states as log entries."""
-        assert not packed, "states lie there"
+        assert not packed, "states are all that is packed beside stretches"
         for start in range(0, len(stretches), ENTRY_STATES):
             yield from self._entries_of_size(stretches.take(slice(start, start + ENTRY_STATES)), keys)
 
@@ -109,6 +109,7 @@ class PythonStates(StretchValues):
         """Return the results of each module; of an operator, the list of rows of each window."""
 
         def extent(place: int) -> Window:
+            """Return the extent of a window."""
             return Window(int(windows.low[place]), int(windows.high[place]))
 
         return self._modules.results(windows, whereabouts(keys, windows.keys, extent))
@@ -117,15 +118,16 @@ class PythonStates(StretchValues):
         """Return the makers of windows, which combine the states of slices."""
         return sliding_windows(self._modules.modules, self._grids, keys, queue_of_states)
 
-    def bytes_of_objects(self, written: int) -> int:
+    def bytes_of_objects(self, written_bytes: int) -> int:
         """Estimate the memory of states."""
-        return STATE_MEMORY * written
+        return STATE_MEMORY * written_bytes
 
     def _with_states(
-        self, bare: StretchTable, packed: Sequence[bytes], keys: KeyTable, version: SchemaVersion | None = None
+        self, stretches: StretchTable, packed: Sequence[bytes], keys: KeyTable, version: SchemaVersion | None = None
     ) -> StretchTable:
-        states = self._modules.unpack(packed, len(bare), version, self._whereabouts(bare, keys))
-        return replace(bare, parts=states)
+        """Return stretches with the states that were packed beside them."""
+        states = self._modules.unpack(packed, len(stretches), version, self._whereabouts(stretches, keys))
+        return replace(stretches, parts=states)
 
     def _entries_of_size(self, stretches: StretchTable, keys: KeyTable) -> Iterator[Entry]:
         """Yield states as a log entry, or as several if it were huge."""
@@ -140,9 +142,10 @@ class PythonStates(StretchValues):
         yield from self._entries_of_size(stretches.take(slice(half, len(stretches))), keys)
 
     def _whereabouts(self, stretches: StretchTable | Groups, keys: KeyTable) -> At:
-        """Return the function that tells the key and the window of a state, by its place."""
+        """Return the function that returns the key and the window of a state, by its place."""
 
         def extent(place: int) -> Window:
+            """Return the extent of a slice, or of a session."""
             low = int(stretches.low[place])
             return self._grids[0].extent(low) if self._grids else Window(low, int(stretches.high[place]))
 

@@ -20,10 +20,11 @@ class StretchValues(StretchFormat):
     """A kind of values. It keeps nothing itself: what it needs to know of a bucket is handed to it.
 
     Attributes:
-        with_late_rows: True if the rows travel beside their partial states, as those that are late are wanted.
+        with_late_rows: True if the rows travel beside their partial states, because late rows are kept.
     """
 
     def __init__(self, *, with_late_rows: bool) -> None:
+        """Describe values; see the attribute."""
         self.with_late_rows = with_late_rows
 
     @abstractmethod
@@ -39,7 +40,7 @@ class StretchValues(StretchFormat):
         return stretches.without(LISTS) if self.with_late_rows else stretches
 
     def lift_groups(self, rows: StretchTable, groups: Groups, keys: KeyTable) -> StretchTable:
-        """Return the value of each group of what arrived: of rows, or of their partial states."""
+        """Return the value of each group of arrivals: of rows, or of their partial states."""
         return self.merge(rows, groups, keys)
 
     def merge(self, stretches: StretchTable, groups: Groups, keys: KeyTable) -> StretchTable:
@@ -48,7 +49,7 @@ class StretchValues(StretchFormat):
         return stretches.reduce(groups)
 
     def merge_alike(self, tables: Sequence[StretchTable], keys: KeyTable) -> StretchTable:
-        """Merge what is of the same key and stretch, in the order of stretches; values of earlier tables may change."""
+        """Merge equal stretches of each key, in the order of stretches; values of earlier tables may change."""
         stretches = concat(tables)
         return self.merge(stretches, alike(stretches), keys)
 
@@ -66,9 +67,9 @@ class StretchValues(StretchFormat):
         """Return slices with what sliding windows take of each, module by module."""
         return slices
 
-    def bytes_of_objects(self, written: int) -> int:
+    def bytes_of_objects(self, written_bytes: int) -> int:
         """Estimate the memory of Python objects among the values, given the bytes that are written of them."""
-        del written
+        del written_bytes
         return 0
 
 
@@ -84,7 +85,7 @@ class FormComponents(ColumnFormat, StretchValues):
             forms: Its forms.
             grids: Its slices; none of sessions and snapshots.
             gap: The ticks that an event counts for after its last one, where stretches are ticks.
-            with_late_rows: True if the rows travel with the components, as those that are late are wanted.
+            with_late_rows: True if the rows travel with the components, because late rows are kept.
         """
         ColumnFormat.__init__(self, forms)
         StretchValues.__init__(self, with_late_rows=with_late_rows)

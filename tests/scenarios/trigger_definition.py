@@ -1,6 +1,6 @@
-"""What a trigger means, said of the whole history of a window at once, and obviously so.
+"""Triggers by definition: where they fire in the whole history of a window.
 
-A trigger's meaning is where it fires among a window's micro-batches, if it starts at one of them, and where it is
+A definition says where a trigger fires among a window's micro-batches, if it starts at one of them, and where it is
 finished. The incremental triggers are tested against this.
 """
 
@@ -66,7 +66,7 @@ class Wordy(Trigger):
         return FINISHED if FINISHED in states else None
 
     def fires(self, view: TriggerView) -> bool:
-        return bool(view.came or view.left) and len(str(view.results[RESULT]).replace("-", "")) >= self.length
+        return bool(view.arrivals or view.departures) and len(str(view.results[RESULT]).replace("-", "")) >= self.length
 
 
 def life(trigger: Trigger, window: Window, views: Views, begin: int = 0) -> Life:
@@ -93,12 +93,12 @@ def is_at(trigger: Trigger, window: Window, views: Views, begin: int, at: int) -
     length = window.end - window.start
     match trigger:
         case AfterCount(count):
-            return sum(view.came for view in views[begin : at + 1]) >= count
+            return sum(view.arrivals for view in views[begin : at + 1]) >= count
         case Past(part, delay):
             has_place = window.end < INFINITY or part == 0
             return has_place and view.max_event_time >= window.start + round(part * length) + delay
         case Percentile(part):
-            return view.came > 0 and window.end < INFINITY and view.newest - window.start >= part * length
+            return view.arrivals > 0 and window.end < INFINITY and view.newest - window.start >= part * length
         case When(condition):
             return any(view.values[condition])
         case Wordy():
@@ -112,7 +112,7 @@ def is_at(trigger: Trigger, window: Window, views: Views, begin: int, at: int) -
 
 def due(period: int, is_aligned: bool, views: Views) -> float:
     """Return when a timer fires: from the first clock that is known when or after a member has come."""
-    first_touched = next((place for place, view in enumerate(views) if view.came), len(views))
+    first_touched = next((place for place, view in enumerate(views) if view.arrivals), len(views))
     clock = next((view.clock for view in views[first_touched:] if view.clock > EARLIEST), None)
     if clock is None:
         return inf
