@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
-from muntin_engine.backends.spark.inputs.column_lookup import spark_column
+from muntin_engine.backends.spark.inputs.column_lookup import as_column
 from muntin_engine.backends.spark.inputs.declared_frames import is_known, like
 from muntin_engine.backends.spark.inputs.time_marks import fitted
 from muntin_engine.tasks.one_pass import QueryColumns
@@ -73,7 +73,7 @@ def shared(sources: Sequence[Projection]) -> SharedRows:
             flag = f"q{place}"
             is_own = F.lit(True)
             if projection.condition is not None:
-                is_own = F.coalesce(spark_column(projection.condition), F.lit(False))
+                is_own = F.coalesce(as_column(projection.df, projection.condition), F.lit(False))
             columns[flag] = is_own
         owned.append(QueryColumns(tuple(names), tuple(names.values()), flag))
     df = projections[0].df.select(*(column.alias(name) for name, column in columns.items()))
