@@ -86,8 +86,8 @@ QUERIES: dict[str, tuple[Callable[[EventStream], Query], str]] = {
 
 def rides_of(silent: SilentSession, schema: Any = RIDES, **arguments: Any) -> EventStream:
     df = silent.spark.readStream.table("rides")
-    given = {"key": "station", "at": "at", "order": "number", "watermark": "10 minutes"} | arguments
-    return events(df, schema=schema, **given)
+    columns = {"key": "station", "at": "at", "order": "number", "watermark": "10 minutes"} | arguments
+    return events(df, schema=schema, **columns)
 
 
 @pytest.mark.parametrize("name", QUERIES)
