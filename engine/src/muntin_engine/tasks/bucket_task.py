@@ -64,6 +64,7 @@ class BucketTask:
     """
 
     def __init__(self, task: TaskPayload, bucket: int, cells: CheckedCells) -> None:
+        """Take the query, the bucket, and the cells of its state."""
         self.durations = Durations(task)
         self._task = task
         self._bucket = bucket

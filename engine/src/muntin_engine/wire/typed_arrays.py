@@ -56,6 +56,7 @@ class MisfitError(ValueError):
     """
 
     def __init__(self, value: object, field: Field, reason: str = "") -> None:
+        """Say which value does not fit which declaration, and why."""
         self.value = value
         self.field = field
         subject = f"{field.name!r} is" if field.name else "it is"
@@ -131,12 +132,12 @@ def _scalars(
 
 
 def _is_lost(value: Any, fitted: object, kind: ScalarKind) -> bool:
-    """Return True if a column holds something else for a value than the value, rounded."""
+    """Return True if a column cannot hold a value, which became null or infinite; a rounded value is not lost."""
     if value is None:
         return False
     if fitted is None:
-        never_comes = kind is ScalarKind.INSTANT and value >= INFINITY
-        return not never_comes
+        is_never = kind is ScalarKind.INSTANT and value >= INFINITY  # null is how a column says never
+        return not is_never
     return isinstance(fitted, float) and isinf(fitted) and fitted != value
 
 

@@ -28,6 +28,7 @@ class TriggerCall:
     """
 
     def __init__(self, query: EvaluatorQuery, trigger: Trigger, signals: frozenset[str]) -> None:
+        """Take the trigger, and the external events that the batch brings."""
         self.is_signalled = bool(signals & trigger.signals)
         self._trigger = trigger
         self._signals = signals
@@ -161,6 +162,7 @@ class RefinementCall:
     """Calls a refinement for windows that fire or close. An exception names the refinement, key and window."""
 
     def __init__(self, query: EvaluatorQuery, refinement: ResultRefinement) -> None:
+        """Take the refinement to call."""
         self._refinement = refinement
         self._names = [binding.name for binding in query.bindings]
         self._extent = query.once(WindowResults).extent

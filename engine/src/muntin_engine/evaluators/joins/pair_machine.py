@@ -101,7 +101,9 @@ def process_pairs(
     store.keys.forget_unused(store)
     arrived_events = _admit(query, batch.evaluator_blobs, store, previous)
     pairs: list[ResultWindows] = []
-    for side in (RIGHT, LEFT):  # the right events meet the old left ones, then the left events meet all
+    # New right events are paired with left events of earlier batches, then new left events with all right ones: so a
+    # pair of two new events is found once.
+    for side in (RIGHT, LEFT):
         events = arrived_events.in_time[side]
         if events is not None:
             pairs += _pairs_of(query, store, side, events)

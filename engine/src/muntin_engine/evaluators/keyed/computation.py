@@ -211,6 +211,7 @@ class Slide:
     __slots__ = ("_computation", "_is_at_step", "_key", "_state")
 
     def __init__(self, computation: ModuleComputation, key: object) -> None:
+        """Begin before the first window of a sweep."""
         self._computation = computation
         self._key = key
         self._state: Any = None

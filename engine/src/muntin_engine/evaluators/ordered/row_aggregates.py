@@ -111,6 +111,7 @@ class AggregatesRun(RowsRun):
     """
 
     def __init__(self, query: EvaluatorQuery, start: BatchStart) -> None:
+        """Begin a micro-batch."""
         super().__init__(query, start)
         modules = [binding.module for binding in query.bindings]
         self._has_states = states_replace_rows(self.windows, modules)

@@ -90,6 +90,7 @@ class HandlersRun(RowsRun):
     """
 
     def __init__(self, query: EvaluatorQuery, start: BatchStart) -> None:
+        """Begin a micro-batch."""
         super().__init__(query, start)
         self._handlers = query.once(Handlers)
         partition_by = self.windows.partition_by

@@ -30,6 +30,7 @@ class RowsRun(OrderedRun):
     state: RowsState
 
     def __init__(self, query: EvaluatorQuery, start: BatchStart) -> None:
+        """Begin a micro-batch."""
         super().__init__(query, start)
         self.windows = cast(RowWindows, query.window)
         self.results = query.once(results_in_order)

@@ -216,9 +216,17 @@ class LiveEvents:
 
 
 def with_relative_starts(records: StretchTable) -> StretchTable:
-    """Count the starts of events back from where their stretches begin, as they lie in the log, or undo that."""
+    """Return records as they lie in the log: with starts that are counted back from where their stretches begin.
+
+    Most are 0 then, and take no room.
+    """
     starts = Dense(COUNTED, records.low - records.parts[START].array)
     return replace(records, parts={**records.parts, START: starts})
+
+
+def with_absolute_starts(records: StretchTable) -> StretchTable:
+    """Return records of the log with the ticks at which their events start: the same subtraction once more."""
+    return with_relative_starts(records)
 
 
 def recorded(records: StretchTable, serial: int) -> StretchTable:
