@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
@@ -36,6 +36,11 @@ def read_stream(spark: SparkSession, folder: Path) -> DataFrame:
     """Return the files as a stream, one per micro-batch."""
     schema = spark.read.parquet(str(folder)).schema
     return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+
+
+def table_of(schema: pa.Schema, rows: Iterable[Sequence[Any]]) -> pa.Table:
+    """Return rows, whose values are in the order of the schema's columns, as an Arrow table."""
+    return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
 
 
 def stream_of(spark: SparkSession, folder: Path, batches: Sequence[pa.Table]) -> DataFrame:
@@ -71,8 +76,15 @@ class Outcome:
 
 
 @dataclass
-class Kept(Sink):
-    """Keeps the rows of each micro-batch, and how often it was written."""
+class MemorySink(Sink):
+    """A sink that keeps what it is given.
+
+    Attributes:
+        batches: The rows of each micro-batch, by its number.
+        writes: The number of the micro-batch of each write.
+        runs: The id of the query in each run.
+        counts: The number of rows of each write.
+    """
 
     batches: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     writes: list[int] = field(default_factory=list)
@@ -91,7 +103,11 @@ class Kept(Sink):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        return [row for number in sorted(self.batches) for row in self.batches[number]]
+        """All rows, in order of their batches."""
+        rows: list[dict[str, Any]] = []
+        for number in sorted(self.batches):
+            rows += self.batches[number]
+        return rows
 
 
 def run(df: DataFrame, checkpoint: Path, metrics_name: str = "muntin") -> Outcome:
@@ -111,7 +127,7 @@ def run_together(
     A start of Spark's machinery and a commit per micro-batch then serve all of them.
 
     Args:
-        queries: By their names.
+        queries: The queries, by their names.
         checkpoint: The folder of the checkpoint.
         input_rows: The number of rows of events in a stream that ends; the first query has to count each of them once.
     """
@@ -119,15 +135,17 @@ def run_together(
     accounted_rows = sum(outcome.total(name) for name in ("accepted", "late", "rejected"))
     if input_rows is not None:
         assert input_rows == accounted_rows, f"{input_rows} rows came, {accounted_rows} are accepted, late or rejected"
-    return _by_name(queries, outcome.rows)
+    return _rows_by_query(queries, outcome.rows)
 
 
 def collect_together(queries: Mapping[str, Query]) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of several static queries over integer ticks, computed as one."""
-    return _by_name(queries, collect(_together(queries)))
+    return _rows_by_query(queries, collect(_together(queries)))
 
 
 def _together(queries: Mapping[str, Query]) -> DataFrame:
+    """Return the results of all queries as one DataFrame, each row as JSON beside the name of its query."""
+
     def labelled(name: str, query: Query[DataFrame]) -> DataFrame:
         row = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
         return query.named(name).results().select(F.lit(name).alias("name"), row.alias("row"))
@@ -135,8 +153,12 @@ def _together(queries: Mapping[str, Query]) -> DataFrame:
     return reduce(DataFrame.union, [labelled(name, query) for name, query in queries.items()])
 
 
-def _by_name(queries: Mapping[str, Query], rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    return {name: [json.loads(row["row"]) for row in rows if row["name"] == name] for name in queries}
+def _rows_by_query(queries: Mapping[str, Query], rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each query, from those of `_together`."""
+    rows_by_query: dict[str, list[dict[str, Any]]] = {name: [] for name in queries}
+    for row in rows:
+        rows_by_query[row["name"]].append(json.loads(row["row"]))
+    return rows_by_query
 
 
 def start(

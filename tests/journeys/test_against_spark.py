@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from muntin import calendar, cumulate, landmark, session, tumbling
 from muntin.rows import last
 from muntin_adapters.combinators import all_of, grouping_by
-from muntin_engine import events, module
+from muntin_engine import Query, events, module
 from muntin_engine.testing.streaming.job_on_spark import setting
 from tests.journeys.running import collect, collect_together
 
@@ -66,20 +66,20 @@ def test_days_to_years_are_those_of_date_trunc(spark: SparkSession) -> None:
     seconds = [(random.randrange(1_230_000_000, 1_420_000_000),) for _ in range(400)]  # 2009 to 2014
     rows = spark.createDataFrame(seconds, "second LONG").selectExpr("second * 1000000 AS at")
     stream = events(rows, at="at", unit="us", buckets=1)
-    queries = {
-        f"{unit} {zone}": stream.window(calendar(unit, zone=zone)).aggregate(n=module("stats.count"))
-        for zone, units in ZONES.items()
-        for unit in units
-    }
+    queries: dict[str, Query] = {}
+    for zone, units in ZONES.items():
+        for unit in units:
+            windows = stream.window(calendar(unit, zone=zone))
+            queries[f"{unit} {zone}"] = windows.aggregate(n=module("stats.count"))
     results = collect_together(queries)
     for zone, units in ZONES.items():
         with setting(spark, "spark.sql.session.timeZone", zone):
             starts = [F.unix_micros(F.date_trunc(unit, F.timestamp_micros("at"))).alias(unit) for unit in units]
             truncated = rows.select(*starts).collect()
         for unit in units:
-            counted = {row["window"]["start"]: row["n"] for row in results[f"{unit} {zone}"]}
-            assert len(counted) > 5
-            assert counted == Counter(row[unit] for row in truncated)
+            counts = {row["window"]["start"]: row["n"] for row in results[f"{unit} {zone}"]}
+            assert len(counts) > 5
+            assert counts == Counter(row[unit] for row in truncated)
 
 
 def test_growing_windows_have_the_rows_that_sql_says(spark: SparkSession) -> None:
@@ -208,7 +208,7 @@ def test_averages_of_decimals_are_those_of_spark_whatever_computes_them(spark: S
     types = spark_results.toArrow().schema
     for table in by_each_evaluator(df, calls):
         assert [table.schema.field(name).type for name in names] == [types.field(name).type for name in names]
-        results = sorted(tuple(row[name] for name in ("k", *calls)) for row in table.to_pylist())
+        results = sorted_rows(table.select(["k", *calls]))
         assert [row[:6] for row in results] == [row[:6] for row in expected]
         assert [row[6:] for row in results] == [pytest.approx(row[6:], rel=1e-12) for row in expected]
     composed = all_of(mean="stats.average", total="stats.sum")
@@ -292,6 +292,11 @@ def by_each_evaluator(df: DataFrame, calls: dict[str, Any]) -> list[pa.Table]:
     return [table.filter(pc.equal(table["by"], evaluator)) for evaluator in evaluators]
 
 
+def sorted_rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    """Return the rows of a table as tuples, in order."""
+    return sorted(tuple(row.values()) for row in table.to_pylist())
+
+
 def test_a_sum_that_its_column_cannot_hold_is_null_whatever_computes_it(spark: SparkSession) -> None:
     df = spark.range(4).selectExpr(
         "id % 2 as k",
@@ -304,7 +309,7 @@ def test_a_sum_that_its_column_cannot_hold_is_null_whatever_computes_it(spark: S
     calls["least"] = module("stats.min", "small")
     results = []
     for table in by_each_evaluator(df, calls):
-        results.append(sorted((row["k"], *(row[name] for name in calls)) for row in table.to_pylist()))
+        results.append(sorted_rows(table.select(["k", *calls])))
         assert [str(field.type) for field in table.schema][3:] == [
             "int64",
             "decimal128(38, 0)",

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from muntin import tumbling
-from muntin_engine import Query, batch_metrics, events, module
-from tests.journeys.running import Kept, Outcome, counts_of, read_stream, write_batches
+from muntin_engine import EventStream, Query, batch_metrics, events, module
+from tests.journeys.running import MemorySink, Outcome, counts_of, read_stream, table_of, write_batches
 from tests.modules.members import Count, Farthest, Total
 
 SCHEMA = pa.schema(
@@ -53,25 +53,30 @@ BATCHES: list[list[tuple[object, ...]]] = [
 ]
 
 
-def query(spark: SparkSession, folder: Path) -> Query:
-    stream = events(
+def stream_in(spark: SparkSession, folder: Path) -> EventStream:
+    """Return the events of the files in a folder."""
+    return events(
         read_stream(spark, folder), key="key", id="id", start="from", end="to", change="what", new_end="new", buckets=2
     )
-    return stream.window(tumbling(10)).aggregate(n=module(Count), total=module(Total, "x"))
 
 
-def _tables() -> list[pa.Table]:
-    names = SCHEMA.names
-    return [pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], SCHEMA) for rows in BATCHES]
+def query(spark: SparkSession, folder: Path) -> Query:
+    return stream_in(spark, folder).window(tumbling(10)).aggregate(n=module(Count), total=module(Total, "x"))
+
+
+def tables() -> list[pa.Table]:
+    return [table_of(SCHEMA, rows) for rows in BATCHES]
 
 
 def test_bad_rows_go_where_they_can_be_seen_and_the_others_are_evaluated(spark: SparkSession, tmp_path: Path) -> None:
-    folder = write_batches(tmp_path / "stream", _tables())
-    sinks: dict[str, Any] = {name: Kept() for name in ("results", "late_rows", "rejected_rows")}
+    folder = write_batches(tmp_path / "stream", tables())
+    sinks: dict[str, Any] = {name: MemorySink() for name in ("results", "late_rows", "rejected_rows")}
     running = query(spark, folder).write(checkpoint=tmp_path / "checkpoint", available_now=True, **sinks)
     running.awaitTermination()
 
-    results, late, rejected = (sinks[name].rows for name in ("results", "late_rows", "rejected_rows"))
+    results = sinks["results"].rows
+    late = sinks["late_rows"].rows
+    rejected = sinks["rejected_rows"].rows
     assert [(row["key"], row["window"]["start"], row["n"], row["total"]) for row in results] == [("a", 10, 3, 3.0)]
     assert _ids_by_reason(rejected) == {
         "duplicate id": [1],
@@ -125,47 +130,36 @@ def _ids_by_reason(rows: list[dict[str, Any]]) -> dict[str, list[int | None]]:
     return {reason: sorted(ids, key=lambda id: id or 0) for reason, ids in rows_by_name.items()}
 
 
-def test_what_a_key_has_no_room_for_goes_to_the_late_rows_and_is_counted_apart(
+def test_rows_that_a_key_has_no_room_for_go_to_the_late_rows_and_are_counted_apart(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    hot: list[tuple[object, ...]] = [("insert", "a", number, 20 + number, 40, None, 1.0) for number in (4, 1, 3, 2)]
-    folder = write_batches(tmp_path / "stream", [_table([*hot, ("insert", "b", 1, 21, 40, None, 1.0)]), *_tables()[1:]])
+    rows_of_a = [("insert", "a", number, 20 + number, 40, None, 1.0) for number in (4, 1, 3, 2)]
+    first_batch = table_of(SCHEMA, [*rows_of_a, ("insert", "b", 1, 21, 40, None, 1.0)])
+    folder = write_batches(tmp_path / "stream", [first_batch, *tables()[1:]])
 
-    def guarded(most_held: int, when_full: str = "shed") -> Query:
-        stream = events(
-            read_stream(spark, folder),
-            key="key",
-            id="id",
-            start="from",
-            end="to",
-            change="what",
-            new_end="new",
-            buckets=2,
-        )
-        limited = stream.shedding(most_held=most_held, when_full=when_full)
+    def limited_query(most_held: int, when_full: str = "shed") -> Query:
+        limited = stream_in(spark, folder).shedding(most_held=most_held, when_full=when_full)
         return limited.window(tumbling(50)).aggregate(n=module(Count))
 
-    kept_rows: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     late: list[dict[str, Any]] = []
-    running = guarded(2).write(
-        results=lambda rows, _: kept_rows.extend(row.asDict() for row in rows.collect()),
+    running = limited_query(2).write(
+        results=lambda rows, _: results.extend(row.asDict() for row in rows.collect()),
         late_rows=lambda rows, _: late.extend(row.asDict() for row in rows.collect()),
         checkpoint=tmp_path / "checkpoint",
         available_now=True,
     )
     running.awaitTermination()
-    assert {row["key"]: row["n"] for row in kept_rows} == {"a": 2, "b": 2}
+    assert {row["key"]: row["n"] for row in results} == {"a": 2, "b": 2}
     metrics = [batch_metrics(progress)["muntin"] for progress in running.recentProgress]
-    assert [sum(getattr(batch, name) or 0 for batch in metrics) for name in ("shed", "late", "accepted")] == [3, 0, 4]
+    assert sum(batch.shed or 0 for batch in metrics) == 3
+    assert sum(batch.late or 0 for batch in metrics) == 0
+    assert sum(batch.accepted or 0 for batch in metrics) == 4
     assert _ids_by_reason(late) == {"shed": [3, 4, 8]}
     assert {row["late_by"] for row in late} == {None}
-    guarded(3).check(tmp_path / "checkpoint")
-    assert "a key that holds 2 events takes no new ones" in guarded(2).plan_text()
-    assert "a key that holds 2 events fails the micro-batch" in guarded(2, when_full="fail").plan_text()
+    limited_query(3).check(tmp_path / "checkpoint")
+    assert "a key that holds 2 events takes no new ones" in limited_query(2).plan_text()
+    assert "a key that holds 2 events fails the micro-batch" in limited_query(2, when_full="fail").plan_text()
     static = events(spark.createDataFrame([("a", at) for at in range(9)], "key string, at long"), key="key", at="at")
     counted = static.shedding(most_held=1).window(tumbling(50)).aggregate(n=module(Count))
     assert [row["n"] for row in counted.results().collect()] == [9]
-
-
-def _table(rows: list[tuple[object, ...]]) -> pa.Table:
-    return pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], SCHEMA)

@@ -51,14 +51,11 @@ def test_spark_makes_the_messages_that_python_makes(spark: SparkSession) -> None
     sink.keyed_by(["station", "day"])
     sink.open("q1")
     table = batch.toArrow()
-    by_python = [
-        (key, value, headers)
-        for key, value, headers in sink._messages(table.to_pylist(maps_as_pydicts="strict"), batch_id=3)
-    ]
-    by_spark = [
-        (of.key, of.value, {header.key: bytes(header.value).decode() for header in of.headers})
-        for of in kafka_connector.messages(batch, ["station", "day"], "q1", 3).collect()
-    ]
+    by_python = list(sink._messages(table.to_pylist(maps_as_pydicts="strict"), batch_id=3))
+    by_spark: list[tuple[Any, ...]] = []
+    for message in kafka_connector.messages(batch, ["station", "day"], "q1", 3).collect():
+        headers = {header.key: bytes(header.value).decode() for header in message.headers}
+        by_spark.append((message.key, message.value, headers))
     assert len(by_python) == 3
 
     def by_id(message: Any) -> str:

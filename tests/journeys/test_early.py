@@ -108,8 +108,11 @@ class Largest(Operator[int, int]):
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int]]:
         ordered = sorted(events, key=lambda event: (event.start, -event.payload))
-        rises = [e for i, e in enumerate(ordered) if all(e.payload > before.payload for before in ordered[:i])]
-        ends = [after.start for after in rises[1:]] + [window.end]
+        rises: list[Event[int]] = []
+        for event in ordered:
+            if not rises or event.payload > rises[-1].payload:
+                rises.append(event)
+        ends = [rise.start for rise in rises[1:]] + [window.end]
         return [Event(rise.start, end, rise.payload) for rise, end in zip(rises, ends, strict=True)]
 
 
@@ -121,9 +124,10 @@ def test_an_eager_result_is_shortened_instead_of_retracted(spark: SparkSession, 
     assert results.columns == ["window", "lifetime", "change", "event_id", "new_end", "value"]
 
     outcome = run(results, tmp_path / "checkpoint")
-    shown = [
-        (number, row["change"], row["value"], row["lifetime"]["start"], row["lifetime"]["end"], row["new_end"])
-        for number, batch in sorted(outcome.batches.items())
-        for row in plain(batch)
-    ]
+    shown: list[tuple[Any, ...]] = []
+    for number, batch in sorted(outcome.batches.items()):
+        for row in plain(batch):
+            start = row["lifetime"]["start"]
+            end = row["lifetime"]["end"]
+            shown.append((number, row["change"], row["value"], start, end, row["new_end"]))
     assert shown[:3] == [(0, "insert", 5, 1, 10, None), (1, "revise", 5, 1, 10, 6), (1, "insert", 9, 6, 10, None)]

@@ -112,47 +112,47 @@ def test_show_raises_an_error_that_begins_with_the_one_of_the_module(spark: Spar
 
 
 @pytest.mark.parametrize(
-    ("cls", "said", "frames"),
+    ("cls", "message", "frames"),
     [
         (Picky, "show.picky 3.1.0 failed in compute_result: ZeroDivisionError: seven is not liked here", ["checked"]),
         (Liar, "show.liar 1.0.0 returned a value that is not what it declares: 'out' is 'many' of type str", []),
     ],
 )
 def test_an_error_over_a_table_begins_with_key_and_window_and_comes_once(
-    spark: SparkSession, cls: type[Module], said: str, frames: list[str]
+    spark: SparkSession, cls: type[Module], message: str, frames: list[str]
 ) -> None:
     """In a stream it is 31 lines; Spark makes 109 of it, and a warning that repeats them."""
-    with warnings.catch_warnings(record=True) as warned:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         results = query(numbers(spark), cls).results()
         with pytest.raises(PythonException) as failure:
             results.toPandas()
-    assert not warned
-    message = str(failure.value)
-    of_spark, of_module, *lines = message.splitlines()
-    assert of_spark.endswith("An exception was thrown from the Python worker:")
-    assert of_module.partition(": ")[2].startswith(said)
+    assert not caught_warnings
+    text = str(failure.value)
+    line_of_spark, line_of_module, *lines = text.splitlines()
+    assert line_of_spark.endswith("An exception was thrown from the Python worker:")
+    assert line_of_module.partition(": ")[2].startswith(message)
     assert re.fullmatch(r"  key: \('[ab]',\)", lines[0])
     assert lines[1] == "  window: [0, 10)"
-    assert message.count(said) == 1
-    assert re.findall(r"line \d+, in (\w+)", message)[-1:] == frames
-    assert "muntin_engine" not in message
+    assert text.count(message) == 1
+    assert re.findall(r"line \d+, in (\w+)", text)[-1:] == frames
+    assert "muntin_engine" not in text
     assert len("".join(traceback.format_exception(failure.value)).splitlines()) < 45
 
 
-def test_what_needs_the_end_of_a_stream_says_that_results_are_written(spark: SparkSession, tmp_path: Path) -> None:
+def test_calls_that_need_the_end_of_a_stream_say_that_results_are_written(spark: SparkSession, tmp_path: Path) -> None:
     stream = stream_of(spark, tmp_path / "stream", [pa.table({"key": ["a"], "at": [1], "payload": [3]})])
-    asked = query(stream, Count, delay=0)
-    for output in (asked.results(), asked.rejected_rows()):
+    stream_query = query(stream, Count, delay=0)
+    for output in (stream_query.results(), stream_query.rejected_rows()):
         for action in ("collect", "count", "show", "toPandas"):
             with pytest.raises(
                 QueryError, match=rf"{action}\(\) takes(.|\n)*query.write\(checkpoint='checkpoint', results="
             ):
                 getattr(output, action)()
     with pytest.raises(AttributeError, match=r"no attribute 'toPandas'\n  the input is a stream(.|\n)*query.write"):
-        asked.toPandas()  # type: ignore[attr-defined]  # on purpose
+        stream_query.toPandas()  # type: ignore[attr-defined]  # on purpose
     with pytest.raises(QueryError, match=r"write\(\) needs a checkpoint(.|\n)*writes no result twice"):
-        asked.write(results=tmp_path / "results")
+        stream_query.write(results=tmp_path / "results")
     with pytest.raises(QueryError, match="the input is static"):
         query(numbers(spark), Count).write(results=tmp_path / "results")
 
@@ -260,13 +260,15 @@ def test_a_module_that_ends_its_worker_is_named_with_key_and_window(spark: Spark
 
 
 class Breaks(Aggregate[int, int]):
+    """Breaks a part of its worker: the file descriptors, or the module `struct`."""
+
     name, version = "show.breaks", "1.0.0"
 
-    def __init__(self, what: str) -> None:
-        self.what = what
+    def __init__(self, part: str) -> None:
+        self.part = part
 
     def compute_result(self, payloads: Sequence[int]) -> int:
-        if 7 in payloads and self.what == "descriptors":
+        if 7 in payloads and self.part == "descriptors":
             os.closerange(3, 1000)
         elif 7 in payloads:
             struct.pack = struct.unpack = None  # type: ignore[assignment]  # the worker would wait for Spark for ever
@@ -274,20 +276,20 @@ class Breaks(Aggregate[int, int]):
 
 
 @pytest.mark.parametrize(
-    ("what", "begins"),
+    ("part", "message"),
     [
         ("descriptors", r"a worker \(process \d+\) died while or after show.breaks 1.0.0 ran"),
         ("struct", r"(.|\n)*ModuleContractError: show.breaks 1.0.0 replaced or removed struct.pack, struct.unpack"),
     ],
 )
 def test_a_module_that_takes_from_its_worker_what_it_answers_with_is_named(
-    spark: SparkSession, what: str, begins: str
+    spark: SparkSession, part: str, message: str
 ) -> None:
     stream = events(numbers_of_dying_workers(spark), key="key", at="at", buckets=1)
-    query = stream.window(tumbling(10)).aggregate(out=module(Breaks, "payload", what=what))
+    query = stream.window(tumbling(10)).aggregate(out=module(Breaks, "payload", part=part))
     with pytest.raises((PySparkException, Py4JError)) as failure:
         query.results().collect()
-    assert re.match(rf"{begins}.*\n  {re.escape(PLACE)}", root_cause(failure.value))
+    assert re.match(rf"{message}.*\n  {re.escape(PLACE)}", root_cause(failure.value))
 
 
 def test_a_module_that_exits_is_an_error_like_any_other(spark: SparkSession) -> None:

@@ -15,7 +15,7 @@ from muntin.errors import QueryError
 from muntin_engine import OnePass, Query, batch_metrics, events, module, one_pass
 from muntin_engine.errors import StateError, StateMismatchError
 from tests.engine.backends.spark.foreach_batch.test_write import CLOSED, OPEN, batch
-from tests.journeys.running import Kept, read_stream, write_batches
+from tests.journeys.running import MemorySink, read_stream, write_batches
 from tests.modules.members import Count, Members, Total
 
 
@@ -47,7 +47,7 @@ def asked(stream: DataFrame, **changed: Query) -> OnePass:
 def test_one_pass_answers_its_queries_as_each_alone_does(spark: SparkSession, tmp_path: Path) -> None:
     folder = write_batches(tmp_path / "stream", OPEN[:1])
     stream = read_stream(spark, folder)
-    sinks = {name: Kept() for name in ("windows", "visits", "sums", "rejected", "progress")}
+    sinks = {name: MemorySink() for name in ("windows", "visits", "sums", "rejected", "progress")}
     query_names = ("windows", "visits", "sums")
     named: dict[str, Any] = {"rejected_rows": {"windows": sinks["rejected"]}, "metrics": {"visits": sinks["progress"]}}
     first = asked(stream).write(

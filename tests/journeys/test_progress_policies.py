@@ -1,4 +1,4 @@
-"""What says how far a stream is, and what becomes of late rows: each policy once, through Spark."""
+"""Progress policies and policies for late rows: each once, through Spark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from muntin.errors import PolicyError, QueryError
 from muntin.progress import bounded_delay, bounded_disorder, ordered, punctuate_every, punctuated
 from muntin_engine import EventStream, Query, events, module
 from muntin_engine.backends.spark.inputs.clock_source import ClockSource
-from tests.journeys.running import Kept, Outcome, counts_of, plain, run, run_together, start, stream_of
+from tests.journeys.running import MemorySink, Outcome, counts_of, plain, run, run_together, start, stream_of
 from tests.modules.members import Members
 from tests.modules.progress_policies import Outvoted
 
@@ -36,27 +36,40 @@ def row(at: int, key: str = "k", link: str | None = None, **columns: Any) -> dic
     return {"at": at, "key": key, "link": link, **columns}
 
 
-def mark(at: int | None, change: str = "punctuate", link: str | None = None, key: str | None = None) -> dict[str, Any]:
+def punctuation_row(
+    at: int | None, change: str = "punctuate", link: str | None = None, key: str | None = None
+) -> dict[str, Any]:
     return {"change": change, "at": at, "link": link, "key": key}
 
 
 def members(stream: EventStream) -> Query:
+    """Return the members of each window of ten ticks, as `m`."""
     return stream.window(tumbling(10)).aggregate(m=module(Members, "at"))
 
 
-def windows(found: pa.Table) -> list[tuple[str, int, list[int]]]:
-    return sorted((row["key"], row["window"]["start"], row["m"]) for row in plain(found))
+Window = tuple[str, int, list[int]]
+"""The key, the start and the members of a closed window."""
 
 
-def by_batch(batches: dict[int, pa.Table]) -> dict[int, list[tuple[str, int, list[int]]]]:
-    closed = {number: windows(table) for number, table in batches.items()}
-    return {number: rows for number, rows in closed.items() if rows}
+def windows_of(results: pa.Table) -> list[Window]:
+    """Return the windows in a table of results, in order."""
+    return sorted((row["key"], row["window"]["start"], row["m"]) for row in plain(results))
+
+
+def windows_by_batch(batches: dict[int, pa.Table]) -> dict[int, list[Window]]:
+    """Return the windows that each micro-batch closes, by its number, without those that close none."""
+    closed_windows: dict[int, list[Window]] = {}
+    for number, results in batches.items():
+        if len(results):
+            closed_windows[number] = windows_of(results)
+    return closed_windows
 
 
 def test_policies_that_follow_the_rows(spark: SparkSession, tmp_path: Path) -> None:
     # windows of 10      0          10         20         30
     #                     1   5   3     12 11     21      31
-    df = stream_of(spark, tmp_path / "stream", [batch(*(row(at) for at in some)) for some in ((1, 5, 3), (12, 11, 21))])
+    batches = [batch(row(1), row(5), row(3)), batch(row(12), row(11), row(21))]
+    df = stream_of(spark, tmp_path / "stream", batches)
     policies = {
         "delay": bounded_delay(2),
         "disorder": bounded_disorder(rows=1),
@@ -66,7 +79,10 @@ def test_policies_that_follow_the_rows(spark: SparkSession, tmp_path: Path) -> N
     }
     queries = {name: members(events(df, at="at", watermark=policy)) for name, policy in policies.items()}
     results = run_together(queries, tmp_path / "checkpoint")
-    assert {name: sorted(row["window"]["start"] for row in rows) for name, rows in results.items()} == {
+    closed_windows: dict[str, list[int]] = {}
+    for name, rows in results.items():
+        closed_windows[name] = sorted(row["window"]["start"] for row in rows)
+    assert closed_windows == {
         "delay": [0],
         "disorder": [0],
         "some rows": [0],
@@ -83,9 +99,9 @@ def test_the_input_is_as_far_as_the_least_of_its_sources(spark: SparkSession, tm
     # batch 3   a watermark of no source: for all of them    closes 20
     batches = [
         batch(row(1, link="north"), row(25, link="north")),
-        batch(row(2, link="south"), mark(20, link="south")),
+        batch(row(2, link="south"), punctuation_row(20, link="south")),
         batch(row(26, link="north"), row(3, link="south"), row(4, link="west")),
-        batch(mark(30)),
+        batch(punctuation_row(30)),
     ]
     stream = events(
         stream_of(spark, tmp_path / "stream", batches),
@@ -97,42 +113,42 @@ def test_the_input_is_as_far_as_the_least_of_its_sources(spark: SparkSession, tm
         source="link",
         sources=["north", "south"],
     )
-    results = Kept()
-    late = Kept()
+    results = MemorySink()
+    late = MemorySink()
     running = members(stream).write(
         checkpoint=tmp_path / "checkpoint", results=results, late_rows=late, available_now=True
     )
     running.awaitTermination()
-    late_rows = {
-        number: [(row["window"]["start"], sorted(row["m"])) for row in rows] for number, rows in results.batches.items()
-    }
-    assert {number: rows for number, rows in late_rows.items() if rows} == {1: [(0, [1, 2])], 3: [(20, [25, 26])]}
-    names = ("rows_north", "rows_south", "late", "rejected")
+    closed_windows: dict[int, list[tuple[int, list[int]]]] = {}
+    for number, rows in results.batches.items():
+        if rows:
+            closed_windows[number] = [(row["window"]["start"], sorted(row["m"])) for row in rows]
+    assert closed_windows == {1: [(0, [1, 2])], 3: [(20, [25, 26])]}
     counts = list(counts_of(running))
-    assert [tuple(batch[name] for name in names) for batch in counts[:4]] == [
-        (2, 0, 0, 0),
-        (0, 1, 0, 0),
-        (1, 1, 1, 1),
-        (0, 0, 0, 0),
-    ]
+    assert [batch["rows_north"] for batch in counts[:4]] == [2, 0, 1, 0]
+    assert [batch["rows_south"] for batch in counts[:4]] == [0, 1, 1, 0]
+    assert [batch["late"] for batch in counts[:4]] == [0, 0, 1, 0]
+    assert [batch["rejected"] for batch in counts[:4]] == [0, 0, 1, 0]
     (late_row,) = late.rows
-    assert (late_row["reason"], late_row["late_by"]) == ("late", 17)
+    assert late_row["reason"] == "late"
+    assert late_row["late_by"] == 17
     assert json.loads(late_row["row"]) == {"change": "insert", "at": 3, "key": "k", "link": "south"}
     assert sum(batch["late_south"] for batch in counts) == 1
 
 
 def test_a_key_may_punctuate_itself(spark: SparkSession, tmp_path: Path) -> None:
     batches = [
-        batch(row(1, "a"), row(1, "b"), mark(10, "punctuate_key", key="a")),
+        batch(row(1, "a"), row(1, "b"), punctuation_row(10, "punctuate_key", key="a")),
         batch(row(2, "a"), row(2, "b")),
-        batch(mark(None, "close")),
+        batch(punctuation_row(None, "close")),
     ]
     df = stream_of(spark, tmp_path / "stream", batches)
     columns: dict[str, Any] = {"key": "key", "at": "at", "change": "change", "buckets": 2}
     declared = events(df, **columns, watermark=punctuated().with_key_punctuation())
     outcome = run(members(declared).results(), tmp_path / "declared")
-    assert by_batch(outcome.batches) == {0: [("a", 0, [1])], 2: [("b", 0, [1, 2])]}
-    assert (outcome.total("late"), outcome.total("rejected")) == (1, 0)
+    assert windows_by_batch(outcome.batches) == {0: [("a", 0, [1])], 2: [("b", 0, [1, 2])]}
+    assert outcome.total("late") == 1
+    assert outcome.total("rejected") == 0
 
     whole = spark.read.parquet(str(tmp_path / "stream"))
     undeclared = members(events(whole, **columns)).rejected_rows().collect()
@@ -142,28 +158,28 @@ def test_a_key_may_punctuate_itself(spark: SparkSession, tmp_path: Path) -> None
 # eu 1, eu 2, us 12, us 22   [)  at 1     eu, and sensors of 10 to 20, are complete up to 10
 # a restart, then at 2:      eu 3, which comes first now, and us 12 are late; us 22 is not
 @pytest.mark.nightly
-def test_part_of_a_key_and_ranges_may_be_punctuated_and_a_restart_knows(spark: SparkSession, tmp_path: Path) -> None:
+def test_punctuation_of_a_part_of_a_key_and_of_ranges_outlasts_a_restart(spark: SparkSession, tmp_path: Path) -> None:
     types = [("change", pa.string()), *((name, pa.int64()) for name in ("at", "sensor", "first", "end"))]
     schema = pa.schema([*types, ("region", pa.string())])
     folder = tmp_path / "stream"
 
-    def came(at: int, *keys: tuple[str, int]) -> list[dict[str, Any]]:
+    def insertions(at: int, *keys: tuple[str, int]) -> list[dict[str, Any]]:
         return [{"change": "insert", "at": at, "region": region, "sensor": sensor} for region, sensor in keys]
 
-    def complete(**key: Any) -> dict[str, Any]:
+    def punctuation_of_keys(**key: Any) -> dict[str, Any]:
         return {"change": "punctuate_keys", "at": 10, **key}
 
     batches = [
-        came(1, ("eu", 1), ("eu", 2), ("us", 12), ("us", 22)),
-        [complete(region="eu"), complete(first=10, end=20)],
-        came(2, ("eu", 3), ("us", 12), ("us", 22)),
+        insertions(1, ("eu", 1), ("eu", 2), ("us", 12), ("us", 22)),
+        [punctuation_of_keys(region="eu"), punctuation_of_keys(first=10, end=20)],
+        insertions(2, ("eu", 3), ("us", 12), ("us", 22)),
         [{"change": "close"}],
     ]
     tables = [pa.Table.from_pylist(rows, schema) for rows in batches]
-    outcomes = []
-    for so_far in (2, 4):
+    outcomes: list[Outcome] = []
+    for batch_count in (2, 4):
         stream = events(
-            stream_of(spark, folder, tables[:so_far]),
+            stream_of(spark, folder, tables[:batch_count]),
             key=["region", "sensor"],
             at="at",
             change="change",
@@ -173,9 +189,13 @@ def test_part_of_a_key_and_ranges_may_be_punctuated_and_a_restart_knows(spark: S
         )
         query = stream.window(tumbling(10)).aggregate(m=module(Members, "at"))
         outcomes.append(run(query.results(), tmp_path / "checkpoint"))
-    results = [[(row["region"], row["sensor"], row["m"]) for row in outcome.rows] for outcome in outcomes]
-    assert list(map(sorted, results)) == [[("eu", 1, [1]), ("eu", 2, [1]), ("us", 12, [1])], [("us", 22, [1, 2])]]
-    assert [outcome.total("late") for outcome in outcomes] == [0, 2]
+    first_run, second_run = outcomes
+    first_results = sorted((row["region"], row["sensor"], row["m"]) for row in first_run.rows)
+    second_results = [(row["region"], row["sensor"], row["m"]) for row in second_run.rows]
+    assert first_results == [("eu", 1, [1]), ("eu", 2, [1]), ("us", 12, [1])]
+    assert second_results == [("us", 22, [1, 2])]
+    assert first_run.total("late") == 0
+    assert second_run.total("late") == 2
     assert "keys may punctuate themselves, also by ranges of sensor" in query.plan_text()
 
 
@@ -183,34 +203,33 @@ def test_ranges_that_no_row_of_punctuation_could_give_are_refused(spark: SparkSe
     df = spark.sql("SELECT 1 AS at, 'insert' AS change, 2 AS sensor, 3L AS first, 4 AS end, array(1) AS list")
     policy = punctuated().with_key_punctuation()
 
-    def told(sensor: str = "sensor", name: str = "sensor", limits: Any = ("sensor", "end"), **given: Any) -> str:
+    def refusal(key: str = "sensor", name: str = "sensor", limits: Any = ("sensor", "end"), **options: Any) -> str:
+        """Return the error of events with limits of a key column of some name."""
+        defaults: dict[str, Any] = {"change": "change", "watermark": policy, "key_ranges": {name: limits}}
         with pytest.raises(QueryError) as refused:
-            events(
-                df,
-                key=sensor,
-                at="at",
-                **{"change": "change", "watermark": policy, "key_ranges": {name: limits}, **given},
-            )
+            events(df, key=key, at="at", **(defaults | options))
         return str(refused.value)
 
-    assert told(name="senser") == "key_ranges bounds 'senser', which is not a key\n  the keys are sensor"
-    assert told(limits=("first", "end")).startswith(
+    assert refusal(name="senser") == "key_ranges bounds 'senser', which is not a key\n  the keys are sensor"
+    assert refusal(limits=("first", "end")).startswith(
         "key_ranges bounds 'sensor', which is int, by 'first', which is bigint"
     )
-    assert "expected: numbers, text, dates" in told("list", "list", ("list", "list"))
-    assert told(limits=("sensor", "endd")).startswith("key_ranges of 'sensor' reads 'endd', and the input has no such")
-    assert "expected two columns: key_ranges={" in told(limits="end")
-    assert "is not a mapping" in told(key_ranges=("first", "end"))
-    assert "the progress policy has no key punctuation" in told(watermark=punctuated())
+    assert "expected: numbers, text, dates" in refusal("list", "list", ("list", "list"))
+    assert refusal(limits=("sensor", "endd")).startswith(
+        "key_ranges of 'sensor' reads 'endd', and the input has no such"
+    )
+    assert "expected two columns: key_ranges={" in refusal(limits="end")
+    assert "is not a mapping" in refusal(key_ranges=("first", "end"))
+    assert "the progress policy has no key punctuation" in refusal(watermark=punctuated())
 
 
-def test_another_stream_may_say_how_far_this_one_is(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_watermark_may_come_from_another_stream(spark: SparkSession, tmp_path: Path) -> None:
     beats = [pa.table({"sent": pa.array([12], pa.int64())}), pa.table({"sent": pa.array([22], pa.int64())})]
     rows = [batch(row(1), row(12)), batch(row(9))]
     stream = events(stream_of(spark, tmp_path / "stream", rows), key="key", at="at", buckets=2)
     beating = stream.with_heartbeat(stream_of(spark, tmp_path / "beats", beats), at="sent", delay=2)
     outcome = run(members(beating).results(), tmp_path / "checkpoint")
-    assert by_batch(outcome.batches) == {0: [("k", 0, [1])], 1: [("k", 10, [12])]}
+    assert windows_by_batch(outcome.batches) == {0: [("k", 0, [1])], 1: [("k", 10, [12])]}
     assert outcome.total("late") == 1
     assert "progress    another stream\n" in members(beating).plan_text()
 
@@ -224,7 +243,7 @@ class FileClock(ClockSource):
 
 @pytest.fixture
 def clock(spark: SparkSession, tmp_path: Path) -> Callable[[int], DataFrame]:
-    """Returns a clock that shows some second."""
+    """Return a function of seconds that returns a clock which shows them."""
     spark.dataSource.register(FileClock)
     file = tmp_path / "clock"
 
@@ -250,8 +269,9 @@ def test_with_a_clock_time_passes_without_rows_also_under_available_now(
         return run(query.results(), tmp_path / "checkpoint").batches
 
     assert sum(table.num_rows for table in shown(100).values()) == 0
-    (late_row,) = [row for table in shown(130).values() for row in plain(table)]
-    assert (late_row["window"]["start"], late_row["m"]) == (90 * SECOND, [95])
+    (window_row,) = plain(pa.concat_tables(shown(130).values()))
+    assert window_row["window"]["start"] == 90 * SECOND
+    assert window_row["m"] == [95]
 
 
 @pytest.mark.nightly
@@ -274,7 +294,7 @@ def test_a_clock_makes_micro_batches_where_there_are_no_rows(
     assert [row["window"]["start"] for row in outcome.rows] == [90 * SECOND]
 
 
-def test_what_does_not_fit_the_input_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_policies_that_do_not_fit_the_input_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     df = stream_of(spark, tmp_path / "stream", [batch(row(1))])
     with pytest.raises(PolicyError, match="never says what time it is"):
         members(events(df, at="at", watermark=ordered().with_idle(5, lag=5)))

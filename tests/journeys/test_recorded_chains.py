@@ -38,9 +38,9 @@ def test_a_chain_is_recorded_with_its_state_and_a_result_leads_through_all_queri
     checkpoint = tmp_path / "checkpoint"
     record = tmp_path / "recording"
 
-    def run(count: int, **given: Any) -> None:
+    def run(count: int, **options: Any) -> None:
         stream = read_stream(spark, write_batches(tmp_path / "stream", [*BATCHES, LATER][:count]))
-        half_days(stream).write(checkpoint=checkpoint, results=sink, available_now=True, **given).awaitTermination()
+        half_days(stream).write(checkpoint=checkpoint, results=sink, available_now=True, **options).awaitTermination()
 
     run(1, record=record)
     run(4, record=record)
@@ -54,25 +54,31 @@ def test_a_chain_is_recorded_with_its_state_and_a_result_leads_through_all_queri
     recording = Recording(record)
     for part in (*recording.before, recording):
         assert [(batch.number, batch.run) for batch in part.batches] == [(0, 0), (1, 1), (2, 1), (3, 1)]
+    replayed_rows: list[Any] = []
     for batch in recording.replay().batches:
         assert exact_row_differences(batch.changes, sink.rows[batch.number]) == []
-    assert sink.all() == [row for batch in recording.replay().batches for row in batch.changes]
+        replayed_rows += batch.changes
+    assert sink.all() == replayed_rows
     assert [part.runs[0].reads for part in (*recording.before, recording)] == [(), (0,), (1,)]
     first, second = recording.before
-    last = recording.story()
-    passed = [len(row) for row in (first.replay().changes, second.replay().changes)]
-    of_first, of_second = last.before
-    assert passed == [_read(of_second, 0), _read(last, 1)]
-    (result,) = live_results(last)
-    longest = [of_second.changes[last.rows[number].origin[1]] for number in result.members]  # type: ignore[index]
+    last_story = recording.story()
+    first_story, second_story = last_story.before
+    assert len(first.replay().changes) == _rows_from(second_story, 0)
+    assert len(second.replay().changes) == _rows_from(last_story, 1)
+
+    # From the only result of the last query to the rows of the first one.
+    (result,) = live_results(last_story)
+    longest = [second_story.changes[last_story.rows[number].origin[1]] for number in result.members]  # type: ignore[index]
     assert sorted(change.values["km"] for change in longest) == [2, 2, 4, 9, 10, 14, 16]
     (south,) = (change for change in longest if change.values["km"] == 16)
-    made_of = [of_second.rows[number] for number in south.members]
-    hours = [of_first.changes[row.origin[1]] for row in made_of if row.origin is not None]
-    assert [hour.values["km"] for hour in hours] == [4.0, 8.0]
-    assert [[of_first.rows[number].values["km"] for number in hour.members] for hour in hours] == [[4.0], [None, 8.0]]
+    rows_of_south = [second_story.rows[number] for number in south.members]
+    first_hour, second_hour = (first_story.changes[row.origin[1]] for row in rows_of_south if row.origin is not None)
+    assert first_hour.values["km"] == 4.0
+    assert second_hour.values["km"] == 8.0
+    assert [first_story.rows[number].values["km"] for number in first_hour.members] == [4.0]
+    assert [first_story.rows[number].values["km"] for number in second_hour.members] == [None, 8.0]
 
 
-def _read(story: Story, place: int) -> int:
-    """Return how many rows of a query are results of another one."""
+def _rows_from(story: Story, place: int) -> int:
+    """Return how many rows of a query are results of the upstream query at a place."""
     return sum(row.origin is not None and row.origin[0] == place for row in story.rows)

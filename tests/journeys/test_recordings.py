@@ -68,7 +68,11 @@ class Written:
             raise OSError("the sink fails after it has written")
 
     def all(self) -> list[dict[str, Any]]:
-        return [row for _, rows in sorted(self.rows.items()) for row in rows]
+        """Return all rows, in order of their micro-batches."""
+        all_rows: list[dict[str, Any]] = []
+        for _, rows in sorted(self.rows.items()):
+            all_rows += rows
+        return all_rows
 
 
 def per_hour(stream: DataFrame, **policies: Any) -> Query:
@@ -126,14 +130,14 @@ def test_a_recording_begins_with_the_state_of_a_checkpoint(spark: SparkSession, 
     checkpoint = tmp_path / "checkpoint"
     record = tmp_path / "recording"
 
-    def run(count: int, **given: Any) -> None:
+    def run(count: int, **options: Any) -> None:
         stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES[:count]))
-        per_hour(stream).write(checkpoint=checkpoint, results=sink, available_now=True, **given).awaitTermination()
+        per_hour(stream).write(checkpoint=checkpoint, results=sink, available_now=True, **options).awaitTermination()
 
     run(2)
     run(3, record=record)
-    for left in (checkpoint / "commits").glob("*2*"):  # as if killed after the recording, and before the checkpoint
-        left.unlink()
+    for commit in (checkpoint / "commits").glob("*2*"):  # as if killed after the recording, and before the checkpoint
+        commit.unlink()
     run(4, record=record, on_end="close")
     recording = Recording(record)
     batches = [(batch.number, batch.run, batch.is_end) for batch in recording.batches]

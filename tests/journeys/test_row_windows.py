@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
@@ -17,8 +18,9 @@ from muntin import early, tumbling
 from muntin.errors import MuntinError, PolicyError, QueryError
 from muntin.rows import batch, between, delta, elapsed, last, marker
 from muntin_engine import EventStream, Query, events, module
-from tests.journeys.running import collect, read_stream, run, run_together, write_batches
-from tests.modules.row_operators import Told
+from muntin_engine.api.query import WindowedStream
+from tests.journeys.running import collect, read_stream, run, run_together, table_of, write_batches
+from tests.modules.row_operators import HandlerCalls
 from tests.modules.rows import Listed, Sliding
 
 SCHEMA = pa.schema(
@@ -32,7 +34,7 @@ WATERMARK = 12 - 4
 
 
 def table(rows: list[tuple[Any, ...]]) -> pa.Table:
-    return pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], SCHEMA)
+    return table_of(SCHEMA, rows)
 
 
 def stream(df: DataFrame, **options: Any) -> EventStream:
@@ -44,7 +46,10 @@ def stream(df: DataFrame, **options: Any) -> EventStream:
 def rows_by_key(results: list[dict[str, Any]]) -> dict[str, list[list[int]]]:
     """Return the rows of each key's windows, in the order in which these ended."""
     ordered = sorted(results, key=lambda row: (row["window"]["end"], row["rows"]))
-    return {key: [row["rows"] for row in ordered if row["key"] == key] for key in ("a", "b")}
+    rows: dict[str, list[list[int]]] = {"a": [], "b": []}
+    for result in ordered:
+        rows[result["key"]].append(result["rows"])
+    return rows
 
 
 def test_a_stream_in_any_order_with_restarts_gives_the_last_rows(spark: SparkSession, tmp_path: Path) -> None:
@@ -144,7 +149,7 @@ def test_a_module_follows_rows_and_what_they_give_when_they_leave_is_a_second_ou
 ) -> None:
     batches = [table([*reversed(ROWS[:10])]), table(ROWS[10:])]
     source = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
-    query = source.window(last(3).partition("x % 2")).apply(module(Told, "seq"))
+    query = source.window(last(3).partition("x % 2")).apply(module(HandlerCalls, "seq"))
     outputs: dict[str, list[dict[str, Any]]] = {"results": [], "evicted": []}
 
     def collector(output: str) -> Any:
@@ -173,7 +178,7 @@ def test_a_module_follows_rows_and_what_they_give_when_they_leave_is_a_second_ou
     assert len(insertions) == len(complete_rows)
     with pytest.raises(QueryError, match="gives nothing when rows leave"):
         source.window(last(3)).aggregate(rows=module(Listed, "seq")).evicted_rows()
-    assert "rows.told 1.0.0: told of each row that comes" in query.plan_text()
+    assert "rows.handler_calls 1.0.0: told of each row that comes" in query.plan_text()
 
 
 @pytest.mark.nightly
@@ -181,7 +186,7 @@ def test_what_rows_give_when_they_leave_is_the_input_of_another_query(spark: Spa
     """Each trade that leaves the last three of its key is counted where it leaves, per ten ticks and over all keys."""
     batches = [table([*reversed(ROWS[:10])]), table(ROWS[10:])]
     source = stream(read_stream(spark, write_batches(tmp_path / "in", batches)))
-    query = source.window(last(3)).apply(module(Told, "seq"))
+    query = source.window(last(3)).apply(module(HandlerCalls, "seq"))
     second_query = (
         query.as_events(key=None, buckets=2, output="evicted_rows")
         .window(tumbling(4))
@@ -225,43 +230,63 @@ def test_a_row_that_comes_behind_the_watermark_is_late(spark: SparkSession, tmp_
     assert [(row["late_by"], json.loads(row["row"])) for row in late_rows] == [(8, {"at": 0, "key": "a", "seq": 1})]
 
 
-REFUSALS: dict[str, Any] = {
-    "no order": (lambda s: stream(s, order=None).window(last(2)), QueryError, "no column says it"),
-    "ends": (lambda s: stream(s, at=None, start="at", end="x").window(last(2)), QueryError, "an end of their own"),
-    "samples": (lambda s: stream(s, edge=True).window(last(2)), QueryError, "these are samples"),
-    "eager": (lambda s: stream(s).window(last(2), emit="eager"), PolicyError, "emit='eager' would be before that"),
-    "early": (
-        lambda s: stream(s).window(last(2), emit=early(every="1 minute")),
+class Refusal(NamedTuple):
+    """Windows over a stream of a DataFrame that are refused, with the error and its message."""
+
+    windows: Callable[[DataFrame], WindowedStream]
+    error: type[MuntinError]
+    message: str
+
+
+REFUSALS: dict[str, Refusal] = {
+    "no order": Refusal(lambda df: stream(df, order=None).window(last(2)), QueryError, "no column says it"),
+    "ends": Refusal(
+        lambda df: stream(df, at=None, start="at", end="x").window(last(2)), QueryError, "an end of their own"
+    ),
+    "samples": Refusal(lambda df: stream(df, edge=True).window(last(2)), QueryError, "these are samples"),
+    "eager": Refusal(
+        lambda df: stream(df).window(last(2), emit="eager"), PolicyError, "emit='eager' would be before that"
+    ),
+    "early": Refusal(
+        lambda df: stream(df).window(last(2), emit=early(every="1 minute")),
         PolicyError,
         "would be before that",
     ),
-    "late": (lambda s: stream(s, late_policy="adjust").window(last(2)), PolicyError, "have followed already"),
-    "clip": (lambda s: stream(s).window(last(2), clip="full"), PolicyError, "nothing to clip"),
-    "lifetimes": (
-        lambda s: stream(s).window(last(2), timestamps="clip"),
+    "late": Refusal(lambda df: stream(df, late_policy="adjust").window(last(2)), PolicyError, "have followed already"),
+    "clip": Refusal(lambda df: stream(df).window(last(2), clip="full"), PolicyError, "nothing to clip"),
+    "lifetimes": Refusal(
+        lambda df: stream(df).window(last(2), timestamps="clip"),
         PolicyError,
         "returns no lifetimes|is not for",
     ),
-    "several": (lambda s: stream(s).windows(a=last(2), b=batch(2)), QueryError, "several windows of a query share"),
-    "evaluator": (lambda s: stream(s).window(last(2), evaluator="general"), QueryError, "follows rows in their order"),
-    "rows alone": (lambda s: stream(s).window(tumbling(5), evaluator="in_order"), QueryError, "does not follow rows"),
-    "a float": (lambda s: stream(s).window(last(2).partition("x / 2")), PolicyError, "is of type double"),
-    "an order": (lambda s: stream(s, order=F.col("x") / 2).window(last(2)), PolicyError, "is of type double"),
-    "text": (lambda s: stream(s).window(batch(delta("kind", 2))), PolicyError, "expected: a number or a timestamp"),
-    "a marker": (lambda s: stream(s).window(batch(marker("kind"))), PolicyError, "expected: a condition"),
-    "no condition": (lambda s: stream(s).window(between("x", "x > 2")), PolicyError, "expected: a condition"),
-    "unknown": (lambda s: stream(s).window(batch(delta("y", 2))), QueryError, "reads .*y.*no such column"),
-    "time": (lambda s: stream(s).window(last("1 minute")), QueryError, "integers without a unit"),
+    "several": Refusal(
+        lambda df: stream(df).windows(a=last(2), b=batch(2)), QueryError, "several windows of a query share"
+    ),
+    "evaluator": Refusal(
+        lambda df: stream(df).window(last(2), evaluator="general"), QueryError, "follows rows in their order"
+    ),
+    "rows alone": Refusal(
+        lambda df: stream(df).window(tumbling(5), evaluator="in_order"), QueryError, "does not follow rows"
+    ),
+    "a float": Refusal(lambda df: stream(df).window(last(2).partition("x / 2")), PolicyError, "is of type double"),
+    "an order": Refusal(lambda df: stream(df, order=F.col("x") / 2).window(last(2)), PolicyError, "is of type double"),
+    "text": Refusal(
+        lambda df: stream(df).window(batch(delta("kind", 2))), PolicyError, "expected: a number or a timestamp"
+    ),
+    "a marker": Refusal(lambda df: stream(df).window(batch(marker("kind"))), PolicyError, "expected: a condition"),
+    "no condition": Refusal(lambda df: stream(df).window(between("x", "x > 2")), PolicyError, "expected: a condition"),
+    "unknown": Refusal(lambda df: stream(df).window(batch(delta("y", 2))), QueryError, "reads .*y.*no such column"),
+    "time": Refusal(lambda df: stream(df).window(last("1 minute")), QueryError, "integers without a unit"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSALS)
 def test_windows_that_do_not_suit_the_stream_are_refused_with_what_to_write(spark: SparkSession, name: str) -> None:
-    windows_over, error_class, message = REFUSALS[name]
-    with pytest.raises(error_class, match=message) as refusal:
-        windows_over(spark.createDataFrame(table(ROWS))).aggregate(s=module(Sliding, "x"))
-    assert isinstance(refusal.value, MuntinError)
-    assert len(str(refusal.value).splitlines()) >= 2, "the second line says what to write"
+    refusal = REFUSALS[name]
+    with pytest.raises(refusal.error, match=refusal.message) as raised:
+        refusal.windows(spark.createDataFrame(table(ROWS))).aggregate(s=module(Sliding, "x"))
+    assert isinstance(raised.value, MuntinError)
+    assert len(str(raised.value).splitlines()) >= 2, "the second line says what to write"
 
 
 def test_explain_says_how_rows_are_ordered_and_when_windows_are_complete(spark: SparkSession) -> None:

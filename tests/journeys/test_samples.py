@@ -14,13 +14,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import tumbling
 from muntin_engine import Query, events, module
-from tests.journeys.running import read_stream, write_batches
+from tests.journeys.running import stream_of
 
 PRICES = pa.schema([("shop", pa.string()), ("at", pa.int64()), ("number", pa.int64()), ("price", pa.float64())])
 SALES = pa.schema([("shop", pa.string()), ("at", pa.int64()), ("sale", pa.int64())])
 
 
-def drawn(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+def random_prices_and_sales(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Draw prices, several of a shop at one time, and sales."""
     random = Random(seed)
     prices = [
@@ -38,55 +38,55 @@ def joined(sales: DataFrame, prices: DataFrame) -> Query:
     return left.join(right, "left", left_columns=["sale"], right_columns=["price"])
 
 
-def wanted(prices: pd.DataFrame, sales: pd.DataFrame) -> dict[int, str]:
+def expected_prices(prices: pd.DataFrame, sales: pd.DataFrame) -> dict[int, str]:
     """Return the price of each sale by `pandas.merge_asof`, which takes the last of the rows of one time."""
     ordered = prices.sort_values(["at", "number"], kind="stable")
     merged = pd.merge_asof(sales.sort_values("at", kind="stable"), ordered, on="at", by="shop")
-    is_met = merged["number"].notna()
-    return {
-        sale: repr(price) if met else "None"
-        for sale, price, met in zip(merged["sale"], merged["price"], is_met, strict=True)
-    }
+    has_price = merged["number"].notna()
+    expected: dict[int, str] = {}
+    for sale, price, is_met in zip(merged["sale"], merged["price"], has_price, strict=True):
+        expected[sale] = repr(price) if is_met else "None"
+    return expected
 
 
 def cut(table: pd.DataFrame, schema: pa.Schema, seed: int) -> list[pa.Table]:
-    """Cut rows into micro-batches in any order; one that is too late for the watermark is not among them."""
+    """Cut rows into four micro-batches in random order, none of which is too late for the watermark."""
     shuffled = table.sample(frac=1.0, random_state=seed)
-    near = shuffled[shuffled["at"] < 3], shuffled[shuffled["at"] >= 3]
-    halves = [part.iloc[place::2] for part in near for place in range(2)]
-    return [pa.Table.from_pandas(half, schema, preserve_index=False) for half in halves]
+    early_rows = shuffled[shuffled["at"] < 3]
+    later_rows = shuffled[shuffled["at"] >= 3]
+    batches = [early_rows.iloc[0::2], early_rows.iloc[1::2], later_rows.iloc[0::2], later_rows.iloc[1::2]]
+    return [pa.Table.from_pandas(batch, schema, preserve_index=False) for batch in batches]
 
 
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("seed", range(2))
 def test_a_join_with_samples_gives_what_merge_asof_gives(seed: int, spark: SparkSession, tmp_path: Path) -> None:
-    prices, sales = drawn(seed)
-    sides = [(sales, SALES), (prices, PRICES)]
-    static = joined(*(spark.createDataFrame(pa.Table.from_pandas(rows, schema)) for rows, schema in sides))
-    streams = [
-        read_stream(spark, write_batches(tmp_path / name, cut(rows, schema, seed)))
-        for name, (rows, schema) in zip(("sales", "prices"), sides, strict=True)
-    ]
+    prices, sales = random_prices_and_sales(seed)
+    static_sales = spark.createDataFrame(pa.Table.from_pandas(sales, SALES))
+    static_prices = spark.createDataFrame(pa.Table.from_pandas(prices, PRICES))
+    static = joined(static_sales, static_prices)
+    sales_stream = stream_of(spark, tmp_path / "sales", cut(sales, SALES, seed))
+    prices_stream = stream_of(spark, tmp_path / "prices", cut(prices, PRICES, seed))
     emitted: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
 
-    def take(rows: list[dict[str, Any]]) -> Any:
+    def sink_of(rows: list[dict[str, Any]]) -> Any:
         return lambda df, number: rows.extend(row.asDict() for row in df.collect())
 
-    streaming = joined(*streams)
+    streaming = joined(sales_stream, prices_stream)
     streaming.write(
         checkpoint=tmp_path / "checkpoint",
-        results=take(emitted),
-        rejected_rows=take(refused),
+        results=sink_of(emitted),
+        rejected_rows=sink_of(refused),
         available_now=True,
         on_end="close",
     ).awaitTermination()
-    assert {row["sale"]: repr(row["price"]) for row in static.results().collect()} == wanted(prices, sales)
-    assert {row["sale"]: repr(row["price"]) for row in emitted} == wanted(prices, sales)
+    assert {row["sale"]: repr(row["price"]) for row in static.results().collect()} == expected_prices(prices, sales)
+    assert {row["sale"]: repr(row["price"]) for row in emitted} == expected_prices(prices, sales)
     assert {row["reason"] for row in refused} == {"replaced"}
-    replaced = {json.loads(row["row"])["number"] for row in refused}
-    last = prices.groupby(["shop", "at"])["number"].max()
-    assert replaced == set(prices["number"]) - set(last)
+    replaced_numbers = {json.loads(row["row"])["number"] for row in refused}
+    last_numbers = prices.groupby(["shop", "at"])["number"].max()
+    assert replaced_numbers == set(prices["number"]) - set(last_numbers)
 
 
 def test_a_window_of_samples_reads_the_order(spark: SparkSession) -> None:

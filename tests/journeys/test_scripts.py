@@ -26,7 +26,7 @@ from muntin_engine import events, module
 from muntin_engine.testing import random_stream, shuffle, split
 from muntin_engine.testing.streaming.job_on_spark import setting
 from muntin_stats import Sum
-from tests.journeys.running import collect_together, read_stream, run_together, stream_of, write_batches
+from tests.journeys.running import collect_together, read_stream, run_together, stream_of, table_of, write_batches
 from tests.journeys.scripts import Case, expected, standing, tables
 from tests.modules.columnar import Everything, Statistics
 from tests.modules.members import Count, Echo, Lifetimes, Members, Total
@@ -70,14 +70,14 @@ def test_streams_and_tables_through_spark_mean_what_the_reference_says(spark: Sp
         expected_rows = expected(case, script)
         assert standing(case, streamed[name]) == expected_rows, name
         assert name not in at_once or standing(case, at_once[name]) == expected_rows, name
-    assert {row.get("change", "insert") for rows in at_once.values() for row in rows} == {"insert"}
+    for rows in at_once.values():
+        assert {row.get("change", "insert") for row in rows} == {"insert"}
 
 
 # Modules that adapters and combinators made run in a stream, with nulls, records and maps.
 
 
-NAMES = ("change", "at", "kind", "value")
-TYPES = (pa.string(), pa.int64(), pa.string(), pa.float64())
+SCHEMA = pa.schema([("change", pa.string()), ("at", pa.int64()), ("kind", pa.string()), ("value", pa.float64())])
 ROWS = [
     [(1, "a", 2.0), (4, "b", 8.0), (3, "a", None)],
     [(7, "b", 4.0), (12, "a", -1.0), (14, "c", None)],
@@ -85,6 +85,8 @@ ROWS = [
 
 
 class MeanFn:
+    """A mean, as a `CombineFn` of Beam."""
+
     def create_accumulator(self) -> Any:
         return [0.0, 0]
 
@@ -102,6 +104,8 @@ class MeanFn:
 
 
 class Texts:
+    """All values as text, as an aggregate of `sqlite3`."""
+
     def __init__(self) -> None:
         self.texts: list[str] = []
 
@@ -118,9 +122,8 @@ TEXTS = from_sqlite_aggregate(Texts, name="sqlite.texts", version="1.0.0")
 
 
 def batches() -> list[pa.Table]:
-    rows = [[dict(zip(NAMES, ("insert", *row), strict=True)) for row in batch] for batch in ROWS]
-    schema = pa.schema(list(zip(NAMES, TYPES, strict=True)))
-    return [pa.Table.from_pylist(batch, schema) for batch in (rows[0], [*rows[1], {"change": "close"}])]
+    first, second = ([("insert", *row) for row in batch] for batch in ROWS)
+    return [table_of(SCHEMA, first), table_of(SCHEMA, [*second, ("close", None, None, None)])]
 
 
 @pytest.mark.nightly
@@ -139,14 +142,14 @@ def test_made_modules_run_in_a_stream(spark: SparkSession, tmp_path: Path) -> No
     }
     grouped = {
         "texts": module(TEXTS, "kind", "value"),
-        "known": module(from_array_function(lambda values: values.count(), **COUNT), "value"),
+        "present": module(from_array_function(lambda values: values.count(), **COUNT), "value"),
     }
     columnar = {"both": module(all_of(mean="stats.average", most="stats.max"), "value")}
     calls = {"sliced": sliced, "grouped": grouped, "columnar": columnar}
     queries = {name: windowed.aggregate(**modules) for name, modules in calls.items()}
     assert [query.plan.choice.evaluator for query in queries.values()] == list(queries)
     results = run_together(queries, tmp_path / "checkpoint")
-    assert rows_of(results["sliced"]) == [
+    assert outputs_in_order(results["sliced"]) == [
         {
             "mean": 14 / 3,
             "positive": 6.0,
@@ -162,11 +165,11 @@ def test_made_modules_run_in_a_stream(spark: SparkSession, tmp_path: Path) -> No
             "caught": {"result": -0.2, "error": None},
         },
     ]
-    assert rows_of(results["grouped"]) == [
-        {"texts": "a2.0 aNone b4.0 b8.0", "known": 3},
-        {"texts": "a-1.0 cNone", "known": 1},
+    assert outputs_in_order(results["grouped"]) == [
+        {"texts": "a2.0 aNone b4.0 b8.0", "present": 3},
+        {"texts": "a-1.0 cNone", "present": 1},
     ]
-    assert [row["both"] for row in rows_of(results["columnar"])] == [
+    assert [row["both"] for row in outputs_in_order(results["columnar"])] == [
         {"mean": 14 / 3, "most": 8.0},
         {"mean": -1.0, "most": -1.0},
     ]
@@ -175,6 +178,9 @@ def test_made_modules_run_in_a_stream(spark: SparkSession, tmp_path: Path) -> No
 COUNT: Any = {"name": "numpy.count", "version": "1", "input": float | None, "result": int}
 
 
-def rows_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    ordered = sorted(rows, key=lambda row: row["window"]["start"])
-    return [{name: value for name, value in row.items() if name != "window"} for row in ordered]
+def outputs_in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the outputs of modules for each window, in order of the windows."""
+    outputs: list[dict[str, Any]] = []
+    for row in sorted(rows, key=lambda row: row["window"]["start"]):
+        outputs.append({name: value for name, value in row.items() if name != "window"})
+    return outputs

@@ -34,22 +34,27 @@ def stream(rows: Any) -> EventStream:
 def test_row_windows_and_modules_that_read_the_order_follow_several_columns(stream: EventStream) -> None:
     batched = stream.window(batch(9)).aggregate(x=stats.collect_list("x"))
     assert [row.x for row in batched.results().collect()] == [IN_ORDER]
-    read = stream.window(tumbling(10)).aggregate(x=stats.collect_list("x"), f=stats.first("x"), l=stats.last("x"))
-    assert [(row.x, row.f, row.l) for row in read.results().collect()] == [(IN_ORDER, "a", "e")]
+    query = stream.window(tumbling(10)).aggregate(
+        all=stats.collect_list("x"), first=stats.first("x"), last=stats.last("x")
+    )
+    (result,) = query.results().collect()
+    assert result.all == IN_ORDER
+    assert result.first == "a"
+    assert result.last == "e"
     assert "at one time by part, then nr" in batched.plan_text()
 
 
 def test_a_list_of_one_column_is_that_column(rows: Any) -> None:
-    one = events(rows, key="k", at="at", order=["nr"]).window(last(2)).aggregate(n=stats.count())
-    other = events(rows, key="k", at="at", order="nr").window(last(2)).aggregate(n=stats.count())
-    assert one.plan.inputs == other.plan.inputs
+    by_list = events(rows, key="k", at="at", order=["nr"]).window(last(2)).aggregate(n=stats.count())
+    by_column = events(rows, key="k", at="at", order="nr").window(last(2)).aggregate(n=stats.count())
+    assert by_list.plan.inputs == by_column.plan.inputs
 
 
 @pytest.mark.nightly
 def test_a_union_and_a_query_over_results_have_several_orders(rows: Any, stream: EventStream) -> None:
     later = events(rows.withColumn("at", rows.at + 10), key="k", at="at", order=["part", "nr"])
-    both = union(one=stream, two=later).window(tumbling(10)).aggregate(x=stats.collect_list("x"))
-    assert [row.x for row in both.results().collect()] == [IN_ORDER, IN_ORDER]
+    united = union(one=stream, two=later).window(tumbling(10)).aggregate(x=stats.collect_list("x"))
+    assert [row.x for row in united.results().collect()] == [IN_ORDER, IN_ORDER]
     counts = events(rows, key="x", at="at").window(tumbling(1), timestamps="point_at_end").aggregate(n=stats.count())
     chained = counts.as_events(key=None, order=["n", "x"]).window(batch(9)).aggregate(x=stats.collect_list("x"))
     assert [row.x for row in chained.results().collect()] == [IN_ORDER]
@@ -57,19 +62,19 @@ def test_a_union_and_a_query_over_results_have_several_orders(rows: Any, stream:
 
 def test_of_samples_of_one_time_the_last_by_several_columns_holds(rows: Any) -> None:
     samples = events(rows, key="k", at="at", edge=True, order=["part", "nr"])
-    held = samples.window(tumbling(2)).aggregate(x=stats.collect_list("x"))
-    windows = {row.window.start: row.x for row in held.results().collect()}
+    query = samples.window(tumbling(2)).aggregate(x=stats.collect_list("x"))
+    windows = {row.window.start: row.x for row in query.results().collect()}
     assert windows[0] == ["d"]  # of the four at 1
     assert windows[2] == ["e"]
 
 
 def test_several_orders_go_through_text_and_sql(spark: SparkSession, rows: Any, stream: EventStream) -> None:
     query = stream.window(tumbling(10)).aggregate(x=stats.collect_list("x"))
-    again = query_from_dict(query.to_dict(rows=rows), {"rows": rows})
-    written = sql(spark, query.to_sql(rows=rows), rows=rows)
+    from_text = query_from_dict(query.to_dict(rows=rows), {"rows": rows})
+    from_sql = sql(spark, query.to_sql(rows=rows), rows=rows)
     assert "ORDER BY (part, nr)" in query.to_sql(rows=rows)
-    for other in (again, written):
-        assert [row.x for row in other.results().collect()] == [IN_ORDER]
+    assert [row.x for row in from_text.results().collect()] == [IN_ORDER]
+    assert [row.x for row in from_sql.results().collect()] == [IN_ORDER]
 
 
 def test_a_pattern_in_sql_follows_several_columns(spark: SparkSession, rows: Any) -> None:
@@ -81,24 +86,24 @@ def test_a_pattern_in_sql_follows_several_columns(spark: SparkSession, rows: Any
             PATTERN (A X*? B) WITHIN INTERVAL '1' HOUR DEFINE A AS x = 'a', B AS x = 'd')
     """
     timed = rows.withColumn("at", F.timestamp_seconds("at"))
-    found = sql(spark, text, rows=timed).results().collect()
-    assert [(row.opened, row.closed) for row in found] == [("a", "d")]
+    matches = sql(spark, text, rows=timed).results().collect()
+    assert [(row.opened, row.closed) for row in matches] == [("a", "d")]
 
 
 def test_a_checkpoint_goes_on_with_the_same_orders_alone(rows: Any, stream: EventStream) -> None:
     identity = stream.window(last(2)).aggregate(n=stats.count()).plan.inputs[0].identity()
-    other = events(rows, key="k", at="at", order=["nr", "part"]).window(last(2)).aggregate(n=stats.count())
+    swapped = events(rows, key="k", at="at", order=["nr", "part"]).window(last(2)).aggregate(n=stats.count())
     single = events(rows, key="k", at="at", order="part").window(last(2)).aggregate(n=stats.count())
     assert identity["then_by"] == [1]
-    assert other.plan.inputs[0].identity() != identity
+    assert swapped.plan.inputs[0].identity() != identity
     assert "then_by" not in single.plan.inputs[0].identity()
 
 
 @pytest.mark.parametrize(
-    ("order", "said"), [([], r"order=\[\] names no column"), (["part", 3], "order"), (["part", "gone"], "gone")]
+    ("order", "message"), [([], r"order=\[\] names no column"), (["part", 3], "order"), (["part", "gone"], "gone")]
 )
-def test_what_is_no_order_is_refused(rows: Any, order: Any, said: str) -> None:
-    with pytest.raises(QueryError, match=said):
+def test_an_order_that_names_no_columns_is_refused(rows: Any, order: Any, message: str) -> None:
+    with pytest.raises(QueryError, match=message):
         events(rows, key="k", at="at", order=order)
 
 

@@ -18,7 +18,7 @@ from muntin import count_by_start, hopping, tumbling
 from muntin.errors import QueryError
 from muntin.rows import last
 from muntin_engine import events, module
-from tests.journeys.running import Kept, collect_together, stream_of
+from tests.journeys.running import MemorySink, collect_together, stream_of
 from tests.modules.members import Count, Lifetimes
 
 
@@ -28,13 +28,20 @@ def test_windows_over_milliseconds_are_as_long_as_they_say(spark: SparkSession) 
     tens = stream.window(tumbling("10 minutes")).aggregate(n=module(Count))
     pairs = stream.window(count_by_start(4)).aggregate(n=module(Count))
     halves = tens.named("input").as_events(buckets=1).window(hopping("30 minutes", "30 minutes"))
-    found = collect_together({"tens": tens, "pairs": pairs, "halves": halves.aggregate(n=module(Count))})
-    extents = {
-        name: [(row["window"]["start"], row["window"]["end"], row["n"]) for row in found[name]] for name in found
-    }
-    assert sorted(extents["tens"]) == [(0, 600000, 2), (600000, 1200000, 1), (1800000, 2400000, 1)]
-    assert extents["pairs"] == [(0, 1800001, 4)]
-    assert sorted(extents["halves"]) == [(0, 1800000, 2), (1800000, 3600000, 1)]
+    results = collect_together({"tens": tens, "pairs": pairs, "halves": halves.aggregate(n=module(Count))})
+    assert values_by_extent(results["tens"]) == {(0, 600000): 2, (600000, 1200000): 1, (1800000, 2400000): 1}
+    assert values_by_extent(results["pairs"]) == {(0, 1800001): 4}
+    assert values_by_extent(results["halves"]) == {(0, 1800000): 2, (1800000, 3600000): 1}
+
+
+def values_by_extent(rows: list[dict[str, Any]]) -> dict[tuple[Any, Any], Any]:
+    """Return the result `n` of each window, of which there is one row, by its start and end."""
+    values: dict[tuple[Any, Any], Any] = {}
+    for row in rows:
+        extent = (row["window"]["start"], row["window"]["end"])
+        assert extent not in values
+        values[extent] = row["n"]
+    return values
 
 
 STEP = Decimal("0.25")
@@ -51,35 +58,38 @@ def test_decimals_are_an_axis_with_windows_in_their_own_numbers(spark: SparkSess
     steps = stream.window(tumbling(STEP)).aggregate(n=module(Count))
     queries = {
         "steps": steps,
-        "general": stream.window(hopping(1, STEP)).aggregate(of=module(Lifetimes, "n")),
+        "general": stream.window(hopping(1, STEP)).aggregate(n=module(Lifetimes, "n")),
         "rows": stream_in_order.window(last(2)).aggregate(n=module(Count)),
         "fours": stream.window(count_by_start(4)).aggregate(n=module(Count)),
         "whole": steps.named("inner").as_events(buckets=1).window(tumbling(50)).aggregate(n=module(Count)),
     }
-    found = collect_together(queries)
-    extents = {
-        name: {(row["window"]["start"], row["window"]["end"]): row.get("n", row.get("of")) for row in found[name]}
-        for name in found
-    }
+    results = collect_together(queries)
+    windows = {name: values_by_extent(result_rows) for name, result_rows in results.items()}
+
+    # A price counts in the step that contains it; the division of Decimal rounds to zero, and not down.
     starts = [(price // STEP - (price < 0 and price % STEP != 0)) * STEP for price in PRICES]
-    assert extents["steps"] == {(float(at), float(at + STEP)): starts.count(at) for at in starts}
-    near = {start - STEP * back for start in starts for back in range(4)}
-    assert extents["general"] == {
-        (float(at), float(at + 1)): [
-            {"_1": float(price), "_2": float(price + Decimal("0.01")), "_3": number}
-            for number, price in rows
-            if at <= price < at + 1
-        ]
-        for at in near
-    }
-    assert extents["fours"] == {
-        (float(first), float(last) + 0.01): 4 for first, last in zip(PRICES, PRICES[3:], strict=False)
-    }
+    assert windows["steps"] == {(float(start), float(start + STEP)): starts.count(start) for start in starts}
+
+    # The windows of length 1 that begin up to three steps before that of a price have it, with its lifetime of 0.01.
+    lifetimes: dict[tuple[float, float], list[dict[str, Any]]] = {}
+    for step_start in starts:
+        for steps_back in range(4):
+            start = step_start - STEP * steps_back
+            members = []
+            for number, price in rows:
+                if start <= price < start + 1:
+                    members.append({"_1": float(price), "_2": float(price + Decimal("0.01")), "_3": number})
+            lifetimes[float(start), float(start + 1)] = members
+    assert windows["general"] == lifetimes
+
     hundredth = 0.01
-    assert extents["rows"] == {(float(first), float(second) + hundredth): 2 for first, second in pairwise(PRICES)} | {
-        (float(PRICES[0]), float(PRICES[0]) + hundredth): 1
+    assert windows["fours"] == {
+        (float(first), float(fourth) + hundredth): 4 for first, fourth in zip(PRICES, PRICES[3:], strict=False)
     }
-    assert extents["whole"] == {(-50.0, 0.0): 1, (0.0, 50.0): 3, (50.0, 100.0): 1}
+    pairs_of_rows = {(float(first), float(second) + hundredth): 2 for first, second in pairwise(PRICES)}
+    first_row_alone = {(float(PRICES[0]), float(PRICES[0]) + hundredth): 1}
+    assert windows["rows"] == pairs_of_rows | first_row_alone
+    assert windows["whole"] == {(-50.0, 0.0): 1, (0.0, 50.0): 3, (50.0, 100.0): 1}
     window = steps.results().schema["window"].dataType
     assert window.simpleString() == "struct<start:decimal(19,2),end:decimal(19,2)>"
     assert "tumbling(Decimal('0.25'))" in steps.plan_text()
@@ -89,27 +99,26 @@ def test_decimals_are_an_axis_with_windows_in_their_own_numbers(spark: SparkSess
 def test_a_stream_of_decimals_says_late_and_bad_rows_in_decimals(spark: SparkSession, tmp_path: Path) -> None:
     """ON-06, TH-11."""
 
-    def batch(*numbers: str) -> pa.Table:
-        return pa.table({"mark": pa.array([None if not n else Decimal(n) for n in numbers], pa.decimal128(38, 2))})
+    def batch(*numbers: str | None) -> pa.Table:
+        marks = [None if number is None else Decimal(number) for number in numbers]
+        return pa.table({"mark": pa.array(marks, pa.decimal128(38, 2))})
 
-    df = stream_of(
-        spark, tmp_path / "in", [batch("1.10", "3.00"), batch("1.20", "2.60", f"{2**62}.00", ""), batch("9")]
-    )
-    query = (
-        events(df, at="mark", watermark=Decimal("0.50"), buckets=1).window(tumbling(STEP)).aggregate(n=module(Count))
-    )
-    kept: dict[str, Any] = {name: Kept() for name in ("results", "late_rows", "rejected_rows", "metrics")}
-    query.write(checkpoint=tmp_path / "checkpoint", available_now=True, **kept).awaitTermination()
-    ends = [(row["window"]["end"], row["n"]) for row in kept["results"].rows]
+    batches = [batch("1.10", "3.00"), batch("1.20", "2.60", f"{2**62}.00", None), batch("9")]
+    stream = events(stream_of(spark, tmp_path / "in", batches), at="mark", watermark=Decimal("0.50"), buckets=1)
+    query = stream.window(tumbling(STEP)).aggregate(n=module(Count))
+    sinks: dict[str, Any] = {name: MemorySink() for name in ("results", "late_rows", "rejected_rows", "metrics")}
+    query.write(checkpoint=tmp_path / "checkpoint", available_now=True, **sinks).awaitTermination()
+    ends = [(row["window"]["end"], row["n"]) for row in sinks["results"].rows]
     assert sorted(ends) == [(Decimal("1.25"), 1), (Decimal("2.75"), 1), (Decimal("3.25"), 1)]
-    watermarks = [row["watermark"] for row in kept["metrics"].rows]
+    watermarks = [row["watermark"] for row in sinks["metrics"].rows]
     assert watermarks[:3] == [Decimal("2.50"), Decimal("2.50"), Decimal("8.50")]
-    (late,) = kept["late_rows"].rows
+    (late,) = sinks["late_rows"].rows
     assert json.loads(late["row"]) == {"mark": "1.20"}
     assert late["late_by"] == Decimal("1.30")
     assert "1.20" in late["message"]
-    far, missing = kept["rejected_rows"].rows
-    assert (far["reason"], missing["reason"]) == ("time out of range", "null time")
+    far, missing = sinks["rejected_rows"].rows
+    assert far["reason"] == "time out of range"
+    assert missing["reason"] == "null time"
     assert json.loads(far["row"])["mark"] == f"{2**62}.00"
 
 
@@ -127,19 +136,19 @@ def test_a_row_behind_a_watermark_of_timestamps_is_late_by_an_interval(
 
     df = stream_of(spark, tmp_path / "in", [batch(0, 5), batch(1)])
     query = events(df, at="at", watermark=timedelta(minutes=1), buckets=1).window(tumbling("2 minutes"))
-    counted = query.aggregate(n=module(Count))
+    counts = query.aggregate(n=module(Count))
     folder = tmp_path / "late"
-    counted.write(
-        checkpoint=tmp_path / "checkpoint", results=Kept(), late_rows=folder, available_now=True
+    counts.write(
+        checkpoint=tmp_path / "checkpoint", results=MemorySink(), late_rows=folder, available_now=True
     ).awaitTermination()
     late = spark.read.parquet(str(folder))
     assert dict(late.dtypes)["late_by"] == "interval day to second"
     assert [row["late_by"] for row in late.collect()] == [timedelta(minutes=3)]
     assert late.where("late_by > INTERVAL '2' MINUTE").count() == 1
-    assert dict(counted.rejected_rows().dtypes)["late_by"] == "interval day to second"
+    assert dict(counts.rejected_rows().dtypes)["late_by"] == "interval day to second"
 
 
-def test_what_is_no_axis_is_refused_with_what_to_write(spark: SparkSession) -> None:
+def test_columns_that_are_no_axis_are_refused_with_what_to_write(spark: SparkSession) -> None:
     df = spark.sql("SELECT 1.5D AS x, 'low' AS level, date'2024-05-01' AS day, 1.5BD AS d, 2.25BD AS e, 1L AS i")
 
     def refusal(window: Any = STEPS, **columns: Any) -> str:
@@ -163,9 +172,9 @@ def test_what_is_no_axis_is_refused_with_what_to_write(spark: SparkSession) -> N
 def test_decimals_follow_heartbeats_and_no_clock(spark: SparkSession) -> None:
     beats = spark.sql("SELECT 3.00BD AS sent, 1 AS x")
     bids = spark.sql("SELECT 1.00BD AS mark UNION ALL SELECT 2.50BD")
-    told = events(bids, at="mark", buckets=1).with_heartbeat(beats, at="sent", delay=Decimal("0.10"))
-    found = told.window(tumbling(STEP)).aggregate(n=module(Count)).results().select("window.*", "n").collect()
-    assert sorted((row.start, row.n) for row in found) == [(Decimal("1.00"), 1), (Decimal("2.50"), 1)]
+    stream = events(bids, at="mark", buckets=1).with_heartbeat(beats, at="sent", delay=Decimal("0.10"))
+    results = stream.window(tumbling(STEP)).aggregate(n=module(Count)).results().select("window.*", "n").collect()
+    assert sorted((row.start, row.n) for row in results) == [(Decimal("1.00"), 1), (Decimal("2.50"), 1)]
     with pytest.raises(QueryError, match="a clock reads time"):
         events(bids, at="mark").with_clock(spark.sql("SELECT timestamp_seconds(1) AS now")).window(STEPS).aggregate(
             n=module(Count)

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from muntin import hopping, tumbling
 from muntin.errors import QueryError
 from muntin_engine import EventStream, Query, events, from_stream, module, union
-from tests.journeys.running import collect, collect_together, run_together, stream_of
+from tests.journeys.running import collect, collect_together, run_together, stream_of, table_of
 from tests.modules.members import Count, Total
 
 SCHEMA = pa.schema(
@@ -43,33 +43,33 @@ BATCHES: list[list[tuple[Any, ...]]] = [
 
 
 def tables() -> list[pa.Table]:
-    names = SCHEMA.names
-    return [pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], SCHEMA) for rows in BATCHES]
+    return [table_of(SCHEMA, rows) for rows in BATCHES]
 
 
-def of(stream: EventStream) -> Query:
+def counts_and_totals(stream: EventStream) -> Query:
     return stream.window(tumbling(10)).aggregate(n=module(Count), total=module(Total, "km"))
 
 
 def queries(df: Any) -> dict[str, Query]:
+    """Return queries over filtered rides, by the names of `EXPECTED`."""
     rides = events(df, id="id", start="from", end="to", change="change", new_end="new", buckets=1)
     points = events(df.where("change != 'revise' and change != 'retract'"), at="from", change="change", buckets=1)
     long_enough = rides.where("km > 2").where(F.col("km") < 6)
     by_window = points.window(tumbling(2)).aggregate(n=module(Count), total=module(Total, "km"))
     busy = by_window.named("input").as_events(buckets=1).where("n > 1")
     doubled = rides.where("km > 2").with_columns(twice="km * 2", count=F.lit(1)).select("twice").shift(10)
-    both = union(one=points.where("km < 4"), two=points.where("km >= 4").shift(10))
+    united = union(one=points.where("km < 4"), two=points.where("km >= 4").shift(10))
     lasting = by_window.named("lasting").as_events(buckets=1).set_duration(F.col("total").cast("bigint"))
     later = points.shift(F.col("km").cast("bigint"), at_least=2)
     by_value = union(results=lasting, later=later).select("total").window(tumbling(5))
     return {
         "by value": by_value.aggregate(n=module(Count), total=module(Total, "total")),
-        "united": both.window(hopping(20, 10)).aggregate(
+        "united": united.window(hopping(20, 10)).aggregate(
             n=module(Count),
             total=module(Total, "km"),
             apart=module("stats.average_difference", left=from_stream("two", "km"), right=from_stream("one", "km")),
         ),
-        "revised": of(long_enough),
+        "revised": counts_and_totals(long_enough),
         "changed": doubled.window(tumbling(10)).aggregate(n=module(Count), total=module(Total, "twice")),
         "chained": busy.window(tumbling(10)).aggregate(n=module(Count), total=module(Total, "total")),
     }
@@ -89,11 +89,12 @@ EXPECTED = {
 def test_a_stream_is_filtered_and_its_punctuation_and_revisions_arrive(spark: SparkSession, tmp_path: Path) -> None:
     stream = stream_of(spark, tmp_path / "stream", tables())
     static = spark.read.parquet(str(tmp_path / "stream"))
-    asked = queries(stream), queries(static)
+    stream_queries = queries(stream)
+    static_queries = queries(static)
     streamed = run_together(
-        {name: asked[0][name] for name in ("revised", "changed", "united")}, tmp_path / "checkpoint"
+        {name: stream_queries[name] for name in ("revised", "changed", "united")}, tmp_path / "checkpoint"
     )
-    at_once = collect_together({name: asked[1][name] for name in ("united", "by value", "chained")})
+    at_once = collect_together({name: static_queries[name] for name in ("united", "by value", "chained")})
     for name, rows in (*streamed.items(), *at_once.items()):
         assert sorted((row["window"]["start"], row["n"], row["total"]) for row in rows) == EXPECTED[name], name
     for rows in (streamed["united"], at_once["united"]):
@@ -126,9 +127,16 @@ def test_columns_that_make_rows_events_stay(spark: SparkSession) -> None:
 def test_columns_are_computed_where_there_is_a_payload(spark: SparkSession) -> None:
     df = spark.createDataFrame(pa.concat_tables(tables()))
     rides = events(df, id="id", start="from", end="to", change="change", new_end="new")
-    told = rides.with_columns(km="coalesce(km, 0) + 1").df
-    assert [(row["change"], row["km"]) for row in collect(told)] == [
-        *[("insert", 6.0), ("insert", 2.0), ("insert", 1.0), ("insert", 8.0)],
-        *[("revise", None), ("revise", None), ("retract", None), ("retract", None)],
-        *[("insert", 4.0), ("close", None)],
+    longer_rides = rides.with_columns(km="coalesce(km, 0) + 1").df
+    assert [(row["change"], row["km"]) for row in collect(longer_rides)] == [
+        ("insert", 6.0),
+        ("insert", 2.0),
+        ("insert", 1.0),
+        ("insert", 8.0),
+        ("revise", None),
+        ("revise", None),
+        ("retract", None),
+        ("retract", None),
+        ("insert", 4.0),
+        ("close", None),
     ]

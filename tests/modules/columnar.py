@@ -180,7 +180,7 @@ class HostileSums(ColumnarAggregate[int | None, list[str]]):
 
 
 class PlainHostileSums(Aggregate[int | None, tuple[str, ...] | None]):
-    """What `HostileSums` gives, by fractions."""
+    """The results of `HostileSums`, computed by fractions."""
 
     name, version = "test.plain_hostile_sums", "1"
 
@@ -191,8 +191,10 @@ class PlainHostileSums(Aggregate[int | None, tuple[str, ...] | None]):
         values = [HOSTILE[place % len(HOSTILE)] for place in places]
         opposite = [-value for value in values]
         short = float(np.float32(exact_quotient([float(np.float32(place / 7)) for place in places], len(places))))
-        found = exact_quotient(values, 1), exact_quotient(values, len(values))
-        return tuple(map(repr, (*found, exact_quotient(opposite, 1), found[0], short)))
+        total = exact_quotient(values, 1)
+        mean = exact_quotient(values, len(values))
+        opposite_total = exact_quotient(opposite, 1)
+        return tuple(map(repr, (total, mean, opposite_total, total, short)))
 
 
 def exact_quotient(values: Sequence[float], divisor: int) -> float:
@@ -221,7 +223,7 @@ INVERTIBLE: dict[str, tuple[ColumnarAggregate[Any, Any], ...]] = {
     "several": (Nulls(), Sums(), Members()),
     "hostile": FORMS["hostile"],
 }
-"""Those whose components can all be subtracted."""
+"""Modules whose components can all be subtracted."""
 
 ORACLES: dict[str, tuple[Aggregate[Any, Any], ...]] = {"hostile": (PlainHostileSums(),)}
-"""What says what some of them must give, where they themselves are not believed."""
+"""Modules that compute the expected results of some of them in another way."""

@@ -19,21 +19,23 @@ from muntin import (
     Window,
 )
 
-Seen = tuple[int, int, int]
+Lifetime = tuple[int, int, int]
 
 
-def seen(events: Iterable[Event[int]]) -> list[Seen]:
+def as_tuples(events: Iterable[Event[int]]) -> list[Lifetime]:
+    """Return the start, end and payload of each event."""
     return [(event.start, event.end, event.payload) for event in events]
 
 
-def without(state: list[Any], gone: Iterable[Any]) -> list[Any]:
-    for item in gone:
+def without(state: list[Any], removed: Iterable[Any]) -> list[Any]:
+    """Remove items from a state, once each, and return the state."""
+    for item in removed:
         state.remove(item)
     return state
 
 
 def inside(event: Event[int], window: Window) -> Event[int]:
-    """Give an event as output: with its own lifetime, but starting in the window."""
+    """Return an event as a result: with its own lifetime, but starting in the window."""
     start = max(event.start, window.start)
     return Event(start, max(event.end, start + 1), event.payload)
 
@@ -50,7 +52,7 @@ class Lifetimes(Aggregate[int, str]):
     is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> str:
-        return str((window.start, window.end, *sorted(seen(events))))
+        return str((window.start, window.end, *sorted(as_tuples(events))))
 
 
 class Growing(IncrementalAggregate[int, list[int], str]):
@@ -82,25 +84,25 @@ class Range(Sliding):
         return f"{min(state) // 4} {max(state) // 4}"
 
 
-class GrowingLifetimes(IncrementalAggregate[int, list[Seen], str]):
+class GrowingLifetimes(IncrementalAggregate[int, list[Lifetime], str]):
     name, version = "test.growing_lifetimes", "1"
     is_time_sensitive = True
 
-    def create_state(self, window: Window) -> list[Seen]:
+    def create_state(self, window: Window) -> list[Lifetime]:
         return []
 
-    def add_events(self, state: list[Seen], events: Sequence[Event[int]], window: Window) -> list[Seen]:
-        return state + seen(events)
+    def add_events(self, state: list[Lifetime], events: Sequence[Event[int]], window: Window) -> list[Lifetime]:
+        return state + as_tuples(events)
 
-    def compute_result(self, state: list[Seen], window: Window) -> str:
+    def compute_result(self, state: list[Lifetime], window: Window) -> str:
         return str((window.start, window.end, *sorted(state)))
 
 
 class SlidingLifetimes(GrowingLifetimes):
     name, version = "test.sliding_lifetimes", "1"
 
-    def remove_events(self, state: list[Seen], events: Sequence[Event[int]], window: Window) -> list[Seen]:
-        return without(state, seen(events))
+    def remove_events(self, state: list[Lifetime], events: Sequence[Event[int]], window: Window) -> list[Lifetime]:
+        return without(state, as_tuples(events))
 
 
 class Positive(Operator[int, int]):
@@ -177,25 +179,25 @@ class SlidingRows(GrowingRows):
         return without(state, payloads)
 
 
-class GrowingEcho(IncrementalOperator[int, list[Seen], int]):
+class GrowingEcho(IncrementalOperator[int, list[Lifetime], int]):
     name, version = "test.growing_echo", "1"
     is_time_sensitive = True
 
-    def create_state(self, window: Window) -> list[Seen]:
+    def create_state(self, window: Window) -> list[Lifetime]:
         return []
 
-    def add_events(self, state: list[Seen], events: Sequence[Event[int]], window: Window) -> list[Seen]:
-        return state + seen(events)
+    def add_events(self, state: list[Lifetime], events: Sequence[Event[int]], window: Window) -> list[Lifetime]:
+        return state + as_tuples(events)
 
-    def compute_result(self, state: list[Seen], window: Window) -> Iterable[Event[int] | int]:
+    def compute_result(self, state: list[Lifetime], window: Window) -> Iterable[Event[int] | int]:
         return [inside(Event(*event), window) for event in state]
 
 
 class SlidingEcho(GrowingEcho):
     name, version = "test.sliding_echo", "1"
 
-    def remove_events(self, state: list[Seen], events: Sequence[Event[int]], window: Window) -> list[Seen]:
-        return without(state, seen(events))
+    def remove_events(self, state: list[Lifetime], events: Sequence[Event[int]], window: Window) -> list[Lifetime]:
+        return without(state, as_tuples(events))
 
 
 SHAPES: dict[str, tuple[Module, ...]] = {

@@ -25,7 +25,7 @@ from muntin_adapters.combinators import filtering, mapping
 from muntin_stats import CollectList, First, Last
 from tests.modules.columnar import FORMS, INVERTIBLE, Given
 from tests.modules.every_shape import SHAPES, Echo, GrowingEcho, SlidingEcho
-from tests.modules.row_operators import Full, Longest, Numbers, Told
+from tests.modules.row_operators import Full, HandlerCalls, Longest, Numbers
 from tests.modules.stream_operators import Alarms, Gaps, Level, Newest, Overdue, Reminders, Silence
 
 
@@ -180,11 +180,11 @@ class Signs(StreamOperator[int, None, int]):
 
 
 class Automaton(StreamOperator[int, list[int], list[int]]):
-    """Goes from state to state by chance, which is the same for the same seed, state and cause.
+    """Goes from state to state by chance; the same seed, state and cause give the same chance.
 
-    Its state is a number, a time to be woken at, and what it remembers. The number 0 is that of a new key. With an odd
-    seed it is periodic; with an even one it no longer asks for wake-ups when it remembers much. Times that have passed
-    are among those that it asks for, after events and, unless it is periodic, after wake-ups.
+    A state has a number, the time of the next wake-up, and the times at which events and wake-ups came. A new key has
+    the number 0. With an odd seed the automaton is periodic; with an even one it asks for no wake-up once its state is
+    long. Some of the times that it asks for have passed: after events and, unless it is periodic, after wake-ups.
     """
 
     name, version = "test.automaton", "1"
@@ -197,10 +197,10 @@ class Automaton(StreamOperator[int, list[int], list[int]]):
         return [0, -1]
 
     def on_event(self, state: list[int], payload: int, time: int) -> Iterable[list[int] | Event[list[int]]]:
-        return self._go(state, f"event {payload}", time)
+        return self._transition(state, f"event {payload}", time)
 
     def on_time(self, state: list[int], time: int) -> Iterable[list[int] | Event[list[int]]]:
-        return self._go(state, "wake-up", time)
+        return self._transition(state, "wake-up", time)
 
     def next_time(self, state: list[int]) -> int | None:
         return None if state[1] < 0 else state[1]
@@ -208,7 +208,8 @@ class Automaton(StreamOperator[int, list[int], list[int]]):
     def is_empty(self, state: list[int]) -> bool:
         return state[0] == 0
 
-    def _go(self, state: list[int], cause: str, time: int) -> Iterable[list[int] | Event[list[int]]]:
+    def _transition(self, state: list[int], cause: str, time: int) -> Iterable[list[int] | Event[list[int]]]:
+        """Go to another state, and yield up to two results: a state at the time, or an event that lasts."""
         random = Random(f"{self.seed} {state[0]} {cause}")
         state[0] = random.randrange(4)
         lengths = (1, 2, 5, 30) if self.is_periodic and cause == "wake-up" else (-3, 0, 1, 2, 5, 30)
@@ -236,7 +237,7 @@ ANY |= {
 
 
 class BoundEcho(Echo):
-    """Promises that its rows start no earlier than what they tell of."""
+    """An echo that promises that its results start no earlier than the events that cause them."""
 
     contract = OutputContract.TIME_BOUND
 
@@ -288,7 +289,7 @@ OF_ROWS: dict[str, Modules] = {
     **ORDERED,
     "merged": (Merged(),),
     "sliding": SHAPES["incremental aggregate that removes"],
-    **{module.name: (module,) for module in (Told(), Full(), Numbers(), Longest())},
+    **{module.name: (module,) for module in (HandlerCalls(), Full(), Numbers(), Longest())},
 }
 """Modules over windows that follow rows, and operators that are told of all that becomes of rows."""
 

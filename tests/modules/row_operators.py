@@ -12,7 +12,7 @@ from muntin.testing import Computation, WindowedQuery, evaluate
 
 
 class Line(NamedTuple):
-    """What was told, and its place among all that is told of a key."""
+    """A call of a handler as text, and its place among all calls of a key."""
 
     place: int
     text: str
@@ -22,10 +22,10 @@ State = dict[str, int]
 Rows = RowsInWindow[int]
 
 
-class Told(RowOperator[int, State, Line, Line]):
-    """A line for each thing that it is told."""
+class HandlerCalls(RowOperator[int, State, Line, Line]):
+    """A line for each call of a handler."""
 
-    name, version = "rows.told", "1.0.0"
+    name, version = "rows.handler_calls", "1.0.0"
 
     def create_state(self) -> State:
         return {}

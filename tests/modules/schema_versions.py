@@ -93,6 +93,6 @@ class Compatible(First):
     continues_since = "1.0"
 
 
-def identity_of(*modules: Module, **more: Any) -> Mapping[str, Any]:
-    """What a plan says of modules that read the first column."""
-    return {**more, "modules": [[module.name, module.version, {}, [0]] for module in modules]}
+def identity_of(*modules: Module, **parts: Any) -> Mapping[str, Any]:
+    """Return the identity of a plan whose modules read the first column."""
+    return {**parts, "modules": [[module.name, module.version, {}, [0]] for module in modules]}

@@ -35,17 +35,17 @@ Both: TypeAlias = Left | Right
 
 
 def is_of_both(payload: int | None) -> bool:
-    """Return whether a scenario's payload is of the left or of the right stream."""
+    """True if a scenario's payload is of the left or of the right stream."""
     return payload is not None and payload % 3 < 2
 
 
-def both(payload: int) -> Both:
+def as_input(payload: int) -> Both:
     """Return a scenario's payload as the record of a module with two inputs."""
     return Right(payload // 3) if payload % 3 else Left(payload // 3)
 
 
-def told(payload: Both) -> int:
-    """Return a number that tells of which input a payload is: left ones are even, right ones are odd."""
+def number_of_input(payload: Both) -> int:
+    """Return a number that also names the input of a payload: even for left ones, odd for right ones."""
     return 2 * payload.number + isinstance(payload, Right)
 
 
@@ -55,7 +55,7 @@ class Members(Aggregate[Both, list[int]]):
     name, version = "both.members", "1.0.0"
 
     def compute_result(self, payloads: Sequence[Both]) -> list[int]:
-        return sorted(map(told, payloads))
+        return sorted(map(number_of_input, payloads))
 
 
 class TimedMembers(Aggregate[Both, list[int]]):
@@ -66,7 +66,7 @@ class TimedMembers(Aggregate[Both, list[int]]):
     reads_times = False
 
     def compute_result(self, events: Sequence[Event[Both]], window: Window) -> list[int]:
-        return sorted(told(event.payload) for event in events)
+        return sorted(number_of_input(event.payload) for event in events)
 
 
 class State(NamedTuple):
@@ -104,7 +104,9 @@ class KeptMembers(IncrementalAggregate[Both, State, list[int]]):
         return State(state.left + other.left, state.right + other.right)
 
     def compute_result(self, state: State) -> list[int]:
-        return sorted([told(left) for left in state.left] + [told(right) for right in state.right])
+        return sorted(
+            [number_of_input(left) for left in state.left] + [number_of_input(right) for right in state.right]
+        )
 
 
 class Pairs(Operator[Both, int]):
@@ -116,9 +118,9 @@ class Pairs(Operator[Both, int]):
 
     def compute_result(self, events: Sequence[Event[Both]], window: Window) -> Iterable[int]:
         payloads = [event.payload for event in events]
-        left = [payload.number for payload in payloads if isinstance(payload, Left)]
-        right = [payload.number for payload in payloads if isinstance(payload, Right)]
-        return [left_number * right_number for left_number, right_number in product(left, right)]
+        left_numbers = [payload.number for payload in payloads if isinstance(payload, Left)]
+        right_numbers = [payload.number for payload in payloads if isinstance(payload, Right)]
+        return [left * right for left, right in product(left_numbers, right_numbers)]
 
 
 class Answers(StreamOperator[Both, dict[int, int], int]):

@@ -1,8 +1,9 @@
-"""Array forms beside the modules they are of: how the tests run both."""
+"""Helpers that run modules and their array forms, and compare the results."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from math import isnan
 from random import Random
 from typing import Any
@@ -39,24 +40,24 @@ def tree_result(module: Any, payloads: Sequence[Any], random: Random) -> Any:
 
 def results_at_once(form: ColumnarAggregate[Any, Any], groups: Sequence[Sequence[Any]]) -> list[Any]:
     """Return the results for several groups in one call of `compute_results`; no group is empty."""
-    reads = observed(form.input_field(), [payload for group in groups for payload in group])
+    reads = observed(form.input_field(), list(chain.from_iterable(groups)))
     return columns.results(form, reads, groups)
 
 
-def same(left: Any, right: Any) -> bool:
+def equal_results(left: Any, right: Any) -> bool:
     """True for equal values of one type; NaN equals itself."""
     if type(left) is not type(right):
         return False
     return bool(left == right) or (isinstance(left, float) and isnan(left) and isnan(right))
 
 
-def broken_laws(subject: Any, **given: Any) -> list[str]:
+def broken_laws(subject: Any, **attributes: Any) -> list[str]:
     """Return the message of each law that a module or a function breaks, or that cannot be tried on it.
 
     Args:
         subject: The module or function.
         given: Attributes that its laws class may have, such as `payloads`.
     """
-    verdicts = list(try_laws(subject, **given))
+    verdicts = list(try_laws(subject, **attributes))
     assert len(verdicts) > 3
     return [str(verdict) for verdict in verdicts if verdict.outcome in (Outcome.BROKEN, Outcome.UNTRIED)]

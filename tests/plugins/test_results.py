@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import closing
 from datetime import date
 from decimal import Decimal as D
-from itertools import permutations
+from itertools import permutations, product
 from math import inf, isnan, log, nan
 from typing import Any
 
@@ -121,7 +121,10 @@ RESULTS: list[tuple[Any, list[Any], Any]] = [
     *((Min(), list(order), 1.0) for order in permutations((nan, 1.0, inf))),
     *((Max(), list(order), nan) for order in permutations((nan, 1.0, inf))),
     (Min(), [nan, None], nan),
-    *((module(), zeros, 0.0) for module in (Min, Max, Mode, Median) for zeros in ([0.0, -0.0], [-0.0, 0.0], [-0.0])),
+    *(
+        (module(), zeros, 0.0)
+        for module, zeros in product((Min, Max, Mode, Median), ([0.0, -0.0], [-0.0, 0.0], [-0.0]))
+    ),
     # a quantile lies linearly between the closest ranks
     (Median(), [9.0, None, 1.0, 2.0], 2.0),
     (Median(), [9.0, 1.0, 2.0, 4.0], 3.0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from muntin import EARLIEST, INFINITY, Event
 from muntin.changes import Insertion, Punctuation, Revision
@@ -13,59 +13,80 @@ from muntin.windows import CalendarWindows, WindowKind
 
 HOUR = 3_600
 
-SCALES: dict[str, tuple[CalendarWindows, str, int]] = {
-    "days": (CalendarWindows(1, 1, "day", "Europe/Berlin", "2024-03-20", second=1), "2024-03-31", 5 * HOUR),
-    "days without midnight": (
+
+class Scale(NamedTuple):
+    """Calendar windows, and how random streams are spread over the calendar.
+
+    Attributes:
+        window: The windows.
+        origin: The date of tick 0.
+        seconds: How many seconds a tick is.
+    """
+
+    window: CalendarWindows
+    origin: str
+    seconds: int
+
+
+SCALES: dict[str, Scale] = {
+    "days": Scale(CalendarWindows(1, 1, "day", "Europe/Berlin", "2024-03-20", second=1), "2024-03-31", 5 * HOUR),
+    "days without midnight": Scale(
         CalendarWindows(1, 1, "day", "America/Sao_Paulo", "2018-10-20", second=1),
         "2018-11-04",
         6 * HOUR,
     ),
-    "a day that was skipped": (
+    "a day that was skipped": Scale(
         CalendarWindows(3, 1, "day", "Pacific/Apia", "2011-12-20 06:00", second=1),
         "2011-12-30",
         9 * HOUR,
     ),
-    "every other day": (
+    "every other day": Scale(
         CalendarWindows(1, 2, "day", "Africa/Cairo", "2024-10-20", reach=20 * HOUR, second=1),
         "2024-10-31",
         7 * HOUR,
     ),
-    "months": (CalendarWindows(2, 1, "month", "America/New_York", "2024-01-15", second=1), "2024-03-10", 100 * HOUR),
+    "months": Scale(
+        CalendarWindows(2, 1, "month", "America/New_York", "2024-01-15", second=1), "2024-03-10", 100 * HOUR
+    ),
 }
-"""Windows, where the random streams have their tick 0, and how many seconds a tick of theirs is."""
+"""Calendar windows for all evaluators."""
 
-SLICED: dict[str, tuple[CalendarWindows, str, int]] = {
-    "days, forward": (CalendarWindows(1, 1, "day", "Europe/Berlin", second=1), "2024-03-31", 5 * HOUR),
-    "days, back": (CalendarWindows(1, 1, "day", "America/New_York", second=1), "2024-11-03", 5 * HOUR),
-    "days without midnight": (CalendarWindows(1, 1, "day", "America/Sao_Paulo", second=1), "2018-11-04", 6 * HOUR),
-    "days, half an hour": (CalendarWindows(1, 1, "day", "Australia/Lord_Howe", second=1), "2024-04-07", 3 * HOUR),
-    "days, a quarter": (CalendarWindows(1, 1, "day", "Asia/Kathmandu", second=1), "1986-01-01", 4 * HOUR),
-    "a day that was skipped": (CalendarWindows(1, 1, "day", "Pacific/Apia", second=1), "2011-12-30", 4 * HOUR),
-    "a day shown twice, in seconds": (
+SLICED: dict[str, Scale] = {
+    "days, forward": Scale(CalendarWindows(1, 1, "day", "Europe/Berlin", second=1), "2024-03-31", 5 * HOUR),
+    "days, back": Scale(CalendarWindows(1, 1, "day", "America/New_York", second=1), "2024-11-03", 5 * HOUR),
+    "days without midnight": Scale(CalendarWindows(1, 1, "day", "America/Sao_Paulo", second=1), "2018-11-04", 6 * HOUR),
+    "days, half an hour": Scale(CalendarWindows(1, 1, "day", "Australia/Lord_Howe", second=1), "2024-04-07", 3 * HOUR),
+    "days, a quarter": Scale(CalendarWindows(1, 1, "day", "Asia/Kathmandu", second=1), "1986-01-01", 4 * HOUR),
+    "a day that was skipped": Scale(CalendarWindows(1, 1, "day", "Pacific/Apia", second=1), "2011-12-30", 4 * HOUR),
+    "a day shown twice, in seconds": Scale(
         CalendarWindows(1, 1, "day", "America/Juneau", "1970-01-01 02:30", second=1),
         "1867-10-18",
         4 * HOUR,
     ),
-    "weeks with a day less": (CalendarWindows(7, 7, "day", "Pacific/Apia", second=1), "2011-12-30", 30 * HOUR),
-    "three days, by day": (
+    "weeks with a day less": Scale(CalendarWindows(7, 7, "day", "Pacific/Apia", second=1), "2011-12-30", 30 * HOUR),
+    "three days, by day": Scale(
         CalendarWindows(3, 1, "day", "Pacific/Apia", "2011-12-20 06:00", second=1),
         "2011-12-30",
         9 * HOUR,
     ),
-    "three days, by two": (CalendarWindows(3, 2, "day", "America/New_York", second=1), "2024-03-10", 9 * HOUR),
-    "every other day": (CalendarWindows(1, 2, "day", "Africa/Cairo", "2024-10-20", second=1), "2024-10-31", 7 * HOUR),
-    "ten days, by week": (CalendarWindows(10, 7, "day", "Europe/Berlin", second=1), "2024-10-27", 20 * HOUR),
-    "weeks": (CalendarWindows(7, 7, "day", "Europe/Berlin", "1970-01-04", second=1), "2024-10-27", 20 * HOUR),
-    "months": (CalendarWindows(2, 1, "month", "America/New_York", "2024-01-15", second=1), "2024-03-10", 100 * HOUR),
-    "quarters": (CalendarWindows(3, 3, "month", second=1), "2024-01-01", 200 * HOUR),
-    "years": (CalendarWindows(12, 12, "month", "Europe/London", "1970-04-01", second=1), "2020-01-01", 900 * HOUR),
+    "three days, by two": Scale(CalendarWindows(3, 2, "day", "America/New_York", second=1), "2024-03-10", 9 * HOUR),
+    "every other day": Scale(
+        CalendarWindows(1, 2, "day", "Africa/Cairo", "2024-10-20", second=1), "2024-10-31", 7 * HOUR
+    ),
+    "ten days, by week": Scale(CalendarWindows(10, 7, "day", "Europe/Berlin", second=1), "2024-10-27", 20 * HOUR),
+    "weeks": Scale(CalendarWindows(7, 7, "day", "Europe/Berlin", "1970-01-04", second=1), "2024-10-27", 20 * HOUR),
+    "months": Scale(
+        CalendarWindows(2, 1, "month", "America/New_York", "2024-01-15", second=1), "2024-03-10", 100 * HOUR
+    ),
+    "quarters": Scale(CalendarWindows(3, 3, "month", second=1), "2024-01-01", 200 * HOUR),
+    "years": Scale(CalendarWindows(12, 12, "month", "Europe/London", "1970-04-01", second=1), "2020-01-01", 900 * HOUR),
 }
-"""The same for evaluation over slices, without a reach."""
+"""Calendar windows for evaluation over slices, which have no reach."""
 
 LASTING = [name for name in SLICED if name != "a day that was skipped"]
-"""Those over events with lifetimes, too: a range of the others would have an empty window in it."""
+"""The windows of `SLICED` that also suit events that last: ranges of the others have an empty window."""
 
-CALENDARS: dict[str, WindowKind] = {name: kind for name, (kind, _, _) in SCALES.items()}
+CALENDARS: dict[str, WindowKind] = {name: scale.window for name, scale in SCALES.items()}
 
 
 def spread(stream: Script, origin: str, scale: int) -> Script:

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from math import nan
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -20,24 +20,32 @@ from muntin_engine.wire.side_output import plain_json
 STREAMS: Final = ("a", "b", "c")
 """The streams of a union; a module of several inputs reads the first as its left one, the second as its right one."""
 
-PAYLOAD: Final[Mapping[str, tuple[Callable[[Any], Any], pa.DataType]]] = {
-    "x": (lambda payload: payload, pa.int64()),
-    "order": (lambda payload: payload, pa.int64()),
-    "is_kept": (lambda payload: None if payload is None else payload % 3 != 0, pa.bool_()),
-    "p": (lambda payload: "abc"[payload % 3], pa.string()),
-    "v": (lambda payload: None if payload % 4 == 0 else payload % 11, pa.int64()),
-    "m": (lambda payload: (False, False, True, None)[payload % 4], pa.bool_()),
-    "t": (lambda payload: (False, True, None)[payload % 3], pa.bool_()),
-    "a": (lambda payload: (True, True, False, None, True)[payload % 5], pa.bool_()),
-    "o": (lambda payload: (False, True, True, None, False)[payload % 5], pa.bool_()),
-    "c": (lambda payload: (False, False, None, True)[payload % 4], pa.bool_()),
-    "x > 5": (lambda payload: payload > 5, pa.bool_()),
-    "x < -5": (lambda payload: payload < -5, pa.bool_()),
-    "stream": (lambda payload: STREAMS[payload % 3], pa.string()),
-    "left": (lambda payload: None if payload % 3 else payload // 3, pa.int64()),
-    "right": (lambda payload: payload // 3 if payload % 3 == 1 else None, pa.int64()),
+
+class PayloadColumn(NamedTuple):
+    """A column of a row: a function of the payload in the script, and the type of its values."""
+
+    value_of: Callable[[Any], Any]
+    type: pa.DataType
+
+
+PAYLOAD: Final[Mapping[str, PayloadColumn]] = {
+    "x": PayloadColumn(lambda payload: payload, pa.int64()),
+    "order": PayloadColumn(lambda payload: payload, pa.int64()),
+    "is_kept": PayloadColumn(lambda payload: None if payload is None else payload % 3 != 0, pa.bool_()),
+    "p": PayloadColumn(lambda payload: "abc"[payload % 3], pa.string()),
+    "v": PayloadColumn(lambda payload: None if payload % 4 == 0 else payload % 11, pa.int64()),
+    "m": PayloadColumn(lambda payload: (False, False, True, None)[payload % 4], pa.bool_()),
+    "t": PayloadColumn(lambda payload: (False, True, None)[payload % 3], pa.bool_()),
+    "a": PayloadColumn(lambda payload: (True, True, False, None, True)[payload % 5], pa.bool_()),
+    "o": PayloadColumn(lambda payload: (False, True, True, None, False)[payload % 5], pa.bool_()),
+    "c": PayloadColumn(lambda payload: (False, False, None, True)[payload % 4], pa.bool_()),
+    "x > 5": PayloadColumn(lambda payload: payload > 5, pa.bool_()),
+    "x < -5": PayloadColumn(lambda payload: payload < -5, pa.bool_()),
+    "stream": PayloadColumn(lambda payload: STREAMS[payload % 3], pa.string()),
+    "left": PayloadColumn(lambda payload: None if payload % 3 else payload // 3, pa.int64()),
+    "right": PayloadColumn(lambda payload: payload // 3 if payload % 3 == 1 else None, pa.int64()),
 }
-"""The columns of a row: each a function of the payload in the script, and its type."""
+"""The columns of a row, by name."""
 
 RESULT: Final = "result"
 """The name of the first result."""
@@ -57,24 +65,26 @@ _ADDED: Final = {
 
 def values_of(row_type: Field, row: Hashable) -> tuple[Any, ...]:
     """Return the columns of a row of an operator."""
-    of = row_type.type
-    if not isinstance(of, Struct):
+    if not isinstance(row_type.type, Struct):
         return (row,)
-    return tuple(row) if isinstance(row, tuple) else tuple(getattr(row, part.name) for part in of.fields)
+    if isinstance(row, tuple):
+        return row
+    return tuple(getattr(row, field.name) for field in row_type.type.fields)
 
 
 def columns_of(payload: Any, names: Sequence[str]) -> dict[str, Any]:
     """Return columns of a row by their names, from its payload; all are null where the payload is null."""
     if isinstance(payload, Mapping):
         return columns_of(payload["x"], names) | {name: payload[name] for name in names if name in payload}
-    return {name: None if payload is None else PAYLOAD[name][0](payload) for name in names}
+    return {name: None if payload is None else PAYLOAD[name].value_of(payload) for name in names}
 
 
 def schema_of(keys: Sequence[pa.DataType], names: Sequence[str], outputs: Sequence[Field]) -> pa.Schema:
     """Return the schema of results: their keys, the columns that the engine adds, and those of modules."""
-    columns = [(f"key{place or ''}", of) for place, of in enumerate(keys)]
-    columns += ((name, _ADDED.get(name, _TICKS)) for name in names)
-    return pa.schema([*columns, *((part.name, result_type(part, pa.int64())) for part in outputs)])
+    columns = [(f"key{place or ''}", key_type) for place, key_type in enumerate(keys)]
+    columns += [(name, _ADDED.get(name, _TICKS)) for name in names]
+    columns += [(output.name, result_type(output, pa.int64())) for output in outputs]
+    return pa.schema(columns)
 
 
 MOST_IDS: Final = 200
@@ -113,64 +123,68 @@ _SCALAR_IDS: Final[Sequence[tuple[Callable[[pa.DataType], bool], Callable[[int],
     (pa.types.is_decimal, lambda number: Decimal(number) / 4),
     (pa.types.is_date, lambda number: date(1, 1, 1) + timedelta(days=number)),
     (pa.types.is_duration, timedelta),
-    (lambda of: of == pa.timestamp("us"), lambda number: datetime(1, 1, 1) + timedelta(days=number)),  # noqa: DTZ001
+    (lambda id_type: id_type == pa.timestamp("us"), lambda number: datetime(1, 1, 1) + timedelta(days=number)),  # noqa: DTZ001
     (pa.types.is_timestamp, lambda number: datetime(2024, 10, 27, tzinfo=UTC) + number * timedelta(minutes=30)),
 )
-"""What makes an id of a number, by what says which types it is for."""
+"""Functions that make an id of a number, each after the condition on the types for which it does."""
 
 
-def id_of(number: int | None, of: pa.DataType) -> Any:
+def id_of(number: int | None, id_type: pa.DataType) -> Any:
     """Return an id of a type, by its number; no two numbers have the same one.
 
     Among the first are NaN, -0.0, the empty and the null of each type, and times that clocks show twice.
     """
     if number is None:
         return None
-    if pa.types.is_struct(of):
-        return _struct_of(number, of)
-    if pa.types.is_map(of):
+    if pa.types.is_struct(id_type):
+        return _struct_of(number, id_type)
+    if pa.types.is_map(id_type):
         entries = [("number", float(number)), ("nothing", None), ("other", nan)]
         return entries if number % 2 else list(reversed(entries))
-    if pa.types.is_list(of):
-        members = [id_of(number // 2, of.value_type), None]
+    if pa.types.is_list(id_type):
+        members = [id_of(number // 2, id_type.value_type), None]
         return [] if number == 0 else members[: 1 + number % 2]
-    make = next(make for is_of, make in _SCALAR_IDS if is_of(of))
+    make = next(make for is_of, make in _SCALAR_IDS if is_of(id_type))
     return make(number)
 
 
-def _struct_of(number: int, of: pa.StructType) -> dict[str, Any]:
-    """Return a struct of two parts that says a number: the first, or the second, of two of a type has it."""
-    first, second = of
+def _struct_of(number: int, id_type: pa.StructType) -> dict[str, Any]:
+    """Return a struct with the number in its first field, or split over its two fields."""
+    first, second = id_type
+    first_value: Any
+    second_value: Any = None
     if first.type == second.type:
-        parts = (None if number == 0 else id_of(number % 2, first.type)), id_of(number // 2, second.type)
+        first_value = None if number == 0 else id_of(number % 2, first.type)
+        second_value = id_of(number // 2, second.type)
     elif pa.types.is_boolean(first.type):
-        parts = number % 2 == 1, number // 2 or None
+        first_value = number % 2 == 1
+        second_value = number // 2 or None
     else:
-        parts = id_of(number, first.type), None
-    return {first.name: parts[0], second.name: parts[1]}
+        first_value = id_of(number, first.type)
+    return {first.name: first_value, second.name: second_value}
 
 
-def number_of(id: Any, of: pa.DataType) -> int:
+def number_of(id: Any, id_type: pa.DataType) -> int:
     """Return the number of an id of a type, as a side output has it in its JSON."""
-    return _numbers(of)[json.dumps(_in_order(id, of))]
+    return _numbers(id_type)[json.dumps(_in_order(id, id_type))]
 
 
-def _in_order(id: Any, of: pa.DataType) -> Any:
+def _in_order(id: Any, id_type: pa.DataType) -> Any:
     """Return an id with the entries of its maps in order: a late row has them as they came."""
     if id is None:
         return None
-    if pa.types.is_map(of):
+    if pa.types.is_map(id_type):
         return sorted(id)
-    if pa.types.is_list(of):
-        return [_in_order(member, of.value_type) for member in id]
-    if pa.types.is_struct(of):
-        return {part.name: _in_order(id[part.name], part.type) for part in of}
+    if pa.types.is_list(id_type):
+        return [_in_order(member, id_type.value_type) for member in id]
+    if pa.types.is_struct(id_type):
+        return {part.name: _in_order(id[part.name], part.type) for part in id_type}
     return id
 
 
 @cache
-def _numbers(of: pa.DataType) -> Mapping[str, int]:
+def _numbers(id_type: pa.DataType) -> Mapping[str, int]:
     """Return the numbers of ids of a type by their JSON."""
-    ids = pa.array([id_of(number, of) for number in range(MOST_IDS)], of).cast(in_utc(of))
+    ids = pa.array([id_of(number, id_type) for number in range(MOST_IDS)], id_type).cast(in_utc(id_type))
     values = id_array(stand_ins(ids), ids.type).to_pylist()
     return {json.dumps(plain_json(value)): number for number, value in enumerate(values)}

@@ -1,4 +1,4 @@
-"""How scenarios are run."""
+"""Fixtures that make the engine's limits small, so that small states take each way of large ones."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.scenarios.small import treated
+from tests.scenarios.small import with_small_limits
 
 
 @pytest.fixture(autouse=True)
 def small_states(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Have limits of the engine reached by small states in some scenarios."""
-    with treated(request.node.callspec.params.get("seed", 0) if hasattr(request.node, "callspec") else 0):
+    """Use small limits in the scenarios of odd seeds."""
+    seed = request.node.callspec.params.get("seed", 0) if hasattr(request.node, "callspec") else 0
+    with with_small_limits(seed):
         yield
 
 
 @pytest.fixture
 def all_states_small() -> Iterator[None]:
-    """Have states written as changes, logs merged and written anew, from the first bytes on."""
-    with treated(1):
+    """Use small limits: states are written as changes, and logs are merged and rewritten, from the first bytes on."""
+    with with_small_limits(1):
         yield

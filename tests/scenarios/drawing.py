@@ -27,7 +27,7 @@ from muntin.windows.specification import Unwindowed
 from tests.modules.columnar import HOSTILE, INVERTIBLE, ORACLES
 from tests.modules.every_shape import OWN_TIMES
 from tests.modules.merged_states import ANY, BOUND, COLUMNAR, FOLLOWING, LASTING, MERGED, OF_ROWS, ORDERED, Modules
-from tests.scenarios.calendars import CALENDARS, SCALES, SLICED, spread
+from tests.scenarios.calendars import CALENDARS, SCALES, SLICED, Scale, spread
 from tests.scenarios.calendars import LASTING as LASTING_CALENDARS
 from tests.scenarios.hostile import Hostile, hostile
 from tests.scenarios.inputs import (
@@ -48,13 +48,13 @@ from tests.scenarios.inputs import (
     shedding,
     united,
 )
-from tests.scenarios.kinds import OWN, Shifts, on_its_axis
+from tests.scenarios.kinds import CUSTOM_KINDS, Shifts, spread_over_calendar
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.streams import WHOLE, as_it_comes, in_one_order, lasting, punctuated_by_key, scenario_of
 from tests.scenarios.windows import GROWING, RANKED, TRAILING, WINDOWS
 
-CUTTING: Final[dict[str, WindowKind]] = WINDOWS | GROWING | TRAILING | RANKED | OWN | CALENDARS
+CUTTING: Final[dict[str, WindowKind]] = WINDOWS | GROWING | TRAILING | RANKED | CUSTOM_KINDS | CALENDARS
 FIXED: Final = ("tumbling", "one tick", "wide", "offset", "overlapping", "overlapping by much", "gaps")
 """Windows that do not come and go with events, and have no members that ended before them."""
 
@@ -85,13 +85,15 @@ def cutting(random: Random, windows: Mapping[str, WindowKind] = CUTTING) -> Scen
         window,
         ANY[shape],
         random.choice(list(ClipPolicy)) if is_time_sensitive else ClipPolicy.NONE,
-        _stamped(random, shape),
+        _random_timestamps(random, shape),
         random.choice(list(EmitPolicy)),
         lifetimes,
         is_filtered=random.random() < 0.25,
         forget_keys_after=random.choice(ages),
     )
-    return on_its_axis(scenario_of(random, query, nulls=0.1, is_moved=not isinstance(window, CalendarWindows | Shifts)))
+    return spread_over_calendar(
+        scenario_of(random, query, nulls=0.1, is_moved=not isinstance(window, CalendarWindows | Shifts))
+    )
 
 
 def time_bound(random: Random) -> Scenario:
@@ -102,12 +104,12 @@ def time_bound(random: Random) -> Scenario:
         query = Query(WINDOWS[window], random.choice(BOUND), clip, TimestampPolicy.UNCHANGED, EmitPolicy.EAGER)
         return scenario_of(random, query)
     window = random.choice(list(WINDOWS))
-    moves = WINDOWS[window].ends_move
+    ends_move = WINDOWS[window].ends_move
     shapes = ("aggregate", "incremental aggregate", "incremental aggregate that removes", "operator")
-    shape = random.choice(shapes if moves else list(ANY))
+    shape = random.choice(shapes if ends_move else list(ANY))
     is_time_sensitive = any(module.is_time_sensitive for module in ANY[shape])
     clip = random.choice(list(ClipPolicy)) if is_time_sensitive else ClipPolicy.NONE
-    lifetimes: Lifetimes = "named" if moves else random.choice(("named", "named", "intervals", "samples"))
+    lifetimes: Lifetimes = "named" if ends_move else random.choice(("named", "named", "intervals", "samples"))
     policies = (clip, TimestampPolicy.TIME_BOUND, EmitPolicy.EAGER)
     return scenario_of(random, Query(WINDOWS[window], ANY[shape], *policies, lifetimes))
 
@@ -116,8 +118,8 @@ def on_grids(random: Random) -> Scenario:
     """Draw what may be merged over slices: grids, one or several, over points or lifetimes, revised or not."""
     modules = random.choice((COLUMNAR, COLUMNAR, MERGED))
     window: Any = random.choice(GRIDS) if random.random() < 0.7 else random.choice(SHARED)
-    is_one = isinstance(window, WindowSpecification)
-    lifetimes: Lifetimes = random.choice(("points", "intervals", "named") if is_one else ("points", "intervals"))
+    is_single = isinstance(window, WindowSpecification)
+    lifetimes: Lifetimes = random.choice(("points", "intervals", "named") if is_single else ("points", "intervals"))
     emit = random.choice(list(EmitPolicy)) if lifetimes == "named" else EmitPolicy.FINAL
     return scenario_of(random, _merging(random, window, modules, lifetimes, emit), nulls=0.2)
 
@@ -130,18 +132,22 @@ def growing(random: Random) -> Scenario:
     if random.random() < 0.3:
         shape = random.choice(list(ANY))
         clip = random.choice(list(ClipPolicy)) if any(m.is_time_sensitive for m in ANY[shape]) else ClipPolicy.NONE
-        return scenario_of(random, Query(window, ANY[shape], clip, _stamped(random, shape), lifetimes="points"))
+        return scenario_of(
+            random, Query(window, ANY[shape], clip, _random_timestamps(random, shape), lifetimes="points")
+        )
     return scenario_of(random, _merging(random, window, random.choice((COLUMNAR, MERGED)), "points"), nulls=0.2)
 
 
 def on_calendars(random: Random) -> Scenario:
     """Draw calendar windows, where days are skipped, shown twice, or of 23 and 25 hours."""
-    scales: dict[str, tuple[Any, str, int]] = random.choice((SLICED, SLICED, SCALES))
+    scales: Mapping[str, Scale] = random.choice((SLICED, SLICED, SCALES))
     name = random.choice(list(scales))
-    window, origin, scale = scales[name]
+    scale = scales[name]
+    window: Any = scale.window
     if random.random() < 0.15:
         name = "days, forward"
-        (day, origin, scale) = SLICED["days, forward"]
+        scale = SLICED["days, forward"]
+        day = scale.window
         week = replace(day, size=7, hop=7, start="1970-01-05")
         long = replace(week, size=10, start="1970-01-03")  # cut four times a week, with `week` and not by the day
         window = {"week": week, **random.choice(({"day": day, "b": replace(day, size=3, hop=2)}, {"long": long}))}
@@ -152,7 +158,7 @@ def on_calendars(random: Random) -> Scenario:
     )
     lifetimes: Lifetimes = random.choice(kinds) if may_last else "points"
     scenario = scenario_of(random, _merging(random, window, modules, lifetimes), nulls=0.2, is_moved=False)
-    steps = spread(scenario.scripts[0], origin, scale).steps
+    steps = spread(scenario.scripts[0], scale.origin, scale.seconds).steps
     return replace(scenario, streams=Script(tuple(lasting(steps, 1)) if lifetimes == "points" else steps))
 
 
@@ -186,7 +192,7 @@ def of_members(random: Random) -> Scenario:
         window,
         modules[shape],
         random.choice(list(ClipPolicy)) if is_time_sensitive else ClipPolicy.NONE,
-        _stamped(random, shape),
+        _random_timestamps(random, shape),
         lifetimes=random.choice(("points", "intervals")),
         is_filtered=random.random() < 0.2,
         has_order=has_order,
@@ -229,8 +235,8 @@ def over_rows(random: Random) -> Scenario:
     lifetimes: Lifetimes = random.choice(("points", "points", "retracted"))
     windows = row_windows(random)
     modules = random.choice(list(OF_ROWS.values()))
-    stamped = (TimestampPolicy.ALIGN, TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END)
-    query = Query(windows, modules, timestamps=random.choice(stamped), lifetimes=lifetimes, has_order=True)
+    timestamp_policies = (TimestampPolicy.ALIGN, TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END)
+    query = Query(windows, modules, timestamps=random.choice(timestamp_policies), lifetimes=lifetimes, has_order=True)
     if random.random() < 0.25:
         query = replace(query, progress=BY_KEY)
         return as_it_comes(random, query, punctuated_by_key(random, in_one_order(random, query, has_ties=True), WHOLE))
@@ -264,18 +270,18 @@ def row_windows(random: Random) -> Any:
     return windows
 
 
-_DRAWN: Final = (
+_FAMILY_FUNCTIONS: Final = (
     *(cutting, time_bound, in_order, following, over_rows),
     *(on_grids, growing, on_calendars, of_sessions, of_snapshots, of_members, upgraded),
     *(early, early_where_events_cut, paced, by_key, corrected, adjusted, united, of_inputs, shedding, forgetting),
     *(joined, joined_eagerly, joined_narrowly, paired, passed, hostile),
 )
-FAMILIES: Final[dict[str, Callable[[Random], Scenario | Hostile]]] = {draw.__name__: draw for draw in _DRAWN}
+FAMILIES: Final[dict[str, Callable[[Random], Scenario | Hostile]]] = {draw.__name__: draw for draw in _FAMILY_FUNCTIONS}
 """The ways to draw a scenario, by name."""
 
 
 SEEDS: Final = 16
-"""How many scenarios of each family the tests draw."""
+"""The number of scenarios of each family that the tests draw."""
 
 
 def drawn(family: str, seed: int) -> Scenario | Hostile:
@@ -283,7 +289,8 @@ def drawn(family: str, seed: int) -> Scenario | Hostile:
     return FAMILIES[family](Random(f"{family} {seed}"))
 
 
-def _stamped(random: Random, shape: str) -> TimestampPolicy:
+def _random_timestamps(random: Random, shape: str) -> TimestampPolicy:
+    """Draw a timestamping policy that suits the module of a shape."""
     policies = [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]
     if shape in OWN_TIMES or shape == "operator that looks back":
         policies += [TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP]
@@ -293,7 +300,7 @@ def _stamped(random: Random, shape: str) -> TimestampPolicy:
 def _merging(
     random: Random, window: Any, modules: dict[str, Modules], lifetimes: Lifetimes, emit: EmitPolicy = EmitPolicy.FINAL
 ) -> Query:
-    """Draw a query of modules over windows that slices can serve."""
+    """Draw a query over windows, with one of these groups of modules."""
     timestamps = random.choice((TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END))
     query_modules = random.choice(list(modules.values()))
     return Query(

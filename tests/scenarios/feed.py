@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from muntin import INFINITY, Aggregate, IncrementalAggregate, Module, tumbling
 from muntin_engine.state.cells import MemoryCells
@@ -14,7 +14,7 @@ from muntin_engine.tasks.map_task import distribute
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.shuffle import collect
 from tests.scenarios.query import Query
-from tests.scenarios.running import extent, mark, plain
+from tests.scenarios.running import comparable, extent, punctuation_row
 
 Row = dict[str, Any]
 
@@ -70,6 +70,22 @@ class Result:
         return [row["message"] for row in self.refused]
 
 
+class Step(NamedTuple):
+    """A micro-batch of a case, and what it is expected to bring about.
+
+    Attributes:
+        rows: Its rows.
+        watermark: The watermark of the input after them.
+        clock: The reading of the clock.
+        expects: What is expected, in a form that the test says.
+    """
+
+    rows: Sequence[Row] = ()
+    watermark: int | None = None
+    clock: int | None = None
+    expects: Sequence[str] = ()
+
+
 class Feed:
     """A query in one bucket, whose state is in cells, and decoded in the process."""
 
@@ -107,13 +123,13 @@ class Feed:
         """
         input_rows = [*rows]
         if watermark is not None:
-            input_rows.append(mark(watermark))
+            input_rows.append(punctuation_row(watermark))
         if clock is not None:
-            input_rows.append(mark(clock) | {"change": "clock"})
+            input_rows.append(punctuation_row(clock) | {"change": "clock"})
         for name in signals:
-            input_rows.append(mark(0) | {"change": "signal", "signal": name})
+            input_rows.append(punctuation_row(0) | {"change": "signal", "signal": name})
         for key, time in (of_keys or {}).items():
-            input_rows.append({**mark(min(time, INFINITY - 1)), "change": "punctuate_key", "key": key})
+            input_rows.append({**punctuation_row(min(time, INFINITY - 1)), "change": "punctuate_key", "key": key})
 
         map_output: list[dict[str, Any]] = []
         for task in range(tasks):
@@ -132,6 +148,10 @@ class Feed:
                 result.refused += from_blob(blob.data).to_pylist()
         return result
 
+    def step(self, step: Step) -> Result:
+        """Run the micro-batch of a step."""
+        return self.batch(*step.rows, watermark=step.watermark, clock=step.clock)
+
     def restart(self) -> None:
         """Continue in new processes, which have the cells alone."""
         self.task = replace(self.task, worker=replace(self.task.worker, cache_bytes=0))
@@ -147,15 +167,16 @@ class Feed:
         return sum(map(len, self.cells.cells.values()))
 
 
-SIGNS: Final = {"insert": "+", "retract": "-", "revise": "~"}
-NO_VALUES: Final = frozenset({"key", "window", "lifetime", "change", "event_id", "new_end"})
+_SIGNS: Final = {"insert": "+", "retract": "-", "revise": "~"}
+_NO_VALUES: Final = frozenset({"key", "window", "lifetime", "change", "event_id", "new_end"})
 
 
 def _as_text(change: Mapping[str, Any]) -> str:
+    """Return a change as `Result.changes` has it."""
     start, end = extent(change.get("lifetime") or change["window"])
-    sign = SIGNS[change.get("change", "insert")]
+    sign = _SIGNS[change.get("change", "insert")]
     until = f"{end}->{change['new_end']}" if sign == "~" else f"{end}"
-    values = [str(plain(value)) for name, value in change.items() if name not in NO_VALUES]
+    values = [str(comparable(value)) for name, value in change.items() if name not in _NO_VALUES]
     return " ".join([f"{sign}[{start},{until})", *values]).replace(str(INFINITY), "inf")
 
 
@@ -165,6 +186,8 @@ def query(window: Any = None, *modules: Module, **policies: Any) -> Query:
 
 
 class Total(Aggregate[int, int]):
+    """The sum of the payloads."""
+
     name, version = "test.total", "1.0.0"
 
     def compute_result(self, payloads: Sequence[int]) -> int:
@@ -172,6 +195,8 @@ class Total(Aggregate[int, int]):
 
 
 class Members(Aggregate[int, list[int]]):
+    """The payloads, sorted."""
+
     name, version = "test.members", "1.0.0"
 
     def compute_result(self, payloads: Sequence[int]) -> list[int]:

@@ -38,9 +38,9 @@ from muntin.windows.specification import Unwindowed
 from tests.modules.merged_states import ANY, COLUMNAR, FOLLOWING, OF_ROWS
 from tests.scenarios.columns import ID_TYPES, MOST_IDS, number_of
 from tests.scenarios.join import Join
-from tests.scenarios.known import Arrival
 from tests.scenarios.query import Query
-from tests.scenarios.running import Mishaps, Row, Run, plain
+from tests.scenarios.reference_input import Arrival
+from tests.scenarios.running import Mishaps, Row, Run, comparable
 from tests.scenarios.windows import WINDOWS
 
 
@@ -55,33 +55,43 @@ class HostileRow(NamedTuple):
     new_end: int | None = None
 
 
+class HostileBatch(NamedTuple):
+    """A micro-batch: its rows, and the watermark after them."""
+
+    rows: Sequence[HostileRow]
+    watermark: int
+
+
 @dataclass(frozen=True)
 class Hostile:
     """A query and rows of which many are illegal.
 
     Attributes:
         query: The query.
-        batches: The rows of each micro-batch, and the watermark after them; the last one closes the stream.
+        batches: The micro-batches; the last one closes the stream.
         mishaps: Mishaps on the way.
     """
 
     query: Query | Join
-    batches: Sequence[tuple[Sequence[HostileRow], int]]
+    batches: Sequence[HostileBatch]
     mishaps: Mishaps
 
     def check(self) -> int:
-        """Run it through each evaluator that can, and the last one twice; return how many rows were refused.
+        """Run each evaluator that can run the query, and the last one twice; return how many rows were refused.
 
         Raises:
-            AssertionError: Two of them differ, a row is neither accepted nor refused, or the output is not that of the
+            AssertionError: Two runs differ, a row is neither accepted nor refused, or the output is not that of the
                 rows that were accepted.
         """
         plans = list(self.query.evaluators.values())
-        runs = [
-            Run(self.query, plan, replace(self.mishaps, seed=self.mishaps.seed + place))
-            for place, plan in enumerate([*plans, plans[-1]])
-        ]
+        runs: list[Run] = []
+        for place, plan in enumerate([*plans, plans[-1]]):
+            mishaps = replace(self.mishaps, seed=self.mishaps.seed + place)
+            runs.append(Run(self.query, plan, mishaps))
+
+        all_rows = Counter[HostileRow]()
         for rows, watermark in self.batches:
+            all_rows.update(rows)
             for run in runs:
                 arrival = Arrival((Batch((), watermark),) * self._streams)
                 run.process(arrival, [self._projected(run, row) for row in rows])
@@ -89,19 +99,18 @@ class Hostile:
             for outcome in outcomes:
                 assert outcome == outcomes[-1], f"after {rows}:\n{outcome}\n{outcomes[-1]}\n{self}"
 
-        all_rows = Counter(row for rows, _ in self.batches for row in rows)
         is_blind = any(row.new_end is not None and row.end is None for row in all_rows)
         run = runs[-1]
         refused = Counter[HostileRow]()
         for (_, _, _, text), count in run.refused.items():
-            refused[self._read(text, None if is_blind else INFINITY)] += count
-        unknown = self._as_refused(refused, is_blind) - self._as_refused(all_rows, is_blind)
-        assert not unknown, f"refused what never came: {unknown}"
+            refused[self._row_of_json(text, None if is_blind else INFINITY)] += count
+        never_came = self._as_refused(refused, is_blind) - self._as_refused(all_rows, is_blind)
+        assert not never_came, f"refused what never came: {never_came}"
         accounted_rows = run.counts["accepted"] + run.counts["filtered"] + refused.total()
         assert accounted_rows == all_rows.total(), f"{run.counts} of {all_rows}"
         assert all(each_run.is_empty for each_run in runs)
-        if not is_blind and isinstance(self.query, Query) and self.query == _plain(self.query):
-            self._compare(run, self.query, all_rows - refused)
+        if not is_blind and isinstance(self.query, Query) and self.query == _without_options(self.query):
+            self._compare_with_reference(run, self.query, all_rows - refused)
         return refused.total()
 
     run = check
@@ -123,18 +132,18 @@ class Hostile:
     def _streams(self) -> int:
         return 2 if isinstance(self.query, Join) else 1
 
-    def _compare(self, run: Run, query: Query, accepted: Counter[HostileRow]) -> None:
+    def _compare_with_reference(self, run: Run, query: Query, accepted: Counter[HostileRow]) -> None:
         """Compare the output with that of the reference, where the accepted rows determine the events that are left."""
         events_by_key = _remaining_events(accepted)
         if events_by_key is None:
             return
         expected = Counter[Row]()
-        meaning = query.meaning(query.first)
+        reference_query = query.reference_query(query.first)
         for key, events in events_by_key.items():
-            for result in evaluate(meaning, events, INFINITY, 1_000):
+            for result in evaluate(reference_query, events, INFINITY, 1_000):
                 extent = (result.window.start, result.window.end)
                 lifetime = (result.start, result.end)
-                expected[Row(key, extent, lifetime, plain(result.value))] += 1
+                expected[Row(key, extent, lifetime, comparable(result.value))] += 1
         assert run.output == expected, f"missing {expected - run.output}\nsurplus {run.output - expected}\n{self}"
 
     def _as_refused(self, rows: Counter[HostileRow], is_blind: bool) -> Counter[HostileRow]:
@@ -145,14 +154,14 @@ class Hostile:
         query = self.query
         refused = Counter[HostileRow]()
         for row, count in rows.items():
-            told_apart = row
+            visible_row = row
             if isinstance(query, Query) and query.is_filtered:
-                told_apart = told_apart._replace(payload=None)
+                visible_row = visible_row._replace(payload=None)
             if isinstance(query, Query) and query.lifetimes == "retracted":
-                told_apart = told_apart._replace(end=None)  # such rows have no end
-            if is_blind and row.new_end is not None and told_apart.end == INFINITY:
-                told_apart = told_apart._replace(end=None)
-            refused[told_apart] += count
+                visible_row = visible_row._replace(end=None)  # such rows have no end
+            if is_blind and row.new_end is not None and visible_row.end == INFINITY:
+                visible_row = visible_row._replace(end=None)
+            refused[visible_row] += count
         return refused
 
     def _projected(self, run: Run, row: HostileRow) -> Mapping[str, Any]:
@@ -162,12 +171,12 @@ class Hostile:
             return insertion
         return insertion | {"change": "revise", "end": row.end, "new_end": row.new_end}
 
-    def _read(self, text: str, expected: int | None) -> HostileRow:
+    def _row_of_json(self, text: str, expected_end: int | None) -> HostileRow:
         """Read a row of a side output.
 
         Args:
             text: Row as JSON.
-            expected: Expected end of a revision that has none.
+            expected_end: Expected end of a revision that has none.
         """
         row = json.loads(text)
         id = number_of(row["id"], self.query.ids)
@@ -176,7 +185,7 @@ class Hostile:
         if row["change"] == "insert":
             return HostileRow(row["key"], id, row["start"], INFINITY if end is None else end, row["x"])
         new_end = INFINITY if new_end is None else new_end
-        return HostileRow(row["key"], id, row["start"], expected if end is None else end, row["x"], new_end)
+        return HostileRow(row["key"], id, row["start"], expected_end if end is None else end, row["x"], new_end)
 
 
 def _remaining_events(accepted: Counter[HostileRow]) -> dict[str | None, list[Event[Any]]] | None:
@@ -210,14 +219,14 @@ def _remaining_events(accepted: Counter[HostileRow]) -> dict[str | None, list[Ev
     return events
 
 
-def _plain(query: Query) -> Query | None:
+def _without_options(query: Query) -> Query | None:
     """Return a query over the same windows without options that change what is live in the end."""
     if not isinstance(query.emit, EmitPolicy):
         return None
     return Query(query.window, query.modules, timestamps=query.timestamps, emit=query.emit, ids=query.ids)
 
 
-OTHERWISE: Final[Sequence[dict[str, Any]]] = (
+OTHER_RULES: Final[Sequence[dict[str, Any]]] = (
     {"late": correct(4), "emit": EmitPolicy.SPECULATIVE},
     {"late": Lateness(LatePolicy.ADJUST)},
     {"most_held": 2},
@@ -229,11 +238,11 @@ OTHERWISE: Final[Sequence[dict[str, Any]]] = (
     {"window": batch(2), "modules": OF_ROWS["aggregate"], "lifetimes": "retracted", "has_order": True},
     {"window": Unwindowed(), "modules": FOLLOWING["test.silence"], "lifetimes": "retracted", "has_order": True},
 )
-"""Queries that treat rows in other ways."""
+"""Changes of a query, each of which treats rows in another way."""
 
 
 def hostile(random: Random) -> Hostile:
-    """Draw rows that break the rules."""
+    """Draw a query, and rows that break the rules."""
     kind = random.random()
     query = Query(tumbling(5), ANY["aggregate"])
     if kind < 0.45:
@@ -243,24 +252,30 @@ def hostile(random: Random) -> Hostile:
     elif kind < 0.65:
         query = replace(query, window=random.choice(list(WINDOWS.values())), emit=random.choice(list(EmitPolicy)))
     elif kind < 0.85:
-        query = replace(query, **random.choice(OTHERWISE))
+        query = replace(query, **random.choice(OTHER_RULES))
     query = replace(query, is_filtered=random.random() < 0.2, ids=random.choice((pa.int64(), *ID_TYPES.values())))
     hostile_query: Query | Join = query
     if kind >= 0.85:
         is_eager = random.random() < 0.5
         hostile_query = Join(random.choice(list(JoinKind)), ("named", "named"), is_eager=is_eager, ids=query.ids)
     mishaps = Mishaps(
-        random.randrange(10**9), False, None, random.choice((0.0, 0.3, 1.0)), crashes=random.choice((0.0, 0.2))
+        random.randrange(10**9),
+        disorder=False,
+        cuts=None,
+        restarts=random.choice((0.0, 0.3, 1.0)),
+        crashes=random.choice((0.0, 0.2)),
     )
-    batches = list[tuple[list[HostileRow], int]]()
+    batches: list[HostileBatch] = []
     watermark = -1
     is_blind = random.random() < 0.4
     ids = random.choice((3, 3, 3, 12, MOST_IDS))
     for _ in range(random.randint(1, 7)):
         count = random.choice((0, 1, 2, 3, 6, ids))
         watermark = max(watermark, random.randint(-1, 14))
-        batches.append(([_random_row(random, ids, is_blind) for _ in range(count)], watermark))
-    return Hostile(hostile_query, [*batches, ([], INFINITY)], mishaps)
+        batch_rows = [_random_row(random, ids, is_blind) for _ in range(count)]
+        batches.append(HostileBatch(batch_rows, watermark))
+    batches.append(HostileBatch([], INFINITY))
+    return Hostile(hostile_query, batches, mishaps)
 
 
 def _random_row(random: Random, ids: int, is_blind: bool) -> HostileRow:

@@ -49,7 +49,7 @@ from tests.modules.several_inputs import Answers, KeptMembers, Members, TimedMem
 from tests.modules.several_inputs import Pairs as Products
 from tests.scenarios.calendars import CALENDARS
 from tests.scenarios.join import CONDITIONS, Join
-from tests.scenarios.kinds import OWN, on_its_axis
+from tests.scenarios.kinds import CUSTOM_KINDS, spread_over_calendar
 from tests.scenarios.passing import passing
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.random_triggers import random_trigger
@@ -64,13 +64,13 @@ from tests.scenarios.streams import (
     punctuated_by_key,
     renumbered,
     stream_of,
-    told_apart,
     with_composite_keys,
+    with_distinct_payloads,
     with_hasty_punctuation,
 )
 from tests.scenarios.windows import GROWING, RANKED, TRAILING, WINDOWS, until_closed
 
-EVERY: Final = WINDOWS | GROWING | TRAILING | RANKED | OWN | CALENDARS
+EVERY: Final = WINDOWS | GROWING | TRAILING | RANKED | CUSTOM_KINDS | CALENDARS
 BY_KEY: Final = Punctuated().with_key_punctuation()
 ADJUST: Final = Lateness(LatePolicy.ADJUST)
 WAIT, BACK, MORE = (LengthColumn(f"length_{place}", "said", least) for place, least in enumerate((0, -9, 1)))
@@ -125,7 +125,7 @@ def early(
     query = replace(query, emit=EarlyEmission(trigger, refinement))
     age = random.choice((None, None, None, 3))
     if isinstance(query.window, CalendarWindows):
-        return on_its_axis(_with_keys(random, query, _arriving_late(random, query)))
+        return spread_over_calendar(_with_keys(random, query, _arriving_late(random, query)))
     if age is not None and refinement is Refinement.RETRACT and query.lifetimes != "samples":
         query = replace(query, forget_keys_after=age)  # whose final results are compared alone
         return _with_keys(random, query, _arriving_late(random, query))
@@ -217,7 +217,9 @@ def of_inputs(random: Random) -> Scenario:
         emit = random.choice(list(EmitPolicy))
         query = Query(window, (module,), emit=emit, lifetimes=lifetimes, is_filtered=random.random() < 0.2)
     query = replace(query, sources=((),) * 3)
-    streams = [told_apart(in_one_order(random, query, has_ties=query.has_order), place, 3) for place in range(3)]
+    streams = [
+        with_distinct_payloads(in_one_order(random, query, has_ties=query.has_order), place, 3) for place in range(3)
+    ]
     return as_it_comes(random, query, *streams)
 
 
@@ -284,7 +286,7 @@ def passed(random: Random) -> Scenario:
 def forgetting(random: Random) -> Scenario:
     """Draw keys that are forgotten after a while, and come again, over streams with much punctuation."""
     query = query_of(
-        random, WINDOWS | GROWING | TRAILING | RANKED | OWN, forget_keys_after=random.choice((1, 3, 6, 14))
+        random, WINDOWS | GROWING | TRAILING | RANKED | CUSTOM_KINDS, forget_keys_after=random.choice((1, 3, 6, 14))
     )
     query = replace(query, is_filtered=random.random() < 0.2)
     if query.lifetimes == "samples":
@@ -315,11 +317,13 @@ def _arriving(random: Random, join: Join, *, is_narrow: bool = False) -> list[Sc
 
 
 def _arriving_late(random: Random, query: Query) -> Script:
+    """Draw a stream, whose punctuation is hasty where late rows are adjusted."""
     stream = in_one_order(random, query)
     return with_hasty_punctuation(random, stream) if query.late is ADJUST else stream
 
 
 def _with_keys(random: Random, query: Query, stream: Script) -> Scenario:
+    """Return a scenario whose keys have the columns of the query, and punctuate themselves if it reads that."""
     if query.keys > 1:
         stream = with_composite_keys(stream)
     if query.progress.by_key:

@@ -14,10 +14,10 @@ from muntin_engine.backends.planned_query import PlannedQuery
 from muntin_engine.state.cells import METADATA
 from muntin_engine.testing.streaming.job_in_process import JobInProcess
 from tests.scenarios.join import Join
-from tests.scenarios.known import Arrival
 from tests.scenarios.query import Query
-from tests.scenarios.running import Run
-from tests.scenarios.stepping import AS_IT_IS
+from tests.scenarios.reference_input import Arrival
+from tests.scenarios.running import ProjectedRow, Run
+from tests.scenarios.stepping import NO_MISHAPS
 from tests.scenarios.written_query import tables_of, written
 
 
@@ -50,7 +50,7 @@ class JobRun(Run):
     """A query as a job. Nothing of it is in memory between micro-batches, so it restarts after each of them."""
 
     def __init__(self, query: Query | Join) -> None:
-        super().__init__(query, query.plan(), AS_IT_IS)
+        super().__init__(query, query.plan(), NO_MISHAPS)
         names = [f"stream_{place}" for place, _ in enumerate(query.places)]
         tables = tables_of(query, [[]] * len(names))
         schemas = {name: table.schema for name, table in zip(names, tables, strict=True)}
@@ -58,18 +58,18 @@ class JobRun(Run):
         # A job does not say how far its output is complete.
         self.output_watermarks = dict.fromkeys(self.output_watermarks, INFINITY)
 
-    def process(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> None:
+    def process(self, arrival: Arrival, extra_rows: Sequence[ProjectedRow] = ()) -> None:
         """Evaluate a micro-batch.
 
         Args:
             arrival: Micro-batch.
-            more: Further rows in the form of the projection, such as an illegal one.
+            extra_rows: Rows in the form of the projection, such as an illegal one.
 
         Raises:
             AssertionError: The output is wrong for any query.
         """
-        rows_by_stream = self.stream_rows(arrival, more)
-        self.counts["sent"] += sum(len(batch.changes) for batch in arrival.batches) + len(more)
+        rows_by_stream = self.stream_rows(arrival, extra_rows)
+        self.counts["sent"] += sum(len(batch.changes) for batch in arrival.batches) + len(extra_rows)
         tables = tables_of(self.query, rows_by_stream)
         self._job.feed(**{f"stream_{place}": table.to_pylist() for place, table in enumerate(tables)})
 

@@ -29,11 +29,11 @@ from muntin_engine.wire.shuffle import SIDE, shared_name
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 from tests.engine.plan.plans import plans_by_evaluator
 from tests.scenarios.columns import schema_of
-from tests.scenarios.join_meaning import Condition, Side, final_rows, rows
-from tests.scenarios.known import Arrival, changed_events, lasting_samples, replaced_samples
+from tests.scenarios.join_definition import Condition, Side, final_rows, joined_rows
 from tests.scenarios.lifetimes import watermark
 from tests.scenarios.query import Lifetimes, Query
-from tests.scenarios.running import Row, Run, differ
+from tests.scenarios.reference_input import Arrival, NamedEvents, changed_events, lasting_samples, replaced_samples
+from tests.scenarios.running import Row, Run, assert_same_rows
 
 
 @dataclass(frozen=True)
@@ -75,20 +75,19 @@ class Join:
     @cached_property
     def sides(self) -> tuple[Query, Query]:
         """The streams, as queries of one stream have them."""
-        left, right = (
-            Query(
-                Unwindowed(),
-                (),
-                lifetimes=lifetimes,
-                changes=changes,
-                sources=((),) * count,
-                is_filtered=self.is_filtered,
-                late=self.late,
-                ids=self.ids,
-            )
-            for lifetimes, changes, count in zip(self.lifetimes, self.changes, self.united, strict=True)
+        return self._side_query(0), self._side_query(1)
+
+    def _side_query(self, side: int) -> Query:
+        return Query(
+            Unwindowed(),
+            (),
+            lifetimes=self.lifetimes[side],
+            changes=self.changes[side],
+            sources=((),) * self.united[side],
+            is_filtered=self.is_filtered,
+            late=self.late,
+            ids=self.ids,
         )
-        return left, right
 
     @cached_property
     def places(self) -> Sequence[tuple[int, str]]:
@@ -105,9 +104,9 @@ class Join:
         return plans_by_evaluator(self.plan)
 
     @property
-    def expected(self) -> Joined:
+    def expected(self) -> ExpectedJoinOutput:
         """The expected output, as it learns of micro-batches."""
-        return Joined(self)
+        return ExpectedJoinOutput(self)
 
     def punctuation_time(self, watermark: int) -> int:
         """Return the time of punctuation that makes a watermark: the same, without allowed lateness."""
@@ -145,7 +144,7 @@ class Join:
 
     def projected(self, rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
         """Return rows of both streams as Spark unites them."""
-        tables = []
+        tables: list[pa.Table] = []
         for place, side in enumerate(self.sides):
             side_rows = side.projected([row for row in rows if row["side"] == place])
             columns = {shared_name(place, name): side_rows.column(name) for name in side_rows.schema.names}
@@ -167,8 +166,8 @@ class Join:
         return plan_condition(join_condition.function, {}, fields, lambda number, _: (number, 0), ["left.x", "right.x"])
 
 
-class Joined:
-    """The expected output of a join, and at once the input so far."""
+class ExpectedJoinOutput:
+    """The expected output of a join; it is its own reference input, as no row of a join is refused."""
 
     late = 0
     shed = 0
@@ -176,7 +175,7 @@ class Joined:
 
     def __init__(self, query: Join) -> None:
         self.query = query
-        self.known = self
+        self.reference_input = self
         self._histories = [StreamHistory(), StreamHistory()]
         self._punctuations = [EARLIEST] * len(query.places)  # of each stream
 
@@ -201,10 +200,10 @@ class Joined:
         least = [INFINITY, INFINITY]
         for (side, _), punctuation in zip(self.query.places, self._punctuations, strict=True):
             least[side] = min(least[side], punctuation)
-        return [
-            watermark(changes, tick, event_ends_move=side.has_ids)
-            for changes, tick, side in zip(self.query.changes, least, self.query.sides, strict=True)
-        ]
+        watermarks: list[int] = []
+        for changes, tick, side_query in zip(self.query.changes, least, self.query.sides, strict=True):
+            watermarks.append(watermark(changes, tick, event_ends_move=side_query.has_ids))
+        return watermarks
 
     @property
     def is_waiting(self) -> bool:
@@ -215,7 +214,7 @@ class Joined:
         """Add a micro-batch that was run, and compare the output with the expected one.
 
         Raises:
-            AssertionError: The output is another.
+            AssertionError: The output differs.
         """
         for place, batch in enumerate(arrival.batches):
             side, _ = self.query.places[place]
@@ -224,9 +223,10 @@ class Joined:
             if batch.punctuation is not None:
                 self._punctuations[place] = max(self._punctuations[place], batch.punctuation)
         if not self.is_waiting:
-            differ(run.output, self._expected_rows())
+            assert_same_rows(run.output, self._expected_rows())
 
     def _expected_rows(self) -> Counter[Row]:
+        """Return the live output: all rows of an eager join, or those that are final."""
         query = self.query
         sides = [Side(side.has_ids, side.lifetimes == "samples") for side in query.sides]
         left_events = self._events(0)
@@ -236,7 +236,7 @@ class Joined:
             left = left_events.get(key, [])
             right = right_events.get(key, [])
             if query.is_eager:
-                live = rows(query.kind, left, right, query.on)
+                live = joined_rows(query.kind, left, right, query.on)
             else:
                 live = final_rows(query.kind, sides, [left, right], self._watermarks, query.on)
             for (start, end, left_value, right_value), count in live.items():
@@ -249,11 +249,11 @@ class Joined:
         query = self.query.sides[side]
         events: dict[Hashable, list[Event[Any]]] = {}
         for key, key_changes in self._histories[side].accepted.items():
-            named: list[tuple[Hashable, Event[Any]]] = list(fold(key_changes).items())
+            named_events: NamedEvents = list(fold(key_changes).items())
             if query.lifetimes == "samples":
-                named = list(lasting_samples(named, query))
+                named_events = lasting_samples(named_events, query)
             events[key] = []
-            for _, event in named:
+            for _, event in named_events:
                 if query.keeps(event.payload):
                     events[key] += changed_events(self.query.changes[side], event)
         return events

@@ -1,4 +1,4 @@
-"""Kinds of windows as users write them: of the events that count, and of a plan that has gaps, overlaps and an end."""
+"""Kinds of windows that users write: windows of events with even starts, and shifts with gaps, overlaps and an end."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ class EvenStarts(WindowKind):
     waits_for_events = False
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        return (start, start) if start % 2 else (start, end)
+        if start % 2:
+            return start, start  # such an event is in no window
+        return start, end
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         first = start // 12 * 12
-        yield from (Window(tick, tick + 12) for tick in range(first, end, 12))
+        for tick in range(first, end, 12):
+            yield Window(tick, tick + 12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +44,23 @@ class Shifts(ScheduledWindows):
 
     def ending_after(self, shown: datetime) -> Iterator[tuple[datetime, datetime]]:
         epoch = datetime.fromisoformat("1970-01-01")
-        return ((epoch + timedelta(seconds=start), epoch + timedelta(seconds=end)) for start, end in self.plan)
+        for start, end in self.plan:
+            yield epoch + timedelta(seconds=start), epoch + timedelta(seconds=end)
 
 
-OWN: Final[dict[str, WindowKind]] = {
+CUSTOM_KINDS: Final[dict[str, WindowKind]] = {
     "even starts": EvenStarts(),
     "a plan that ends": Shifts(((-9, 3), (3, 8), (12, 20), (15, 24), (30, 41)), second=1),
     "a plan that starts late": Shifts(((20, 21), (21, 41)), second=1),
 }
 
 
-def on_its_axis(drawn: Scenario) -> Scenario:
+def spread_over_calendar(scenario: Scenario) -> Scenario:
     """Return a scenario over a calendar with its streams spread over days or months; others as they are."""
-    for window, origin, scale in SCALES.values():
-        if isinstance(drawn.query, Query) and drawn.query.first == window:
-            streams = tuple(spread(stream, origin, scale) for stream in drawn.scripts)
-            if drawn.query.lifetimes in ("points", "retracted"):
+    for window, origin, seconds in SCALES.values():
+        if isinstance(scenario.query, Query) and scenario.query.first == window:
+            streams = tuple(spread(stream, origin, seconds) for stream in scenario.scripts)
+            if scenario.query.lifetimes in ("points", "retracted"):
                 streams = tuple(Script(tuple(lasting(stream.steps, 1))) for stream in streams)
-            return replace(drawn, streams=streams)
-    return drawn
+            return replace(scenario, streams=streams)
+    return scenario

@@ -16,10 +16,10 @@ from muntin_engine.testing import band_disorder, block_disorder, split
 from muntin_engine.time.lifetimes import LifetimeChange
 from muntin_stats import Count
 from tests.scenarios.join import Join
-from tests.scenarios.known import Arrival
 from tests.scenarios.query import Query
+from tests.scenarios.reference_input import Arrival
 from tests.scenarios.running import Run
-from tests.scenarios.stepping import AS_IT_IS
+from tests.scenarios.stepping import NO_MISHAPS
 
 
 class Flow(NamedTuple):
@@ -37,6 +37,29 @@ class Side(NamedTuple):
     links: Sequence[str]
     key: Callable[[Flow], tuple[int, ...]]
     changes: tuple[LifetimeChange, ...]
+
+
+class LinkBatch(NamedTuple):
+    """The next packets of a link, and its watermark after them."""
+
+    link: str
+    flows: list[Flow]
+    watermark: int
+
+
+class KeyedTime(NamedTuple):
+    """A point in time of a key, to be counted."""
+
+    key: Hashable
+    time: int
+
+
+class KeyedBatch(NamedTuple):
+    """Points to be counted, the link that they come from, and its watermark after them."""
+
+    points: Sequence[KeyedTime]
+    link: str
+    watermark: int
 
 
 class Pair(NamedTuple):
@@ -60,24 +83,24 @@ def random_flows(seed: int, links: str, count: int = 60) -> list[Flow]:
     return flows
 
 
-def arriving(flows: Sequence[Flow], seed: int) -> Iterator[tuple[str, list[Flow], int]]:
-    """Yield a link, its next packets, and its watermark after them; links run ahead of each other at random."""
+def link_batches(flows: Sequence[Flow], seed: int) -> Iterator[LinkBatch]:
+    """Yield the batches of all links, each of which is in disorder; links run ahead of each other at random."""
     random = Random(seed)
-    waiting: dict[str, list[Batch]] = {}
+    waiting_batches: dict[str, list[Batch]] = {}
     for link in sorted({flow.link for flow in flows}):
         in_order = sorted((flow.at, number) for number, flow in enumerate(flows) if flow.link == link)
         changes = [KeyedChange(None, Insertion(number, Event.point(at, flows[number]))) for at, number in in_order]
         disorder = random.choice((band_disorder, block_disorder))
         script = disorder(Script((*changes, Punctuation(INFINITY))), 2 * MINUTE, random.randrange(99))
-        waiting[link] = list(split(script, seed).batches())
-    pace = {link: random.choice((1, 5)) for link in waiting}
-    while waiting:
-        (link,) = random.choices(list(waiting), [pace[link] for link in waiting])
-        batch = waiting[link].pop(0)
+        waiting_batches[link] = list(split(script, seed).batches())
+    pace = {link: random.choice((1, 5)) for link in waiting_batches}
+    while waiting_batches:
+        (link,) = random.choices(list(waiting_batches), [pace[link] for link in waiting_batches])
+        batch = waiting_batches[link].pop(0)
         watermark = EARLIEST if batch.punctuation is None else batch.punctuation
-        yield link, [step.change.event.payload for step in batch.changes], watermark
-        if not waiting[link]:
-            del waiting[link]
+        yield LinkBatch(link, [step.change.event.payload for step in batch.changes], watermark)
+        if not waiting_batches[link]:
+            del waiting_batches[link]
 
 
 def meet(flows: Sequence[Flow], sides: tuple[Side, Side], seed: int) -> Iterator[tuple[list[Pair], int]]:
@@ -92,12 +115,12 @@ def meet(flows: Sequence[Flow], sides: tuple[Side, Side], seed: int) -> Iterator
         changes=(left.changes, right.changes),
         united=(len(left.links), len(right.links)),
     )
-    runs = [Run(join, join.plan(name, buckets=1), AS_IT_IS) for name in join.evaluators]
+    runs = [Run(join, join.plan(name, buckets=1), NO_MISHAPS) for name in join.evaluators]
     assert len(runs) > 1
     links = [*left.links, *right.links]
     side_of_link = dict.fromkeys(left.links, left) | dict.fromkeys(right.links, right)
     keys = dict[str, Hashable]()
-    for link, link_flows, watermark in arriving(flows, seed):
+    for link, link_flows, watermark in link_batches(flows, seed):
         steps: list[tuple[Hashable, Insertion[Any]]] = []
         for flow in link_flows:
             number = flows.index(flow)
@@ -133,22 +156,22 @@ def batch_of(steps: Sequence[tuple[Hashable, Insertion[Any]]], watermark: int, k
 
 
 def count(
-    arrivals: Iterator[tuple[Sequence[tuple[Hashable, int]], str, int]], window: WindowKind, links: Sequence[str] = ""
+    keyed_batches: Iterator[KeyedBatch], window: WindowKind, links: Sequence[str] = ""
 ) -> Counter[tuple[Any, ...]]:
-    """Count events over windows, and return (key, start of the window, count) of each window, which is emitted once.
+    """Count points over windows, and return (key, start of the window, count) of each window, which is emitted once.
 
     Args:
-        arrivals: Keys and times of events, their link, and its watermark.
+        keyed_batches: The points, batch by batch.
         window: Windows.
         links: Links of the input, if it is a union.
     """
     query = Query(window, (Count(),), lifetimes="points", sources=((),) * len(links))
-    run = Run(query, query.plan(buckets=1), AS_IT_IS)
+    run = Run(query, query.plan(buckets=1), NO_MISHAPS)
     keys = dict[str, Hashable]()
     rows = Counter[tuple[Any, ...]]()
-    for events, link, watermark in arrivals:
+    for points, link, watermark in keyed_batches:
         batches = [Batch(())] * max(1, len(links))
-        steps = [(key, Insertion(None, Event.point(at, 1))) for key, at in events]
+        steps = [(key, Insertion(None, Event.point(time, 1))) for key, time in points]
         batches[links.index(link)] = batch_of(steps, watermark, keys)
         run.process(Arrival(tuple(batches)))
         assert not run.refused

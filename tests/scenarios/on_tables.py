@@ -13,14 +13,14 @@ from typing import Any
 from muntin import INFINITY, EarlyEmission
 from muntin.progress import Punctuated
 from muntin.testing import Batch
+from tests.scenarios.expected_output import ExpectedOutput
 from tests.scenarios.frame_kinds import kind_with_type
 from tests.scenarios.hostile import Hostile
 from tests.scenarios.job_run import JobRun
 from tests.scenarios.join import Join
-from tests.scenarios.known import Arrival
-from tests.scenarios.meaning import Windowed
 from tests.scenarios.query import Query
-from tests.scenarios.running import Run, differ
+from tests.scenarios.reference_input import Arrival
+from tests.scenarios.running import Run, assert_same_rows
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.table_run import BatchRun, TableRun, as_one_arrival
 from tests.scenarios.written_query import is_refused_otherwise
@@ -34,7 +34,7 @@ def check_on_tables(scenario: Scenario | Hostile, seed: int, frame_kind: str, fo
 
     Args:
         scenario: The scenario.
-        seed: The seed that draws the order of rows, the evaluator, and what a table may have or not.
+        seed: The seed that draws the order of rows, the evaluator, and whether tables have clocks and watermarks.
         frame_kind: The kind of the tables, unless it does not have ids of their type.
         folder: A folder for files.
 
@@ -53,7 +53,7 @@ def check_on_tables(scenario: Scenario | Hostile, seed: int, frame_kind: str, fo
         if isinstance(scenario, Hostile):
             _check_hostile(scenario, run, evaluator)
         else:
-            _check(scenario, run, evaluator, random)
+            _check_scenario(scenario, run, evaluator, random)
 
 
 def check_job(scenario: Scenario) -> None:
@@ -70,39 +70,40 @@ def check_job(scenario: Scenario) -> None:
     scenario.check_run(run, scenario.arriving)
 
 
-def _check(scenario: Scenario, run: TableRun, evaluator: str, random: Random) -> None:
+def _check_scenario(scenario: Scenario, run: TableRun, evaluator: str, random: Random) -> None:
+    """Compare the results over tables with the reference, and the refused rows with those of a micro-batch."""
     query = scenario.query
     # The watermark before the end says how far windows go that have no end of their own.
-    says_watermark = False
+    has_watermark = False
     if isinstance(query, Query) and isinstance(query.progress, Punctuated):
-        says_watermark = not isinstance(query.emit, EarlyEmission) and random.random() < 0.5
-    arrival = as_one_arrival(scenario.scripts, is_closed=not says_watermark)
+        has_watermark = not isinstance(query.emit, EarlyEmission) and random.random() < 0.5
+    arrival = as_one_arrival(scenario.scripts, is_closed=not has_watermark)
     if query.has_clock and random.random() < 0.5:
         arrival = replace(arrival, clock=random.randint(0, 40))
     # A static input is one batch after which nothing is held, so nothing is shed.
-    meant = query if isinstance(query, Join) else replace(query, most_held=None)
-    meaning = meant.expected if isinstance(meant, Join) else Windowed(meant)
+    static_query = query if isinstance(query, Join) else replace(query, most_held=None)
+    expected_output = static_query.expected if isinstance(static_query, Join) else ExpectedOutput(static_query)
 
     illegal_rows: list[dict[str, Any]] = []
     if scenario.mishaps.illegal:
-        illegal_rows = [row for _, row in scenario.illegal_rows(random, run, meaning)]
+        illegal_rows = [row for _, row in scenario.illegal_rows(random, run, expected_output)]
     rows_by_stream = run.stream_rows(arrival, illegal_rows)
     run.process_rows(rows_by_stream)
 
-    if says_watermark:
-        assert isinstance(meaning, Windowed)
-        meaning.known.add(arrival)
+    if has_watermark:
+        assert isinstance(expected_output, ExpectedOutput)
+        expected_output.reference_input.add(arrival)
         arrival = Arrival(tuple(CLOSED for _ in scenario.scripts))
-    meaning.check(arrival, run)
+    expected_output.check(arrival, run)
     if is_refused_otherwise(query):
         return
-    known = meaning.known
-    refused = Counter({"late": known.late, "shed": known.shed})
-    refused["rejected"] = len(illegal_rows) + known.unknown + known.replaced
+    reference_input = expected_output.reference_input
+    refused = Counter({"late": reference_input.late, "shed": reference_input.shed})
+    refused["rejected"] = len(illegal_rows) + reference_input.unknown + reference_input.replaced
     assert run.counts == +refused, f"refused: {run.counts}, not {refused}"
-    beside = BatchRun(meant, evaluator, rows_by_stream)
-    beside.process(Arrival(tuple(CLOSED for _ in scenario.scripts)))
-    differ(_refused(run), _refused(beside))
+    batch_run = BatchRun(static_query, evaluator, rows_by_stream)
+    batch_run.process(Arrival(tuple(CLOSED for _ in scenario.scripts)))
+    assert_same_rows(_refused_rows(run), _refused_rows(batch_run))
 
 
 def _check_hostile(scenario: Hostile, run: TableRun, evaluator: str) -> None:
@@ -111,14 +112,14 @@ def _check_hostile(scenario: Hostile, run: TableRun, evaluator: str) -> None:
         return
     rows_by_stream = scenario.rows_by_stream(run)
     run.process_rows(rows_by_stream)
-    meant = run.query if isinstance(run.query, Join) else replace(run.query, most_held=None)
-    beside = BatchRun(meant, evaluator, rows_by_stream)
-    beside.process(Arrival(tuple(CLOSED for _ in rows_by_stream)))
-    differ(_refused(run), _refused(beside))
-    differ(run.output, beside.output)
+    static_query = run.query if isinstance(run.query, Join) else replace(run.query, most_held=None)
+    batch_run = BatchRun(static_query, evaluator, rows_by_stream)
+    batch_run.process(Arrival(tuple(CLOSED for _ in rows_by_stream)))
+    assert_same_rows(_refused_rows(run), _refused_rows(batch_run))
+    assert_same_rows(run.output, batch_run.output)
 
 
-def _refused(run: Run) -> Counter[tuple[Any, ...]]:
+def _refused_rows(run: Run) -> Counter[tuple[Any, ...]]:
     """Return the refused rows of a run; those of a join without the payload, which the join may not read."""
     refused = Counter[tuple[Any, ...]]()
     for (stream, reason, late_by, text), count in run.refused.items():

@@ -21,7 +21,7 @@ from muntin_engine.plan.planner import checked_plan
 from muntin_engine.time.lifetimes import LifetimeChange
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 from tests.scenarios.columns import schema_of
-from tests.scenarios.join import Join, Joined
+from tests.scenarios.join import ExpectedJoinOutput, Join
 from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.running import Row
 
@@ -94,7 +94,7 @@ class Passing(Join):
         return Passed(self)
 
 
-class Passed(Joined):
+class Passed(ExpectedJoinOutput):
     """The expected output where events are the results: those that are there, and that nothing can change."""
 
     query: Passing

@@ -42,7 +42,7 @@ from muntin_engine.time.source_rules import SourceRules
 from muntin_engine.wire.event_ids import in_utc
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 from tests.engine.plan.plans import plans_by_evaluator
-from tests.modules.several_inputs import both, is_of_both
+from tests.modules.several_inputs import as_input, is_of_both
 from tests.modules.state_shapes import columnar_schema_version, schema_version
 from tests.scenarios.columns import PAYLOAD, RESULT, STREAMS, columns_of, id_of, schema_of
 from tests.scenarios.lifetimes import length_of
@@ -98,6 +98,7 @@ class Query:
     wants_late_rows: bool = False
 
     def __str__(self) -> str:
+        """Return the query in a line, without options that have their defaults."""
         modules = ", ".join(module.name for module in self.modules)
         windows = ", ".join(f"{name} {window}".strip() for name, window in self.named.items())
         policies = f"clip {self.clip}, timestamps {self.timestamps}, emit {self.emit}"
@@ -159,7 +160,7 @@ class Query:
     @property
     def keeps(self) -> Callable[[Any], bool]:
         """The filter of payloads."""
-        return PAYLOAD["is_kept"][0] if self.is_filtered else _everything
+        return PAYLOAD["is_kept"].value_of if self.is_filtered else _everything
 
     @property
     def has_ids(self) -> bool:
@@ -207,7 +208,7 @@ class Query:
         """The plans of all evaluators that can run it, by the evaluator's name; the planner says which can."""
         return plans_by_evaluator(self.plan)
 
-    def meaning(self, window: WindowSpecification) -> WindowedQuery:
+    def reference_query(self, window: WindowSpecification) -> WindowedQuery:
         """Return the query over one of its windows, as the reference reads it."""
         follows_rows = isinstance(window, RowWindows | Unwindowed)
         computations: list[Computation] = []
@@ -215,7 +216,7 @@ class Query:
             if self.rows:
                 payload: Callable[[Any], Any] = itemgetter("x")
             elif self.reads_streams:
-                payload = both
+                payload = as_input
             else:
                 payload = _unchanged
             accepts = is_of_both if self.reads_streams else _accepts(module, of_rows=self.rows is not None)
@@ -336,9 +337,9 @@ class Query:
         if self.lifetimes in ("intervals", "named"):
             add("end", "end", pa.int64())
         if self.is_filtered:
-            add("kept", "is_kept", PAYLOAD["is_kept"][1])
+            add("kept", "is_kept", PAYLOAD["is_kept"].type)
         for place, name in enumerate(self.payload):
-            add(f"i{place}", name, PAYLOAD[name][1])
+            add(f"i{place}", name, PAYLOAD[name].type)
         return pa.record_batch(columns)
 
     @cached_property
@@ -371,10 +372,11 @@ class Query:
 
     @property
     def _types(self) -> list[pa.DataType]:
-        return [PAYLOAD[name][1] for name in self.payload]
+        return [PAYLOAD[name].type for name in self.payload]
 
     @property
     def _columns(self) -> Columns:
+        """The columns of the input that have a role."""
         has_end = self.lifetimes in ("intervals", "named")
         return Columns(
             start=_named("start"),
@@ -391,6 +393,7 @@ class Query:
         )
 
     def _plan_module(self, place: int) -> ModulePlan:
+        """Return the plan of a module, by its place among the modules."""
         module = self.modules[place]
         output = RESULT if place == 0 else f"m{place}"
         if module.is_operator:

@@ -23,7 +23,7 @@ from muntin.triggers import (
     until,
     when,
 )
-from tests.scenarios.trigger_meaning import RESULT, GiveUp, Wordy
+from tests.scenarios.trigger_definition import RESULT, GiveUp, Wordy
 
 CONDITIONS = ("x > 5", "x < -5")
 SIGNALS = ("bell", "dusk")
@@ -32,7 +32,7 @@ SIGNALS = ("bell", "dusk")
 def random_trigger(random: Random, depth: int = 3) -> Trigger:
     """Return a composition up to a depth."""
     if depth == 0 or random.random() < 0.25:
-        return leaf(random)
+        return random_plain_trigger(random)
     parts = [random_trigger(random, depth - 1) for _ in range(random.randint(1, 3))]
     kind = random.randrange(5)
     if kind < 3:
@@ -40,7 +40,8 @@ def random_trigger(random: Random, depth: int = 3) -> Trigger:
     return repeat(parts[0]) if kind == 3 else until(parts[0], random_trigger(random, depth - 1))
 
 
-def leaf(random: Random) -> Trigger:
+def random_plain_trigger(random: Random) -> Trigger:
+    """Draw a trigger without parts."""
     return random.choice(
         [
             after_count(random.randint(1, 5)),

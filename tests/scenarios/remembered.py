@@ -1,4 +1,4 @@
-"""Modules as the oracle calls them: what a window of the same members gave before is not computed again.
+"""Modules as the oracle calls them, with a cache: the same members of a window are computed once.
 
 The oracle looks at the whole history after every batch, and most windows are what they were.
 """
@@ -11,18 +11,18 @@ from typing import Any, Final
 
 from muntin import Module, Window
 
-_MOST: Final = 4096
+_MOST_RESULTS: Final = 4096
 
 
 class Remembered:
-    """A module whose results are remembered by members and window; otherwise as the module is."""
+    """A module with a cache of its results by members and window; in everything else it is the module."""
 
     is_incremental = False
 
     def __init__(self, module: Any) -> None:
-        """Take a module whose equal calls give equal results."""
+        """Wrap a module whose equal calls give equal results."""
         self._module = module
-        self._known: dict[tuple[str, tuple[Window, ...]], Any] = {}
+        self._results: dict[tuple[str, tuple[Window, ...]], Any] = {}
 
     @property  # type: ignore[misc]  # the kit asks whether it is a module
     def __class__(self) -> Any:
@@ -33,12 +33,12 @@ class Remembered:
 
     def compute_result(self, members: Sequence[Any], *window: Window) -> Any:
         """Return the module's result; rows as a list."""
-        asked = repr(members), window  # by their text, in which 0, 0.0 and -0.0 differ
-        if asked not in self._known:
-            if len(self._known) == _MOST:
-                self._known.clear()
-            self._known[asked] = self._compute(members, *window)
-        return self._known[asked]
+        call = (repr(members), window)  # by their text, in which 0, 0.0 and -0.0 differ
+        if call not in self._results:
+            if len(self._results) == _MOST_RESULTS:
+                self._results.clear()
+            self._results[call] = self._compute(members, *window)
+        return self._results[call]
 
     def _compute(self, members: Sequence[Any], *window: Window) -> Any:
         state: Any = members
@@ -50,5 +50,5 @@ class Remembered:
 
 @cache
 def remembered(module: Module) -> Any:
-    """Return a module as the oracle calls it."""
+    """Return a module with a cache of its results."""
     return Remembered(module)

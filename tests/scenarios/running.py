@@ -29,7 +29,7 @@ from muntin_engine.time.changes import LATEST
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.key_buckets import buckets_of
 from muntin_engine.wire.shuffle import collect
-from tests.scenarios.known import Arrival
+from tests.scenarios.reference_input import Arrival
 
 MOST_TASKS: Final = 3
 
@@ -62,13 +62,20 @@ class Mishaps:
 
 
 class Row(NamedTuple):
-    """A row of an output; `more` are its further columns, which are neither times nor values."""
+    """A row of an output; `further_columns` are those that are neither times nor values."""
 
     key: Hashable
     window: tuple[int, int]
     lifetime: tuple[int, int]
     values: tuple[Any, ...]
-    more: tuple[Any, ...] = ()
+    further_columns: tuple[Any, ...] = ()
+
+
+ProjectedRow = Mapping[str, Any]
+"""A row as the projection of a query has it, by the names of its columns."""
+
+KeyWindow = tuple[Hashable, tuple[int, int]]
+"""A key and the extent of one of its windows."""
 
 
 class CrashError(Exception):
@@ -107,6 +114,13 @@ class Run:
     """
 
     def __init__(self, query: Any, plan: Plan, mishaps: Mishaps) -> None:
+        """Begin a stream, of which nothing has arrived.
+
+        Args:
+            query: The query, a `Query` or a `Join`.
+            plan: Its plan for one evaluator.
+            mishaps: The mishaps on the way.
+        """
         self.query = query
         self._plan = plan
         self._mishaps = mishaps
@@ -115,9 +129,9 @@ class Run:
         self.task = query.task(plan)
         if mishaps.upgrades:
             self._upgrade(1)
-        self._live: dict[Hashable, Row] = {}
-        self._bag: Counter[Row] = Counter()
-        self._used: set[Hashable] = set()
+        self._live_by_id: dict[Hashable, Row] = {}
+        self._rows_without_id: Counter[Row] = Counter()
+        self._used_ids: set[Hashable] = set()
         self.evicted: Counter[Row] = Counter()
         self.inserted: Counter[Row] = Counter()
         self.output_changes: list[dict[str, Any]] = []
@@ -130,19 +144,19 @@ class Run:
     @property
     def output(self) -> Counter[Row]:
         """The output that is live."""
-        return self._bag + Counter(self._live.values())
+        return self._rows_without_id + Counter(self._live_by_id.values())
 
     @property
     def is_empty(self) -> bool:
         """True if no bucket keeps anything but its metadata."""
         return all(list(cells.cells) == [METADATA] for cells in self.cells.values())
 
-    def process(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> None:
+    def process(self, arrival: Arrival, extra_rows: Sequence[ProjectedRow] = ()) -> None:
         """Evaluate a micro-batch.
 
         Args:
             arrival: Micro-batch.
-            more: Further rows in the form of the projection, such as an illegal one.
+            extra_rows: Rows in the form of the projection, such as an illegal one.
 
         Raises:
             AssertionError: The output is wrong for any query.
@@ -153,32 +167,36 @@ class Run:
             self._upgrade(random.randint(self._version, 3))
         elif any(batch.restart_before for batch in arrival.batches) or random.random() < self._mishaps.restarts:
             self._restart()
-        rows: list[Mapping[str, Any]] = []
+
+        rows: list[ProjectedRow] = []
         for stream, batch in enumerate(arrival.batches):
             rows += self._rows(batch.changes, stream)
-        rows += more
+        rows += extra_rows
         self.counts["sent"] += len(rows)
-        rows += self._marks(arrival)
+        rows += self._control_rows(arrival)
 
         # Rows arrive in any order, over any map tasks; buckets run in any order.
-        tasks: list[list[Mapping[str, Any]]] = [[] for _ in range(random.randint(1, MOST_TASKS))]
+        tasks: list[list[ProjectedRow]] = [[] for _ in range(random.randint(1, MOST_TASKS))]
         for row in random.sample(rows, len(rows)):
             random.choice(tasks).append(row)
         map_output: list[dict[str, Any]] = []
         for task_rows in tasks:
             for blob_rows in self._distributed(task_rows):
                 map_output += blob_rows.to_pylist()
+
         self.inserted = Counter()
         self.output_changes = []
         self.last = Counter()
-        changed_windows = set[tuple[Hashable, tuple[int, int]]]()
+        changed_windows = set[KeyWindow]()
         for bucket in random.sample(self.task.buckets, len(self.task.buckets)):
             bucket_rows = [row for row in map_output if row["bucket"] == bucket]
             if random.random() < self._mishaps.crashes:
                 self._crash(bucket, bucket_rows)
-            changed_windows |= self._run(bucket, bucket_rows)
+            changed_windows |= self._run_bucket(bucket, bucket_rows)
+
+        # A window whose result did not change emits nothing.
         output_after = self.output
-        for key, window in changed_windows:  # a window whose result did not change emits nothing
+        for key, window in changed_windows:
             rows_before = _rows_in_window(output_before, key, window)
             rows_after = _rows_in_window(output_after, key, window)
             assert rows_before != rows_after, f"nothing changed in {window} of {key!r}"
@@ -186,7 +204,7 @@ class Run:
     def row(self, key: Hashable, id: object, start: int, end: int | None, payload: object) -> dict[str, Any]:
         """Return an insertion as a row of the projection."""
         return {
-            **keyed(key),
+            **key_columns(key),
             "change": "insert",
             "id": id,
             "payload": payload,
@@ -194,19 +212,19 @@ class Run:
             "end": None if end == INFINITY else end,
         }
 
-    def stream_rows(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> list[list[Mapping[str, Any]]]:
+    def stream_rows(self, arrival: Arrival, extra_rows: Sequence[ProjectedRow] = ()) -> list[list[ProjectedRow]]:
         """Return the rows of each stream in random order.
 
         Args:
             arrival: The changes and punctuation of each stream.
-            more: Further rows of the first stream, such as illegal ones.
+            extra_rows: Rows of the first stream, such as illegal ones.
         """
         places = list(self.query.places)
-        rows_by_place: dict[tuple[int, str], list[Mapping[str, Any]]] = {place: [] for place in places}
+        rows_by_place: dict[tuple[int, str], list[ProjectedRow]] = {place: [] for place in places}
         for place, batch in zip(places, arrival.batches, strict=True):
             rows_by_place[place] += self._rows(batch.changes, places.index(place))
-        rows_by_place[places[0]] += more
-        for row in self._marks(arrival):
+        rows_by_place[places[0]] += extra_rows
+        for row in self._control_rows(arrival):
             rows_by_place[row["side"], row["source"] or places[0][1]].append(row)
         return [self._random.sample(rows, len(rows)) for rows in rows_by_place.values()]
 
@@ -224,29 +242,29 @@ class Run:
 
     def bucket_of(self, key: Hashable) -> int:
         """Return the place of a key's bucket."""
-        keys = [pa.array([part], kind) for part, kind in zip(keyed(key).values(), self.task.keys, strict=True)]
+        keys = [pa.array([part], kind) for part, kind in zip(key_columns(key).values(), self.task.keys, strict=True)]
         return int(buckets_of(keys, 1, len(self.task.buckets))[0])
 
-    def _marks(self, arrival: Arrival) -> Iterator[dict[str, Any]]:
+    def _control_rows(self, arrival: Arrival) -> Iterator[dict[str, Any]]:
         """Yield the rows that are no events: punctuation of streams and of keys, clock readings, and signals."""
         punctuation_time = self.query.punctuation_time
         for stream, batch in enumerate(arrival.batches):
             place = self.query.places[stream]
             for punctuation in batch.of_keys:
-                row = mark(min(punctuation_time(punctuation.time), LATEST), *place)
+                row = punctuation_row(min(punctuation_time(punctuation.time), LATEST), *place)
                 if _is_whole(punctuation):
-                    yield row | keyed(punctuation.key) | {"change": "punctuate_key"}
+                    yield row | key_columns(punctuation.key) | {"change": "punctuate_key"}
                 else:
-                    yield row | ranged(punctuation) | {"change": "punctuate_keys"}
+                    yield row | key_range_columns(punctuation) | {"change": "punctuate_keys"}
             has_punctuation_row = isinstance(self.query.progress, Punctuated) or batch.punctuation == INFINITY
             if batch.punctuation is not None and has_punctuation_row:
-                yield mark(punctuation_time(batch.punctuation), *place)
+                yield punctuation_row(punctuation_time(batch.punctuation), *place)
         if arrival.clock != EARLIEST:
-            yield mark(arrival.clock) | {"change": "clock"}
+            yield punctuation_row(arrival.clock) | {"change": "clock"}
         for name in arrival.signals:
-            yield mark(0) | {"change": "signal", "signal": name}
+            yield punctuation_row(0) | {"change": "signal", "signal": name}
 
-    def _rows(self, changes: Sequence[KeyedChange], stream: int) -> Iterator[Mapping[str, Any]]:
+    def _rows(self, changes: Sequence[KeyedChange], stream: int) -> Iterator[ProjectedRow]:
         """Yield the changes of a stream in a micro-batch as rows of the projection."""
         change_counts = Counter((step.key, step.change.id, step.change.event.start) for step in changes)
         for step in changes:
@@ -257,6 +275,7 @@ class Run:
             yield row
 
     def _row(self, step: KeyedChange, stream: int) -> dict[str, Any]:
+        """Return a change of a stream as a row of the projection."""
         change = step.change
         event = change.event
         row = self.row(step.key, change.id, event.start, event.end, event.payload)
@@ -268,13 +287,13 @@ class Run:
             return row | {"change": "retract"}
         return row | {"change": "revise", "new_end": change.new_end}
 
-    def _distributed(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
+    def _distributed(self, rows: Sequence[ProjectedRow]) -> Iterator[pa.RecordBatch]:
         """Run a map task over rows that come in one or two Arrow batches."""
         cut = self._random.randint(0, len(rows))
         batches = [self.query.projected(part) for part in (rows[:cut], rows[cut:]) if part]
         return distribute(self.task, batches)
 
-    def _crash(self, bucket: int, rows: Sequence[Mapping[str, Any]]) -> None:
+    def _crash(self, bucket: int, rows: Sequence[ProjectedRow]) -> None:
         """Evaluate a micro-batch of which nothing is committed."""
         cells = DyingCells(self.cells[bucket].cells, self._random.choice((0, 1, 2, 1_000)))
         try:
@@ -282,12 +301,10 @@ class Run:
         except CrashError:
             return
 
-    def _run(self, bucket: int, rows: Sequence[Mapping[str, Any]]) -> set[tuple[Hashable, tuple[int, int]]]:
+    def _run_bucket(self, bucket: int, rows: Sequence[ProjectedRow]) -> set[KeyWindow]:
         """Evaluate a micro-batch of a bucket, and return the keys and windows of emitted changes."""
         output_watermark = self.output_watermarks[bucket]
-        changed_windows: set[tuple[Hashable, tuple[int, int]]] = set()
-        lost = Counter[Row]()
-        gained = Counter[Row]()
+        emitted_changes: list[dict[str, Any]] = []
         for blob in run_bucket(self.task, bucket, self.cells[bucket], collect(rows, len(self.task.inputs))):
             if blob.stream == "output_watermark":
                 assert blob.rows >= output_watermark, (
@@ -295,18 +312,7 @@ class Run:
                 )
                 self.output_watermarks[bucket] = blob.rows
             elif blob.stream == "results":
-                for change in from_blob(blob.data or b"").to_pylist():
-                    self.output_changes.append(change)
-                    row = self._result(change)
-                    kind = change.get("change") or "insert"
-                    changed_row = self._apply(change, row, kind, output_watermark)
-                    changed_windows.add((row.key, row.window))
-                    if kind == "insert":
-                        self.inserted[row] += 1
-                    else:
-                        lost[row] += 1
-                    if kind != "retract":
-                        gained[changed_row] += 1
+                emitted_changes += from_blob(blob.data or b"").to_pylist()
             elif blob.stream == "evicted":
                 self.evicted.update(map(self._result, from_blob(blob.data or b"").to_pylist()))
             else:
@@ -315,7 +321,31 @@ class Run:
                 if blob.data is not None:
                     for refused_row in from_blob(blob.data).to_pylist():
                         self._refuse(blob.stream, refused_row)
-        assert not lost & gained, f"lost and gained again: {lost & gained}"
+        return self._emit(emitted_changes, output_watermark)
+
+    def _emit(self, changes: Sequence[dict[str, Any]], output_watermark: int) -> set[KeyWindow]:
+        """Apply the changes that a bucket emits, and return their keys and windows.
+
+        Args:
+            changes: Changes of the output.
+            output_watermark: Output watermark of the bucket before them.
+        """
+        changed_windows = set[KeyWindow]()
+        lost_rows = Counter[Row]()
+        gained_rows = Counter[Row]()
+        for change in changes:
+            self.output_changes.append(change)
+            row = self._result(change)
+            kind = change.get("change") or "insert"
+            changed_row = self._apply(change, row, kind, output_watermark)
+            changed_windows.add((row.key, row.window))
+            if kind == "insert":
+                self.inserted[row] += 1
+            else:
+                lost_rows[row] += 1
+            if kind != "retract":
+                gained_rows[changed_row] += 1
+        assert not lost_rows & gained_rows, f"lost and gained again: {lost_rows & gained_rows}"
         return changed_windows
 
     def _refuse(self, stream: str, row: Mapping[str, Any]) -> None:
@@ -335,21 +365,21 @@ class Run:
         sync_time = min(end, new_end) if kind == "revise" else start
         assert sync_time >= output_watermark, f"{change} lies before the output watermark {output_watermark}"
         if "event_id" not in change:
-            self._bag[row] += 1
+            self._rows_without_id[row] += 1
             return row
-        name = row.key, change["event_id"]
+        id = (row.key, change["event_id"])
         if kind == "insert":
-            assert name not in self._used, f"the id of {change} is used twice"
-            self._used.add(name)
-            self._live[name] = row
+            assert id not in self._used_ids, f"the id of {change} is used twice"
+            self._used_ids.add(id)
+            self._live_by_id[id] = row
             return row
-        assert self._live.get(name) == row, f"{change} changes {self._live.get(name)}"
-        del self._live[name]
+        assert self._live_by_id.get(id) == row, f"{change} changes {self._live_by_id.get(id)}"
+        del self._live_by_id[id]
         if kind == "revise":
             assert start < new_end, f"{change} is empty"
             window = row.window if "window" in change else (start, new_end)
             row = row._replace(window=window, lifetime=(start, new_end))
-            self._live[name] = row
+            self._live_by_id[id] = row
         return row
 
     def _result(self, row: Mapping[str, Any]) -> Row:
@@ -368,17 +398,20 @@ class Run:
         outputs = dict.fromkeys(part.name for part in (*self.task.plan.outputs, *self.task.plan.evicted))
         lifetime = extent(row["lifetime"] if "lifetime" in row else row["window"])
         window = extent(row["window"]) if "window" in row else lifetime
-        more = tuple(value for name, value in row.items() if name not in roles and name not in outputs)
-        values = tuple(plain(row[name]) for name in outputs if name in row)
+        further_columns: list[Any] = []
+        for name, value in row.items():
+            if name not in roles and name not in outputs:
+                further_columns.append(value)
+        values = tuple(comparable(row[name]) for name in outputs if name in row)
         key = (row["key"], row["key1"]) if "key1" in row else row["key"]
-        return Row(key, window, lifetime, values, more)
+        return Row(key, window, lifetime, values, tuple(further_columns))
 
 
 def _rows_in_window(output: Counter[Row], key: Hashable, window: tuple[int, int]) -> Counter[Row]:
     return Counter({row: count for row, count in output.items() if (row.key, row.window) == (key, window)})
 
 
-def mark(time: int, side: int = 0, source: str | None = None) -> dict[str, Any]:
+def punctuation_row(time: int, side: int = 0, source: str | None = None) -> dict[str, Any]:
     """Return punctuation of a stream as a row of the projection."""
     row = {"payload": None, "side": side, "source": source}
     if time == INFINITY:
@@ -386,12 +419,12 @@ def mark(time: int, side: int = 0, source: str | None = None) -> dict[str, Any]:
     return row | {"change": "punctuate", "start": time}
 
 
-def keyed(key: Any) -> dict[str, Any]:
+def key_columns(key: Any) -> dict[str, Any]:
     """Return the columns of a key."""
     return dict(zip(("key", "key1"), key, strict=True)) if isinstance(key, tuple) else {"key": key}
 
 
-def ranged(punctuation: KeyPunctuation) -> dict[str, Any]:
+def key_range_columns(punctuation: KeyPunctuation) -> dict[str, Any]:
     """Return the columns of a pattern of keys: a value or a range for each of the columns, or neither."""
     columns: dict[str, Any] = {}
     parts: Any = punctuation.key
@@ -416,7 +449,7 @@ def extent(value: Mapping[str, Any]) -> tuple[int, int]:
     return EARLIEST if start is None else start, INFINITY if end is None else end
 
 
-def differ(output: Counter[Any], expected: Counter[Any]) -> None:
+def assert_same_rows(output: Counter[Any], expected: Counter[Any]) -> None:
     """Compare an output with the expected one.
 
     Raises:
@@ -425,12 +458,12 @@ def differ(output: Counter[Any], expected: Counter[Any]) -> None:
     assert output == expected, f"missing {expected - output}\nsurplus {output - expected}"
 
 
-def plain(value: Any) -> Any:
+def comparable(value: Any) -> Any:
     """Return a value of a result that equals itself and can be counted."""
     if isinstance(value, Mapping):
-        return tuple(map(plain, value.values()))
+        return tuple(map(comparable, value.values()))
     if is_dataclass(value) and not isinstance(value, type):
-        return tuple(plain(getattr(value, part.name)) for part in fields(value))
+        return tuple(comparable(getattr(value, part.name)) for part in fields(value))
     if isinstance(value, list | tuple):
-        return tuple(map(plain, value))
+        return tuple(map(comparable, value))
     return repr(value) if isinstance(value, float) else value

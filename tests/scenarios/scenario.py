@@ -1,7 +1,7 @@
 """One scenario for every evaluator: what a user writes, what arrives, and what goes wrong on the way.
 
-The meaning is that of the reference evaluator of `muntin.testing`. Each evaluator of the registry that can run the
-query runs it, and nothing here names one: **to add an implementation, register it**, and `make` this room of tests.
+The reference evaluator of `muntin.testing` says what the output must be. Each evaluator of the registry that can run
+the query runs it, and nothing here names one: **to add an implementation, register it**, and `make` this room of tests.
 While it is not registered, `with_evaluator(...)` adds it for a test:
 
     with with_evaluator(NEW, NewEvaluator()):
@@ -36,10 +36,10 @@ from muntin_engine.tasks import evaluator_registry
 from muntin_engine.testing import shuffle, smallest_failing, split
 from tests.engine.plan import plans
 from tests.scenarios import query as queries
-from tests.scenarios.join import Join, Joined
-from tests.scenarios.known import Arrival
-from tests.scenarios.meaning import Windowed
+from tests.scenarios.expected_output import ExpectedOutput
+from tests.scenarios.join import ExpectedJoinOutput, Join
 from tests.scenarios.query import Query
+from tests.scenarios.reference_input import Arrival
 from tests.scenarios.running import Mishaps, Run
 from tests.scenarios.windows import until_closed
 
@@ -62,7 +62,7 @@ class Scenario:
     mishaps: Mishaps = Mishaps()  # noqa: RUF009  # it is frozen
 
     def check(self) -> None:
-        """Run it through each evaluator that can, and compare with the reference; a failure shows the smallest stream.
+        """Run each evaluator that can, and compare with the reference; a failure shows the smallest stream.
 
         Raises:
             AssertionError: An evaluator differs, or its output is not as it must be.
@@ -70,19 +70,19 @@ class Scenario:
         for evaluator in self.query.evaluators:
             arriving = self.arriving
             try:
-                self._run(evaluator, arriving)
+                self._run_evaluator(evaluator, arriving)
             except Exception as error:
                 tries = itertools.count()
                 for place in range(len(arriving)):
                     fails = partial(self._fails, evaluator, type(error), tries, arriving, place)
-                    arriving = _with(arriving, place, smallest_failing(arriving[place], fails))
+                    arriving = _with_stream_at(arriving, place, smallest_failing(arriving[place], fails))
                 print(f"\n{self.query}\nevaluator {evaluator}, {self.mishaps}\nthe smallest streams that fail:")
                 print(*arriving, sep="\n")
-                self._run(evaluator, arriving)
+                self._run_evaluator(evaluator, arriving)
                 pytest.fail("it fails only now and then")
 
     def run(self) -> list[str]:
-        """Run it through each evaluator that can, and compare with the reference, as `check` does, which explains more.
+        """Run each evaluator that can, and compare with the reference; `check` also explains a failure.
 
         Returns:
             The names of the evaluators, all of which agree with the reference.
@@ -91,7 +91,7 @@ class Scenario:
             AssertionError: An evaluator differs, or its output is not as it must be.
         """
         for evaluator in self.query.evaluators:
-            self._run(evaluator, self.arriving)
+            self._run_evaluator(evaluator, self.arriving)
         return list(self.query.evaluators)
 
     @property
@@ -126,15 +126,25 @@ class Scenario:
         place: int,
         stream: Script,
     ) -> bool:
+        """True if an evaluator fails in the same way with another stream in the place of one; False after many tries.
+
+        Args:
+            evaluator: The evaluator.
+            kind: The type of the error.
+            tries: Counter of the tries so far.
+            arriving: The streams as they arrive.
+            place: The place of the stream that is replaced.
+            stream: The stream that replaces it.
+        """
         if next(tries) > MOST_TRIES:
             return False
         try:
-            self._run(evaluator, _with(arriving, place, stream))
+            self._run_evaluator(evaluator, _with_stream_at(arriving, place, stream))
         except Exception as error:
             return type(error) is kind
         return False
 
-    def _run(self, evaluator: str, streams: tuple[Script, ...]) -> None:
+    def _run_evaluator(self, evaluator: str, streams: tuple[Script, ...]) -> None:
         self.check_run(Run(self.query, self.query.evaluators[evaluator], self.mishaps), streams)
 
     def check_run(self, run: Run, streams: tuple[Script, ...]) -> None:
@@ -146,7 +156,7 @@ class Scenario:
         query = self.query
         random = Random(self.mishaps.seed)
         illegal = Counter[str]()
-        meaning = query.expected if isinstance(query, Join) else Windowed(query)
+        expected_output = query.expected if isinstance(query, Join) else ExpectedOutput(query)
         clock = EARLIEST
         for batches in itertools.zip_longest(*(stream.batches() for stream in streams), fillvalue=Batch(())):
             if query.has_clock and random.random() < 0.5:
@@ -154,50 +164,58 @@ class Scenario:
             signals = frozenset(signal for signal in sorted(query.signals) if random.random() < 0.2)
             illegal_rows: list[dict[str, Any]] = []
             if random.random() < self.mishaps.illegal:
-                for output, row in self.illegal_rows(random, run, meaning):
+                for output, row in self.illegal_rows(random, run, expected_output):
                     illegal[output] += 1
                     illegal_rows.append(row)
             arrival = Arrival(batches, clock, signals)
             run.process(arrival, illegal_rows)
-            meaning.check(arrival, run)
-        known = meaning.known
+            expected_output.check(arrival, run)
+
+        reference_input = expected_output.reference_input
         counts = run.counts
-        assert counts["late"] == illegal["late"] + known.late, f"late: {counts}, not {illegal}, {known.late}"
-        assert counts["shed"] == known.shed, f"shed: {counts}, not {known.shed}"
+        expected_late = illegal["late"] + reference_input.late
+        assert counts["late"] == expected_late, f"late: {counts}, not {illegal}, {reference_input.late}"
+        assert counts["shed"] == reference_input.shed, f"shed: {counts}, not {reference_input.shed}"
         refused = counts["late"] + counts["shed"] + counts["rejected"]
-        expected = illegal.total() + known.late + known.shed + known.unknown + known.replaced
-        of_events = f"{known.unknown} of unknown events and {known.replaced} replaced"
-        assert refused == expected, f"refused: {counts}, not {illegal}, {of_events}"
-        if known.progress.watermark == INFINITY:
+        expected_refused = illegal.total() + reference_input.late + reference_input.shed
+        expected_refused += reference_input.unknown + reference_input.replaced
+        illegal_by_history = f"{reference_input.unknown} of unknown events and {reference_input.replaced} replaced"
+        assert refused == expected_refused, f"refused: {counts}, not {illegal}, {illegal_by_history}"
+        if reference_input.progress.watermark == INFINITY:
             assert run.is_empty, "state is left of a stream that is closed"
-        if not known.is_waiting and not query.repeats_points:
+        if not reference_input.is_waiting and not query.repeats_points:
             accounted = counts["accepted"] + counts["filtered"] + refused
             assert accounted == counts["sent"], f"vanished: {counts}"
 
     def illegal_rows(
-        self, random: Random, run: Run, meaning: Windowed | Joined
+        self, random: Random, run: Run, expected_output: ExpectedOutput | ExpectedJoinOutput
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield rows that must be refused, each with the output that has it; none of them moves the watermark."""
         query = self.query
-        watermark = meaning.known.progress.watermark
+        watermark = expected_output.reference_input.progress.watermark
         assert isinstance(query, Query)
-        assert isinstance(meaning, Windowed)
+        assert isinstance(expected_output, ExpectedOutput)
         row = run.row(random.choice(("a", "b", None)), 10**6 + run.counts["sent"], 0, 1, 1)
-        wrong: list[dict[str, Any]] = [{"start": None}, {"change": "grow"}, {"start": 2**62}, {"start": -(2**62)}]
+        wrong_columns: list[dict[str, Any]] = [
+            {"start": None},
+            {"change": "grow"},
+            {"start": 2**62},
+            {"start": -(2**62)},
+        ]
         if query.lifetimes in ("intervals", "named"):
-            wrong += [{"end": 0}, {"end": -1}]
+            wrong_columns += [{"end": 0}, {"end": -1}]
         if query.has_ids:
-            wrong += [{"id": None}, {"change": "revise", "new_end": None}]
-        yield "rejected", row | random.choice(wrong)
+            wrong_columns += [{"id": None}, {"change": "revise", "new_end": None}]
+        yield "rejected", row | random.choice(wrong_columns)
         if -(2**61) < watermark < INFINITY:
             # Where output changes at the ends of windows alone, a row is late if one of its windows is complete.
             far = query.longest if steps_of(query.plan()) else 0
             start = watermark - far - random.randint(1, 9)
             yield "late", row | {"start": start, "end": start + 1, "id": 2 * 10**6 + run.counts["sent"]}
-        settled = list(meaning.known.settled_events()) if query.lifetimes == "named" else []
+        settled = list(expected_output.reference_input.settled_events()) if query.lifetimes == "named" else []
         if settled:
             key, id, start = random.choice(settled)
-            progress = meaning.known.progress_of(key)
+            progress = expected_output.reference_input.progress_of(key)
             reach = max(window.reach for window in query.named.values())
             ends = range(progress.watermark, progress.horizon - reach + 1)  # later ones would move the horizon
             if ends:
@@ -205,7 +223,7 @@ class Scenario:
                 yield "rejected", row | {"change": "revise", "new_end": random.choice(ends)}
 
 
-def _with(streams: tuple[Script, ...], place: int, stream: Script) -> tuple[Script, ...]:
+def _with_stream_at(streams: tuple[Script, ...], place: int, stream: Script) -> tuple[Script, ...]:
     return (*streams[:place], stream, *streams[place + 1 :])
 
 

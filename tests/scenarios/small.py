@@ -14,38 +14,53 @@ import pytest
 import muntin_engine
 from muntin_engine.evaluators.general import fast_assigners
 
-SMALL: Final[Mapping[str, object]] = {
-    **{"DENSE": 0, "_DENSE": 0, "_FEW": 0, "_NARROW": 0, "_EXPANDING": 0.5, "FEW_KEYS": 1},
-    **{"MOST_CELLS": 4, "MOST_WINDOWS": 3, "MOST_PIECES": 1, "MOST_OBJECTS": 2, "RUN": 3, "LARGE": 48},
-    **{"ENTRY_BYTES": 64, "MOST_OF_LEVEL": 2, "MOST_DEAD": 256, "MOST_ROWS": 2, "MOST_CANDIDATES": 3, "MOST_CHUNKS": 1},
+SMALL_LIMITS: Final[Mapping[str, object]] = {
+    "DENSE": 0,
+    "_DENSE": 0,
+    "_FEW": 0,
+    "_NARROW": 0,
+    "_EXPANDING": 0.5,
+    "FEW_KEYS": 1,
+    "MOST_CELLS": 4,
+    "MOST_WINDOWS": 3,
+    "MOST_PIECES": 1,
+    "MOST_OBJECTS": 2,
+    "RUN": 3,
+    "LARGE": 48,
+    "ENTRY_BYTES": 64,
+    "MOST_OF_LEVEL": 2,
+    "MOST_DEAD": 256,
+    "MOST_ROWS": 2,
+    "MOST_CANDIDATES": 3,
+    "MOST_CHUNKS": 1,
 }
-"""Sizes from which on something is split, merged, hashed or written as a change; several modules may have one."""
+"""Limits above which the engine splits, merges, hashes, or writes a change; modules may share the name of one."""
 
 
 @cache
-def constants() -> tuple[tuple[str, object], ...]:
-    """Return the constants of the engine that are made small, each with its place."""
+def limits_in_engine() -> tuple[tuple[str, object], ...]:
+    """Return the places of the limits in the engine, each with its small value."""
     names = (module.name for module in walk_packages(muntin_engine.__path__, "muntin_engine."))
     rooms = ("muntin_engine.evaluators", "muntin_engine.state", "muntin_engine.tasks", "muntin_engine.wire")
     modules = [import_module(name) for name in names if name.startswith(rooms)]
     places: list[tuple[str, object]] = []
-    unknown = set(SMALL)
+    missing_names = set(SMALL_LIMITS)
     for module in modules:
-        for name, value in SMALL.items():
+        for name, value in SMALL_LIMITS.items():
             if name in vars(module):
                 places.append((f"{module.__name__}.{name}", value))
-                unknown.discard(name)
-    assert not unknown, f"the engine has other limits now, and no {unknown}"
+                missing_names.discard(name)
+    assert not missing_names, f"the engine has other limits now, and no {missing_names}"
     return tuple(places)
 
 
 @contextmanager
-def treated(seed: int) -> Iterator[None]:
-    """Treat small states as large ones for odd seeds, and all kinds of windows as those of users for every third."""
+def with_small_limits(seed: int) -> Iterator[None]:
+    """Use small limits for odd seeds; for every third seed, treat all kinds of windows as those of users."""
     with pytest.MonkeyPatch.context() as patch:
         if seed % 3 == 2:
             patch.setattr(fast_assigners, "SPECIAL", {})
         if seed % 2:
-            for name, value in constants():
+            for name, value in limits_in_engine():
                 patch.setattr(name, value)
         yield

@@ -9,11 +9,11 @@ from typing import Final
 
 from muntin.testing import Batch, Script
 from tests.scenarios.join import Join
-from tests.scenarios.known import Arrival
 from tests.scenarios.query import Query
+from tests.scenarios.reference_input import Arrival
 from tests.scenarios.running import Mishaps, Run
 
-AS_IT_IS: Final = Mishaps(disorder=False, cuts=None, restarts=0.0, crashes=0.0)
+NO_MISHAPS: Final = Mishaps(disorder=False, cuts=None, restarts=0.0, crashes=0.0)
 """Nothing goes wrong."""
 
 
@@ -29,7 +29,7 @@ def steps(
         restarts: The probability that a new process takes a micro-batch.
         run: A run that goes on, instead of a new one.
     """
-    run = run or Run(query, query.plan(evaluator), replace(AS_IT_IS, restarts=restarts))
+    run = run or Run(query, query.plan(evaluator), replace(NO_MISHAPS, restarts=restarts))
     for batches in zip_longest(*(stream.batches() for stream in streams), fillvalue=Batch(())):
         run.process(Arrival(batches))
         yield run

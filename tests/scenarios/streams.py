@@ -24,6 +24,16 @@ from tests.scenarios.windows import until_closed
 def scenario_of(
     random: Random, query: Query, *, nulls: float = 0.0, has_ties: bool = False, is_moved: bool = True, most: int = 9
 ) -> Scenario:
+    """Draw a stream of a query, and mishaps on its way.
+
+    Args:
+        random: Generator of random numbers.
+        query: The query.
+        nulls: Probability that a payload is null, where the scenario has nulls at all.
+        has_ties: True if the order of events of one time matters.
+        is_moved: True if the stream may lie far away on the axis.
+        most: The greatest payload.
+    """
     seed = random.randrange(10**9)
     nulls = random.choice((0.0, nulls))
     mishaps = Mishaps(
@@ -140,7 +150,7 @@ def in_one_order(random: Random, query: Query, *, has_ties: bool = False) -> Scr
 
 
 def as_it_comes(random: Random, query: Query | Join, *streams: Script) -> Scenario:
-    """Return a scenario of streams that arrive as they are."""
+    """Return a scenario whose streams arrive in the order and the micro-batches that they have."""
     restarts = random.choice((0.0, 0.3, 1.0))
     crashes = random.choice((0.0, 0.2))
     seed = random.randrange(10**9)
@@ -151,7 +161,7 @@ def as_it_comes(random: Random, query: Query | Join, *streams: Script) -> Scenar
 
 
 def rising(steps: Sequence[Step]) -> list[Step]:
-    """Leave out watermarks that are no news."""
+    """Leave out watermarks that do not advance."""
     rising_steps: list[Step] = []
     latest = EARLIEST
     for step in steps:
@@ -180,7 +190,7 @@ def renumbered(stream: Script, place: int, count: int) -> Script:
     return Script(tuple(map(step_of, stream.steps)))
 
 
-def told_apart(stream: Script, place: int, count: int) -> Script:
+def with_distinct_payloads(stream: Script, place: int, count: int) -> Script:
     """Renumber ids and payloads of a stream, so that no two of several streams share one.
 
     Args:
@@ -234,7 +244,7 @@ def with_composite_keys(stream: Script) -> Script:
 
 
 def punctuated_by_key(random: Random, stream: Script, patterns: Sequence[Hashable], share: float = 0.4) -> Script:
-    """Draw punctuation of keys, up to the next change of such a key; without one the key may end."""
+    """Add random punctuation of keys, each at most the time of the key's next change; without one the key may end."""
     steps = list[Step]()
     latest: dict[Hashable, int] = {}
     for place, step in enumerate(stream.steps):

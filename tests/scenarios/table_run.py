@@ -14,14 +14,14 @@ from muntin.testing import Batch, KeyedChange, KeyPunctuation, Script
 from muntin_engine.backends.planning.result_schemas import refused_schema
 from tests.scenarios.frame_kinds import FRAME_MAKERS, arrow_of
 from tests.scenarios.join import Join
-from tests.scenarios.known import Arrival
 from tests.scenarios.passing import Passing
 from tests.scenarios.query import Query
-from tests.scenarios.running import Run
-from tests.scenarios.stepping import AS_IT_IS
+from tests.scenarios.reference_input import Arrival
+from tests.scenarios.running import ProjectedRow, Run
+from tests.scenarios.stepping import NO_MISHAPS
 from tests.scenarios.written_query import tables_of, written
 
-StreamRows = Sequence[Sequence[Mapping[str, Any]]]
+StreamRows = Sequence[Sequence[ProjectedRow]]
 """The rows of each stream."""
 
 
@@ -47,26 +47,26 @@ def as_one_arrival(scripts: Sequence[Script], *, is_closed: bool = True) -> Arri
 
 
 class TableRun(Run):
-    """A query over tables; what it puts out is read as that of a run."""
+    """A query over tables, whose output is read as that of a run."""
 
     def __init__(self, query: Query | Join, evaluator: str, frame_kind: str, folder: Path) -> None:
-        """Take a query.
+        """Plan a query.
 
         Args:
             query: The query.
-            evaluator: The evaluator that is asked for.
+            evaluator: The evaluator that the query names, or "auto".
             frame_kind: The kind of its tables.
             folder: A folder for the files of tables.
         """
-        super().__init__(query, query.plan(None if evaluator == "auto" else evaluator), AS_IT_IS)
+        super().__init__(query, query.plan(None if evaluator == "auto" else evaluator), NO_MISHAPS)
         self._evaluator = evaluator
         self._frame_kind = frame_kind
         self._folder = folder
 
-    def stream_rows(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> list[list[Mapping[str, Any]]]:
+    def stream_rows(self, arrival: Arrival, extra_rows: Sequence[ProjectedRow] = ()) -> list[list[ProjectedRow]]:
         """Return the rows of each stream in random order; a table ends without a row that says so."""
-        rows_by_stream: list[list[Mapping[str, Any]]] = []
-        for rows in super().stream_rows(arrival, more):
+        rows_by_stream: list[list[ProjectedRow]] = []
+        for rows in super().stream_rows(arrival, extra_rows):
             rows_by_stream.append([row for row in rows if row["change"] != "close"])
         return rows_by_stream
 
@@ -108,9 +108,8 @@ class TableRun(Run):
         """True if the query has an output of late rows: it does not drop them, and is not evaluated over slices."""
         query = self.query
         late = query.sides[0].late if isinstance(query, Join) else query.late
-        is_over_slices = self._evaluator in ("columnar", "sliced") or isinstance(
-            getattr(query, "window", None), Mapping
-        )
+        has_several_windows = isinstance(getattr(query, "window", None), Mapping)
+        is_over_slices = has_several_windows or self._evaluator in ("columnar", "sliced")
         return late.policy is LatePolicy.SIDE and not is_over_slices
 
     def written_over(self, rows_by_stream: StreamRows) -> muntin_engine.Query:
@@ -119,17 +118,19 @@ class TableRun(Run):
         frames = [make_frame(table, self._folder) for table in tables_of(self.query, rows_by_stream)]
         return written(self.query, frames, self._evaluator)
 
-    def _rows_of(self, frame: Any, schema: pa.Schema) -> list[dict[str, Any]]:
+    @staticmethod
+    def _rows_of(frame: Any, schema: pa.Schema) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = arrow_of(frame, schema).to_pylist()
         return rows
 
 
 class BatchRun(Run):
-    """A run of one micro-batch over rows that are there already, instead of the changes that come."""
+    """A run of one micro-batch, whose rows are there already: they stand for the changes of its arrival."""
 
     def __init__(self, query: Query | Join, evaluator: str, rows_by_stream: StreamRows) -> None:
-        super().__init__(query, query.plan(None if evaluator == "auto" else evaluator), AS_IT_IS)
+        super().__init__(query, query.plan(None if evaluator == "auto" else evaluator), NO_MISHAPS)
         self._rows_by_stream = rows_by_stream
 
-    def _rows(self, changes: Sequence[KeyedChange], stream: int) -> Iterator[Mapping[str, Any]]:
+    def _rows(self, changes: Sequence[KeyedChange], stream: int) -> Iterator[ProjectedRow]:
+        """Yield the rows of a stream, whatever changes arrive."""
         yield from self._rows_by_stream[stream]

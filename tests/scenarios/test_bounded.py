@@ -32,11 +32,13 @@ from tests.scenarios.query import Query
 EARLY = early(every_count(1), refinement="retract")
 
 
-def fed(window: Any, *modules: Any, **policies: Any) -> Feed:
+def feed_of(window: Any, *modules: Any, **policies: Any) -> Feed:
+    """Return a feed of the general evaluator."""
     return Feed(query(window, *modules, **policies), "general")
 
 
-def held(result: Result) -> int:
+def held_count(result: Result) -> int:
+    """Return how many events and windows a bucket holds after a micro-batch."""
     return result.counts["events_held"] + result.counts["windows_revisable"]
 
 
@@ -45,7 +47,7 @@ def sizes(feed: Feed, batches: int, end: int | None = None) -> Iterator[int]:
     for number in range(1, batches + 1):
         start = 10 * number
         until = start + 1 if end is None else end if end < INFINITY else None
-        yield held(feed.batch(row(number, start, until, number), watermark=start + 5))
+        yield held_count(feed.batch(row(number, start, until, number), watermark=start + 5))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +63,7 @@ def sizes(feed: Feed, batches: int, end: int | None = None) -> Iterator[int]:
     ids=str,
 )
 def test_an_event_is_held_while_a_window_may_have_it(window: Any, lifetimes: Any, end: int | None, most: int) -> None:
-    feed = fed(window, lifetimes=lifetimes)
+    feed = feed_of(window, lifetimes=lifetimes)
     assert max(sizes(feed, 20, end)) == most
     feed.batch(watermark=INFINITY)
     assert feed.is_empty
@@ -73,7 +75,7 @@ def test_an_event_is_held_while_a_window_may_have_it(window: Any, lifetimes: Any
 def test_an_event_without_an_end_holds_the_windows_that_it_is_in_and_no_others(
     count: int, clip: ClipPolicy, emit: Any
 ) -> None:
-    feed = fed(count_by_start(count), ENDS, clip=clip, emit=emit)
+    feed = feed_of(count_by_start(count), ENDS, clip=clip, emit=emit)
     feed.batch(row(0, 5), watermark=6)
     sizes_of_state = list(sizes(feed, 30))
     assert max(sizes_of_state) <= 6 * count
@@ -86,7 +88,7 @@ def test_many_events_without_an_end_each_hold_their_own_windows() -> None:
     endless       [------------------------------>          windows 5-10
                               [------------------>          windows 20-30, 30-40
     """
-    feed = fed(count_by_start(2), ENDS)
+    feed = feed_of(count_by_start(2), ENDS)
     results = []
     feed.batch(row(0, 5), watermark=6)
     for number in range(1, 20):
@@ -108,7 +110,7 @@ def extents(result: Result) -> list[tuple[int, int]]:
 @pytest.mark.parametrize(("clip", "most"), [(ClipPolicy.NONE, 21), (ClipPolicy.RIGHT, 2)])
 def test_windows_over_the_axis_all_have_an_event_that_never_ends(window: Any, clip: ClipPolicy, most: int) -> None:
     """Each later window waits for its end, so there is nothing to forget; a clip frees them."""
-    feed = fed(window, ENDS, clip=clip)
+    feed = feed_of(window, ENDS, clip=clip)
     feed.batch(row(0, 5), watermark=6)
     assert list(sizes(feed, 20))[-1] <= most
 
@@ -121,7 +123,7 @@ def test_windows_over_the_axis_all_have_an_event_that_never_ends(window: Any, cl
 @pytest.mark.parametrize("emit", EmitPolicy)
 @pytest.mark.parametrize("window", [landmark(10), count_by_start(3, every=3), trailing(5, every=2)], ids=str)
 def test_keys_that_come_once_leave_a_state_that_does_not_grow(window: Any, emit: EmitPolicy, lifetimes: Any) -> None:
-    feed = fed(window, Total(), emit=emit, lifetimes=lifetimes, forget_keys_after=10)
+    feed = feed_of(window, Total(), emit=emit, lifetimes=lifetimes, forget_keys_after=10)
     held_bytes = list[int]()
     forgotten = 0
     for batch in range(50):
@@ -136,18 +138,18 @@ def test_keys_that_come_once_leave_a_state_that_does_not_grow(window: Any, emit:
 
 @pytest.mark.parametrize("emit", EmitPolicy)
 def test_a_key_that_is_silent_again_and_again_has_a_state_that_does_not_grow(emit: EmitPolicy) -> None:
-    feed = fed(landmark(10), Total(), emit=emit, lifetimes="points", forget_keys_after=10)
+    feed = feed_of(landmark(10), Total(), emit=emit, lifetimes="points", forget_keys_after=10)
     forgotten = 0
     for batch in range(100):
         result = feed.batch(*(at(40 * batch + place) for place in range(0, 15, 3)), watermark=40 * batch)
         forgotten += result.counts["keys_forgotten"]
-        assert held(result) <= 20
+        assert held_count(result) <= 20
         assert feed.bytes < 6000, "the log of the bucket is merged and rewritten now and then"
     assert forgotten == 99
 
 
 def test_an_event_that_has_not_ended_keeps_its_key() -> None:
-    feed = fed(count_by_start(2), Total(), forget_keys_after=10)
+    feed = feed_of(count_by_start(2), Total(), forget_keys_after=10)
     feed.batch(row(1, 0, None, 1), watermark=0)
     assert feed.batch(watermark=1000).counts["keys_forgotten"] == 0
     assert feed.batch(revision(1, 0, INFINITY, 1000), watermark=1000).counts["keys_forgotten"] == 0
@@ -169,14 +171,14 @@ RESTS: Mapping[str, list[tuple[int, int]]] = {
 
 
 def arrivals(random: Random) -> Iterator[tuple[int, Row]]:
-    """Yield the second at which a row comes, and the row."""
+    """Yield the second at which a row arrives, and the row."""
     for source, rests in RESTS.items():
         for second in range(DURATION):
             if any(start <= second < end for start, end in rests):
                 continue
             block = second // 30 * 30
-            delivered = second + random.randint(0, 20) if source == "c" else block + random.randint(0, 29)
-            yield delivered, at(second) | {"source": source}
+            arrival_second = second + random.randint(0, 20) if source == "c" else block + random.randint(0, 29)
+            yield arrival_second, at(second) | {"source": source}
             if source == "a" and second == block + 29:
                 yield block + 30, {"change": "punctuate", "start": block + 30, "source": source, "payload": None}
 
@@ -184,20 +186,23 @@ def arrivals(random: Random) -> Iterator[tuple[int, Row]]:
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("lag", [90, None], ids=["idle sources follow the clock", "idle sources are left out"])
 def test_in_two_hours_every_window_closes_and_the_state_stays_small(lag: int | None) -> None:
-    policy: ProgressPolicy = (
-        bounded_delay(45).with_idle(120) if lag is None else bounded_delay(45).with_idle(120, lag=lag)
-    )
+    policy: ProgressPolicy = bounded_delay(45).with_idle(120)
+    if lag is not None:
+        policy = bounded_delay(45).with_idle(120, lag=lag)
     feed = Feed(Query(tumbling(60), (Total(),), lifetimes="points", progress=policy, sources=((), (), ())), "general")
-    rows_by_second: dict[int, list[Row]] = {}
-    for second, arrival in arrivals(Random(7)):
-        rows_by_second.setdefault(second // 30, []).append(arrival)
+
+    rows_by_batch: dict[int, list[Row]] = {}
+    expected_counts: Counter[int] = Counter()
+    for arrival_second, arrival in arrivals(Random(7)):
+        rows_by_batch.setdefault(arrival_second // 30, []).append(arrival)
+        if arrival["change"] == "insert":
+            expected_counts[arrival["start"] // 60 * 60] += 1
+
     counts: Counter[int] = Counter()
     for number in range(DURATION // 30 + 20):
-        result = feed.batch(*rows_by_second.get(number, []), clock=(number + 1) * 30)
+        result = feed.batch(*rows_by_batch.get(number, []), clock=(number + 1) * 30)
         assert not result.refused
-        counts.update({arrival["window"]["start"]: arrival["result"] for arrival in result.rows})
+        counts.update({window_row["window"]["start"]: window_row["result"] for window_row in result.rows})
         assert feed.bytes < 40_000
     assert feed.is_empty
-    assert counts == Counter(
-        arrival["start"] // 60 * 60 for _, arrival in arrivals(Random(7)) if arrival["change"] == "insert"
-    )
+    assert counts == expected_counts

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from operator import itemgetter
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -23,8 +23,10 @@ from tests.scenarios.feed import Deducted, Feed, Members, RunningTotal, Total, a
 from tests.scenarios.running import extent
 
 
-class Last(Aggregate[int, int]):
-    name, version = "test.last", "1.0.0"
+class Maximum(Aggregate[int, int]):
+    """The largest payload, of all payloads of a window."""
+
+    name, version = "test.maximum", "1.0.0"
 
     def compute_result(self, payloads: Sequence[int]) -> int:
         return max(payloads)
@@ -48,13 +50,28 @@ class Largest(IncrementalAggregate[int, list[int], int]):
         return state[0]
 
 
-Aggregates = Mapping[str, tuple[Callable[[], Module], Callable[[Sequence[int]], Any]]]
-"""Aggregates by name, each with the function of payloads that it computes."""
+class Definition(NamedTuple):
+    """An aggregate: its module, and the function of payloads that it computes."""
+
+    module: Callable[[], Module]
+    function: Callable[[Sequence[int]], Any]
+
+
+Aggregates = Mapping[str, Definition]
+"""Aggregates by name."""
 
 MODULES: Mapping[str, Aggregates] = {
-    "columnar": {"sum": (Sum[int], sum), "min": (Min[int], min), "max": (Max[int], max)},
-    "sliced": {"total": (Deducted, sum), "largest": (Largest, max)},
-    "grouped": {"total": (Total, sum), "members": (Members, sorted), "last": (Last, max)},
+    "columnar": {
+        "sum": Definition(Sum[int], sum),
+        "min": Definition(Min[int], min),
+        "max": Definition(Max[int], max),
+    },
+    "sliced": {"total": Definition(Deducted, sum), "largest": Definition(Largest, max)},
+    "grouped": {
+        "total": Definition(Total, sum),
+        "members": Definition(Members, sorted),
+        "maximum": Definition(Maximum, max),
+    },
 }
 WINDOWS = {
     "tumbling": (tumbling(10), "points"),
@@ -71,55 +88,58 @@ CASES = [case for case in product(MODULES, WINDOWS) if case not in UNSUPPORTED]
 @pytest.mark.parametrize(("evaluator", "name"), [*CASES, ("sums", "snapshots")])
 @pytest.mark.parametrize("seed", range(6))
 def test_an_added_aggregate_sees_later_rows_and_the_others_go_on(evaluator: str, name: str, seed: int) -> None:
-    aggregates: Aggregates = {"sum": (Sum[int], sum)} if evaluator == "sums" else MODULES[evaluator]
+    aggregates: Aggregates = {"sum": Definition(Sum[int], sum)} if evaluator == "sums" else MODULES[evaluator]
     evaluator = "columnar" if evaluator == "sums" else evaluator
     random = Random(f"{evaluator} {name} {seed}")
     specification, lifetimes = WINDOWS[name]
     cells = MemoryCells()
 
     def started(names: Sequence[str]) -> Feed:
-        modules = [aggregates[aggregate][0]() for aggregate in names]
+        modules = [aggregates[aggregate].module() for aggregate in names]
         return Feed(query(specification, *modules, lifetimes=lifetimes), evaluator, cells)
 
     never_stopped = Feed(query(specification, Total(), lifetimes=lifetimes), "general")
     names = [random.choice([*aggregates])]
     added_in = dict.fromkeys(names, 0)
     feed = started(names)
-    arrived: list[tuple[int, Mapping[str, Any]]] = []  # each row with its batch
+    arrived_rows: list[tuple[int, Mapping[str, Any]]] = []  # each with the number of its batch
     compared = 0
     for number in range(14):
         if random.random() < 0.4:
-            change_one(random, names, list(aggregates))
+            add_or_remove_one(random, names, list(aggregates))
             added_in = {aggregate: added_in.get(aggregate, number) for aggregate in names}
             feed = started(names)
             feed.restart()
-        rows = [drawn(random, 5 * number, lifetimes) for _ in range(random.randrange(5))]
-        arrived += zip([number] * len(rows), rows, strict=True)
+        rows = [random_row(random, 5 * number, lifetimes) for _ in range(random.randrange(5))]
+        arrived_rows += [(number, new_row) for new_row in rows]
         watermark = INFINITY if number == 13 else max(0, 5 * number - 12)
         results = by_window(feed.batch(*rows, watermark=watermark).rows)
         windows = by_window(never_stopped.batch(*rows, watermark=watermark).rows)
         for (key, window, values), (expected_key, expected_window, _) in zip(results, windows, strict=True):
             assert (key, window) == (expected_key, expected_window)
-            members = [(batch, row["payload"]) for batch, row in arrived if row["key"] == key and meets(row, *window)]
+            members: list[tuple[int, int]] = []
+            for batch, arrived_row in arrived_rows:
+                if arrived_row["key"] == key and is_in_window(arrived_row, *window):
+                    members.append((batch, arrived_row["payload"]))
             for aggregate, value in zip(names, values, strict=True):
                 payloads = [x for batch, x in members if batch >= added_in[aggregate] or evaluator == "grouped"]
-                _, compute = aggregates[aggregate]
-                expected = compute(payloads) if payloads else None
+                expected = aggregates[aggregate].function(payloads) if payloads else None
                 assert value == expected, (aggregate, window, members)
-                compared += expected is not None
+                if expected is not None:
+                    compared += 1
     assert compared > 3
 
 
-def change_one(random: Random, names: list[str], choices: Sequence[str]) -> None:
+def add_or_remove_one(random: Random, names: list[str], choices: Sequence[str]) -> None:
     """Add another aggregate at a random place, or remove one if there are several."""
-    others = [name for name in choices if name not in names]
-    if others and (len(names) == 1 or random.random() < 0.7):
-        names.insert(random.randrange(len(names) + 1), random.choice(others))
+    new_names = [name for name in choices if name not in names]
+    if new_names and (len(names) == 1 or random.random() < 0.7):
+        names.insert(random.randrange(len(names) + 1), random.choice(new_names))
     elif len(names) > 1:
         names.remove(random.choice(names))
 
 
-def drawn(random: Random, newest: int, lifetimes: str) -> dict[str, Any]:
+def random_row(random: Random, newest: int, lifetimes: str) -> dict[str, Any]:
     """Draw a row that is not late."""
     start = newest + random.randrange(-5, 6)
     value = random.randrange(100)
@@ -129,7 +149,7 @@ def drawn(random: Random, newest: int, lifetimes: str) -> dict[str, Any]:
     return row(None, start, start + random.randrange(1, 9), value, key)
 
 
-def meets(row: Mapping[str, Any], start: int, end: int) -> bool:
+def is_in_window(row: Mapping[str, Any], start: int, end: int) -> bool:
     return bool(row["start"] < end and row["end"] > start)
 
 

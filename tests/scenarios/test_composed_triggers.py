@@ -11,7 +11,7 @@ from muntin import Window
 from muntin.triggers import Trigger, TriggerView
 from muntin_engine.state.codec import Codec
 from tests.scenarios.random_triggers import random_trigger, random_views
-from tests.scenarios.trigger_meaning import life
+from tests.scenarios.trigger_definition import life
 
 WINDOW = Window(0, 20)
 

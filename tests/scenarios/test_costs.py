@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -31,7 +31,8 @@ def points(*ticks: int, key: Any = "k") -> list[Any]:
     return [at(tick, 1, key) for tick in ticks]
 
 
-def fed(window: Any, module: Any, evaluator: str, **policies: Any) -> Feed:
+def feed_of(window: Any, module: Any, evaluator: str, **policies: Any) -> Feed:
+    """Return a feed of a query over points, unless `policies` say otherwise."""
     return Feed(query(window, module, **{"lifetimes": "points", **policies}), evaluator)
 
 
@@ -55,10 +56,11 @@ def fed(window: Any, module: Any, evaluator: str, **policies: Any) -> Feed:
 def test_a_row_is_added_to_the_states_that_explain_says(evaluator: str, window: Any, added: int, removed: int) -> None:
     """A thousand rows come ten to a micro-batch, each of which closes a window."""
     module = Deducted() if evaluator == "sliced" else RunningTotal()
-    feed = fed(window, module, evaluator)
+    feed = feed_of(window, module, evaluator)
     for first in range(0, 1_000, 10):
         feed.batch(*points(*range(first, first + 10)), watermark=first + 10)
-    assert (module.calls["added"], module.calls["removed"]) == (added, removed)
+    assert module.calls["added"] == added
+    assert module.calls["removed"] == removed
     assert evaluator != "general" or module.calls["create_state"] == 100
     assert module.calls["combine"] + module.calls["deduct"] < 1_200
 
@@ -66,27 +68,28 @@ def test_a_row_is_added_to_the_states_that_explain_says(evaluator: str, window: 
 @pytest.mark.parametrize("overlap", [1, 10, 1000])
 def test_each_row_enters_once_and_leaves_once_whatever_the_overlap_of_windows(overlap: int) -> None:
     module = RunningTotal()
-    result = fed(hopping(overlap, 1), module, "general").batch(*points(*range(1000)), watermark=INFINITY)
+    result = feed_of(hopping(overlap, 1), module, "general").batch(*points(*range(1000)), watermark=INFINITY)
     assert len(result.rows) == 1000 + overlap - 1
     assert module.calls["create_state"] <= 1000 / overlap + 2
     assert module.calls["added"] + module.calls["removed"] <= 1000 * 2 + overlap
 
 
-@pytest.mark.parametrize(("every", "batches"), [(10, 5), (50, 2)])
-def test_a_row_enters_again_in_each_micro_batch_that_closes_windows_of_it(every: int, batches: int) -> None:
+@pytest.mark.parametrize(("rows_per_batch", "entries"), [(10, 5), (50, 2)])
+def test_a_row_enters_again_in_each_micro_batch_that_closes_windows_of_it(rows_per_batch: int, entries: int) -> None:
     """A row is in five windows; where each batch closes one, it enters five times, and where one closes five, twice."""
     module = RunningTotal()
-    feed = fed(hopping(50, 10), module, "general")
-    for start in range(0, 1000, every):
-        feed.batch(*points(*range(start, start + every)), watermark=start + every)
+    feed = feed_of(hopping(50, 10), module, "general")
+    for start in range(0, 1000, rows_per_batch):
+        end = start + rows_per_batch
+        feed.batch(*points(*range(start, end)), watermark=end)
     feed.batch(watermark=INFINITY)
-    assert batches - 1 < module.calls["added"] / 1000 <= batches
+    assert entries - 1 < module.calls["added"] / 1000 <= entries
 
 
 @pytest.mark.parametrize("window", [snapshot(), count_by_start(50)], ids=str)
 def test_rows_slide_through_windows_that_events_make(window: Any) -> None:
     module = RunningTotal()
-    feed = fed(window, module, "general", lifetimes="named")
+    feed = feed_of(window, module, "general", lifetimes="named")
     assert feed.batch(*(row(n, n, n + 50, 1) for n in range(1000)), watermark=INFINITY).rows
     assert module.calls["added"] + module.calls["removed"] <= 1000 * 2 + 50
 
@@ -94,7 +97,7 @@ def test_rows_slide_through_windows_that_events_make(window: Any) -> None:
 @pytest.mark.parametrize("overlap", [2, 100])
 def test_rows_in_order_cost_the_same_whatever_the_overlap_of_speculative_windows(overlap: int) -> None:
     module = RunningTotal()
-    feed = fed(hopping(10 * overlap, 10), module, "general", emit=EmitPolicy.SPECULATIVE)
+    feed = feed_of(hopping(10 * overlap, 10), module, "general", emit=EmitPolicy.SPECULATIVE)
     for first in range(0, 2000, 200):
         feed.batch(*points(*range(first, first + 200)))
     feed.batch(watermark=INFINITY)
@@ -103,18 +106,20 @@ def test_rows_in_order_cost_the_same_whatever_the_overlap_of_speculative_windows
 
 def test_the_second_change_of_a_window_updates_its_state() -> None:
     module = RunningTotal()
-    feed = fed(tumbling(100), module, "general", emit=EmitPolicy.EAGER, lifetimes="named")
+    feed = feed_of(tumbling(100), module, "general", emit=EmitPolicy.EAGER, lifetimes="named")
     feed.batch(*(row(n, n, n + 1, 1) for n in range(50)))
     feed.batch(row(60, 60, 61, 1))
     assert module.calls["added"] == 50 + 51
     feed.batch(row(61, 61, 62, 1), revision(3, 3, 4, 3))
-    assert [module.calls[name] for name in ("added", "removed", "create_state")] == [102, 1, 2]
+    assert module.calls["added"] == 102
+    assert module.calls["removed"] == 1
+    assert module.calls["create_state"] == 2
     assert feed.batch(row(62, 62, 63, 5)).changes[-1].endswith(" 56")
 
 
 def test_a_change_calls_a_module_for_the_windows_that_it_affects_alone() -> None:
     module = RunningTotal()
-    feed = fed(tumbling(10), module, "general", emit=EmitPolicy.EAGER)
+    feed = feed_of(tumbling(10), module, "general", emit=EmitPolicy.EAGER)
     feed.batch(*points(*range(0, 1000, 10)))
     module.calls.clear()
     feed.batch(at(503))
@@ -124,7 +129,7 @@ def test_a_change_calls_a_module_for_the_windows_that_it_affects_alone() -> None
 def test_time_bound_members_that_come_in_order_are_added_to_a_state_once() -> None:
     module = RunningTotal()
     policies: Any = {"emit": EmitPolicy.EAGER, "timestamps": TimestampPolicy.TIME_BOUND}
-    feed = fed(tumbling(1000), module, "general", lifetimes="intervals", **policies)
+    feed = feed_of(tumbling(1000), module, "general", lifetimes="intervals", **policies)
     for start in range(100):
         feed.batch(row(None, start, value=start))
     assert module.calls["added"] == 101  # the second event builds the state that the others are added to
@@ -132,11 +137,11 @@ def test_time_bound_members_that_come_in_order_are_added_to_a_state_once() -> No
 
 def test_modules_are_called_for_windows_that_fire_and_those_share_the_work() -> None:
     module = RunningTotal()
-    feed = fed(hopping(100, 10), module, "general", emit=early(every_count(100)))
+    feed = feed_of(hopping(100, 10), module, "general", emit=early(every_count(100)))
     for start in range(60):
         feed.batch(at(start))
     assert module.calls["create_state"] == 0
-    feed = fed(hopping(500, 1), module, "general", emit=early(on_signal("now")))
+    feed = feed_of(hopping(500, 1), module, "general", emit=early(on_signal("now")))
     feed.batch(*points(*range(1000)))
     assert len(feed.batch(signals=["now"]).rows) == 1499
     assert module.calls["added"] + module.calls["removed"] <= 2 * 1000
@@ -149,28 +154,43 @@ def test_modules_are_called_for_windows_that_fire_and_those_share_the_work() -> 
 def test_over_slices_calls_grow_with_windows_and_not_with_their_ratio(ratio: int, module: Any, per_batch: int) -> None:
     """100 slices of 2 rows each, in batches of one slice or of fifty; as many windows, and those around the ends."""
     aggregate = module()
-    feed = fed(hopping(10 * ratio, 10), aggregate, "sliced")
+    feed = feed_of(hopping(10 * ratio, 10), aggregate, "sliced")
     results = 0
     for first in range(0, 100, per_batch):
-        rows = points(*(10 * n + place for n in range(first, first + per_batch) for place in (0, 3)))
-        results += len(feed.batch(*rows, watermark=10 * first).rows)
+        ticks: list[int] = []
+        for number in range(first, first + per_batch):
+            ticks += [10 * number, 10 * number + 3]
+        results += len(feed.batch(*points(*ticks), watermark=10 * first).rows)
     assert results + len(feed.batch(watermark=INFINITY).rows) == 100 + ratio - 1
     calls = aggregate.calls
-    assert (calls["added"], calls["compute_result"]) == (200, 100 + ratio - 1)
+    assert calls["added"] == 200
+    assert calls["compute_result"] == 100 + ratio - 1
     assert calls["combine"] + calls["deduct"] + calls["create_state"] <= 10 * (100 + ratio)
 
 
 def test_windows_with_the_same_rows_and_years_between_rows_cost_no_call() -> None:
     module = Merged()
-    fed(hopping(6000, 10), module, "sliced").batch(at(5), at(3005), at(10**15), watermark=INFINITY)
+    feed_of(hopping(6000, 10), module, "sliced").batch(at(5), at(3005), at(10**15), watermark=INFINITY)
     assert module.calls.total() - module.calls["compute_result"] < 40
 
 
 # Cells
 
 
+class CellAccess(NamedTuple):
+    """The names of the cells that were read, and of those that were written."""
+
+    read: list[str]
+    written: list[str]
+
+
 class CountingCells(MemoryCells):
-    """Notes what is read and written."""
+    """Cells that record each access.
+
+    Attributes:
+        read: The names of the cells that were read.
+        written: The bytes that were written, by cell.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -185,51 +205,52 @@ class CountingCells(MemoryCells):
         self.written[name] += len(data)
         super().put(name, data)
 
-    def taken(self) -> tuple[list[str], list[str]]:
-        """Return the cells that were read and written since this was called."""
-        found = self.read, list(self.written)
+    def reset(self) -> CellAccess:
+        """Forget what was recorded, and return it."""
+        access = CellAccess(self.read, list(self.written))
         self.read = []
         self.written = Counter()
-        return found
+        return access
 
 
 EVERY_STATE = pytest.mark.parametrize("evaluator", ["general", "grouped", "sliced", "columnar"])
 
 
-def counting(evaluator: str, window: Any, cells: MemoryCells | None = None) -> tuple[Feed, Any]:
-    cells = cells or CountingCells()
+def counting_feed(evaluator: str, window: Any) -> tuple[Feed, CountingCells]:
+    """Return a feed of a query that an evaluator can run, and the cells that record what it reads and writes."""
+    cells = CountingCells()
     module: Any = {"columnar": Sum(), "grouped": Total()}.get(evaluator, Merged())
     return Feed(query(window, module, lifetimes="points"), evaluator, cells), cells
 
 
 @EVERY_STATE
 def test_a_batch_reads_the_metadata_alone_and_writes_what_it_brought(evaluator: str) -> None:
-    feed, cells = counting(evaluator, tumbling(100))
+    feed, cells = counting_feed(evaluator, tumbling(100))
     feed.batch(*(at(5, 1, f"k{n}") for n in range(1000)))
-    before = dict(cells.cells)
-    cells.taken()
+    bytes_before = feed.bytes
+    cells.reset()
     feed.batch(at(6, 1, "k7"))
     read_and_read_back = ["metadata", "metadata"]
-    assert cells.taken() == (read_and_read_back, ["entry 2", "metadata"])
-    assert len(cells.cells["entry 2"]) < sum(map(len, before.values())) / 10
+    assert cells.reset() == CellAccess(read_and_read_back, written=["entry 2", "metadata"])
+    assert len(cells.cells["entry 2"]) < bytes_before / 10
     feed.batch(watermark=4)
-    assert cells.taken() == (read_and_read_back, ["metadata"])
+    assert cells.reset() == CellAccess(read_and_read_back, written=["metadata"])
+
     feed.batch(at(7))
-    cells.taken()
+    cells.reset()
     feed.restart()
-    feed.batch()  # it keeps nothing from now on
+    feed.batch()  # no store is cached from now on
     feed.batch(watermark=5)
-    read, _ = cells.taken()
-    assert set(read) == {"metadata"}, "the log is read only if there is work"
+    assert set(cells.reset().read) == {"metadata"}, "the log is read only if there is work"
     assert len(feed.batch(watermark=100).rows) == 1001
-    assert len(set(cells.taken()[0])) == 4
+    assert len(set(cells.reset().read)) == 4
 
 
 @EVERY_STATE
 def test_a_batch_writes_what_it_brought_and_not_the_window(evaluator: str) -> None:
     bytes_written = {}
     for size in (10, 100, 6000):
-        feed, cells = counting(evaluator, hopping(size, 10))
+        feed, cells = counting_feed(evaluator, hopping(size, 10))
         for batch in range(30):
             feed.batch(*(at(10 * batch, n, f"k{n}") for n in range(20)), watermark=10 * batch - 5)
         bytes_written[size] = cells.written.total()
@@ -237,42 +258,42 @@ def test_a_batch_writes_what_it_brought_and_not_the_window(evaluator: str) -> No
 
 
 def test_a_hot_key_costs_its_slices_and_not_its_rows() -> None:
-    feed, cells = counting("columnar", hopping(600, 10))
+    feed, cells = counting_feed("columnar", hopping(600, 10))
     feed.batch(*(at(n % 1000) for n in range(20_000)))
     assert cells.written.total() < 4_000
 
 
 @pytest.mark.parametrize("size", [100_000, 100], ids=["that only grows", "of which events go"])
 def test_a_large_key_is_written_as_its_changes_and_now_and_then_as_a_whole(size: int) -> None:
-    feed, cells = counting("general", tumbling(size))
-    held = []
+    feed, cells = counting_feed("general", tumbling(size))
+    stored_bytes = []
     for batch in range(60):
         feed.batch(*points(*range(100 * batch, 100 * batch + 100)), watermark=100 * batch if size == 100 else None)
-        held.append(feed.bytes)
+        stored_bytes.append(feed.bytes)
     if size == 100:
-        assert max(held) < 20_000 + 10 * held[0]  # a log is not rewritten for less than 16 KiB
+        assert max(stored_bytes) < 20_000 + 10 * stored_bytes[0]  # a log is not rewritten for less than 16 KiB
     else:
-        assert cells.written.total() - cells.written["metadata"] < 3.5 * held[-1]
+        assert cells.written.total() - cells.written["metadata"] < 3.5 * stored_bytes[-1]
     assert sum(result["result"] for result in feed.batch(watermark=INFINITY).rows) == (100 if size == 100 else 6_000)
 
 
 # Live events, and idle keys
 
 
-def calls_of(feed: Feed, *rows: Row, **said: Any) -> int:
-    """Return the calls of a batch."""
+def calls_of(feed: Feed, *rows: Row, watermark: int | None = None) -> int:
+    """Run a batch, and return how many Python and C functions it calls."""
     calls = 0
 
     def count(frame: FrameType, event: str, argument: object) -> None:
         nonlocal calls
         calls += event in {"call", "c_call"}
 
-    before = sys.getprofile()
+    previous_profile = sys.getprofile()
     sys.setprofile(count)
     try:
-        feed.batch(*rows, **said)
+        feed.batch(*rows, watermark=watermark)
     finally:
-        sys.setprofile(before)
+        sys.setprofile(previous_profile)
     return calls
 
 
@@ -284,7 +305,7 @@ def calls_of(feed: Feed, *rows: Row, **said: Any) -> int:
 def test_a_row_touches_as_much_of_many_live_events_as_of_few(window: Any, emit: EmitPolicy) -> None:
     costs = []
     for live in (500, 4_000):
-        feed = fed(window, RunningTotal(), "general", emit=emit, lifetimes="intervals")
+        feed = feed_of(window, RunningTotal(), "general", emit=emit, lifetimes="intervals")
         feed.batch(*(row(None, 4 * n, 4 * n + 5, n) for n in range(live)), watermark=0)
         for n in range(3):  # the first ones find out how long events last, and what starts first
             feed.batch(row(None, 2 * live + 40 * n, 2 * live + 40 * n + 9, 1))
@@ -304,7 +325,7 @@ def test_keys_with_nothing_to_do_cost_nothing(evaluator: str, emit: EmitPolicy) 
     """
     costs = []
     for idle in (50, 1_000):
-        feed = fed(tumbling(100), Total(), evaluator, emit=emit)
+        feed = feed_of(tumbling(100), Total(), evaluator, emit=emit)
         feed.batch(*(at(1, 1, f"k{n}") for n in range(idle)))
         for tick in (10, 20, 30):
             feed.batch(at(tick), watermark=tick)

@@ -28,7 +28,7 @@ from tests.scenarios.feed import Feed, Merged, at, query, revision, row
 
 
 class Fragile(IncrementalAggregate[int, list[int], int]):
-    """Fails in one method, of a state or payloads with a seven in them."""
+    """Fails in one method, if an argument has a seven in it; `create_state` always fails."""
 
     name, version = "test.fragile", "1.0.0"
 
@@ -36,14 +36,15 @@ class Fragile(IncrementalAggregate[int, list[int], int]):
         self.method = method
 
     def __getattribute__(self, name: str) -> Any:
-        found = object.__getattribute__(self, name)
-        return self.failing(found) if name == object.__getattribute__(self, "__dict__").get("method") else found
+        attribute = object.__getattribute__(self, name)
+        fragile_method = object.__getattribute__(self, "__dict__").get("method")
+        return self.failing(attribute) if name == fragile_method else attribute
 
-    def failing(self, found: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*given: Any) -> Any:
-            if any(7 in one for one in given) or not given:
+    def failing(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            if not arguments or any(7 in argument for argument in arguments):
                 raise StopIteration("as a bare next() does")
-            return found(*given)
+            return method(*arguments)
 
         return call
 
@@ -63,8 +64,8 @@ class Fragile(IncrementalAggregate[int, list[int], int]):
         return len(state)
 
 
-class Fleeting(Fragile):
-    """The same with `deduct`."""
+class Deducting(Fragile):
+    """A fragile module with `deduct`."""
 
     name = "test.fragile"
 
@@ -75,7 +76,7 @@ class Fleeting(Fragile):
 METHODS = ["create_state", "add_events", "combine", "compute_result"]
 CASES: list[tuple[str, str, Module, WindowSpecification]] = [
     *(("sliced", method, Fragile(method), tumbling(10)) for method in METHODS),
-    *(("sliced", method, Fleeting(method), hopping(30, 10)) for method in [*METHODS, "deduct"]),
+    *(("sliced", method, Deducting(method), hopping(30, 10)) for method in [*METHODS, "deduct"]),
     *(("sliced", method, Fragile(method), session(10)) for method in METHODS),
     *(("general", method, Fragile(method), tumbling(10)) for method in METHODS if method != "combine"),
     ("general", "remove_events", Fragile("remove_events"), hopping(30, 10)),
@@ -92,11 +93,13 @@ def test_a_failure_names_module_key_window_and_method(
     b   [2)[7)
     """
     feed = Feed(query(window, Merged(), module, lifetimes="points"), evaluator)
-    before: dict[str, bytes] = {}
+    cells_before: dict[str, bytes] = {}
     if method != "create_state":
         feed.batch(at(0, 1, "a"), at(4, 2, "b"))
-        before = dict(feed.cells.cells)
-    rows = [at(5, 7, "b"), at(6, 4, "b"), *(at(tick, 3, key) for tick in range(13, 90, 10) for key in "ab")]
+        cells_before = dict(feed.cells.cells)
+    rows = [at(5, 7, "b"), at(6, 4, "b")]
+    for tick in range(13, 90, 10):
+        rows += [at(tick, 3, "a"), at(tick, 3, "b")]
     with pytest.raises(ModuleFailedError, match=rf"test.fragile 1.0.0 failed in {method}: StopIteration") as caught:
         feed.batch(*rows, watermark=INFINITY)
     assert isinstance(caught.value.__cause__, StopIteration)
@@ -104,7 +107,7 @@ def test_a_failure_names_module_key_window_and_method(
     if method != "create_state":
         assert caught.value.key == ("b",)
         assert caught.value.window.start <= 5 < caught.value.window.end or method in ("deduct", "remove_events")
-    assert feed.cells.cells == before
+    assert feed.cells.cells == cells_before
 
 
 class Chain(IncrementalAggregate[int, Any, int]):
@@ -121,8 +124,9 @@ class Chain(IncrementalAggregate[int, Any, int]):
         return state
 
     def combine(self, state: Any, other: Any) -> Any:
-        while other:
-            payload, other = other
+        remaining_links = other
+        while remaining_links:
+            payload, remaining_links = remaining_links
             state = (payload, state)
         return state
 
@@ -130,28 +134,29 @@ class Chain(IncrementalAggregate[int, Any, int]):
         return 1
 
 
+TOO_DEEP = "nested more than 100 deep(.|\n)*flatten it"
 UNSTORABLE: list[tuple[str, Module, WindowSpecification, EmitPolicy, str]] = [
-    *(
-        ("sliced", Chain(), window, EmitPolicy.FINAL, "nested more than 100 deep(.|\n)*flatten it")
-        for window in (tumbling(10), hopping(30, 10), session(9))
-    ),
+    ("sliced", Chain(), tumbling(10), EmitPolicy.FINAL, TOO_DEEP),
+    ("sliced", Chain(), hopping(30, 10), EmitPolicy.FINAL, TOO_DEEP),
+    ("sliced", Chain(), session(9), EmitPolicy.FINAL, TOO_DEEP),
     ("sliced", Buffer(), tumbling(10), EmitPolicy.FINAL, "of type bytearray"),
     ("sliced", Turns(), tumbling(10), EmitPolicy.FINAL, "Span refuses it: ValueError"),
-    ("general", Chain(), tumbling(10), EmitPolicy.EAGER, "nested more than 100 deep(.|\n)*flatten it"),
+    ("general", Chain(), tumbling(10), EmitPolicy.EAGER, TOO_DEEP),
 ]
 
 
-@pytest.mark.parametrize(("evaluator", "module", "window", "emit", "why"), UNSTORABLE, ids=spelled)
-def test_a_state_that_cannot_be_stored_is_told_with_its_module_key_and_window(
-    evaluator: str, module: Module, window: WindowSpecification, emit: EmitPolicy, why: str
+@pytest.mark.parametrize(("evaluator", "module", "window", "emit", "reason"), UNSTORABLE, ids=spelled)
+def test_a_state_that_cannot_be_stored_is_named_with_its_module_key_and_window(
+    evaluator: str, module: Module, window: WindowSpecification, emit: EmitPolicy, reason: str
 ) -> None:
-    """What one batch brings can be written; the states become too deep when entries are merged."""
+    """The entry of one batch can be written; states become too deep when entries are merged."""
     feed = Feed(query(window, module, emit=emit, lifetimes="points"), evaluator)
-    message = rf"{module.name} {module.version} made a state that cannot be stored: (.|\n)*{why}"
+    message = rf"{module.name} {module.version} made a state that cannot be stored: (.|\n)*{reason}"
 
     def feed_all() -> None:
         for batch in range(12):
-            feed.batch(at(1, 1, "a"), *(row(None, 25, 26, 1 + (batch + n) % 9, "b") for n in range(20)), at(25, 1, "c"))
+            rows_of_b = [row(None, 25, 26, 1 + (batch + n) % 9, "b") for n in range(20)]
+            feed.batch(at(1, 1, "a"), *rows_of_b, at(25, 1, "c"))
 
     with pytest.raises(StateError, match=message) as caught:
         feed_all()
@@ -164,28 +169,48 @@ class Counted(NamedTuple):
     size: int
 
 
-SHOWN: dict[str, tuple[Any, Callable[[list[int]], Any], Any]] = {
-    "array": (list[int], np.array, [1, 2]),
-    "matrix": (list[list[int]], lambda values: np.array([values]), [[1, 2]]),
-    "in a map": (dict[str, list[int]], lambda values: {"a": np.array(values)}, [("a", [1, 2])]),
-    "in a record": (Counted, lambda values: Counted(np.array(values), 2), {"values": [1, 2], "size": 2}),  # type: ignore[arg-type]
-    "iterator": (list[int], iter, [1, 2]),
-    "tuple": (list[int], tuple, [1, 2]),
+class ListForm(NamedTuple):
+    """A form in which a module may return a list.
+
+    Attributes:
+        declared: The result type that the module declares.
+        form: The function that gives a list of payloads this form.
+        expected: The result in a row of the output, for the payloads 1 and 2.
+    """
+
+    declared: Any
+    form: Callable[[list[int]], Any]
+    expected: Any
+
+
+LIST_FORMS: dict[str, ListForm] = {
+    "array": ListForm(list[int], np.array, [1, 2]),
+    "matrix": ListForm(list[list[int]], lambda values: np.array([values]), [[1, 2]]),
+    "in a map": ListForm(dict[str, list[int]], lambda values: {"a": np.array(values)}, [("a", [1, 2])]),
+    "in a record": ListForm(
+        Counted,
+        lambda values: Counted(np.array(values), 2),  # type: ignore[arg-type]
+        {"values": [1, 2], "size": 2},
+    ),
+    "iterator": ListForm(list[int], iter, [1, 2]),
+    "tuple": ListForm(list[int], tuple, [1, 2]),
 }
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", LIST_FORMS)
 @pytest.mark.parametrize("emit", [EmitPolicy.EAGER, EmitPolicy.FINAL])
 def test_a_list_may_be_an_array_whether_or_not_results_are_kept(name: str, emit: EmitPolicy) -> None:
-    kind, show, plain = SHOWN[name]
+    list_form = LIST_FORMS[name]
 
-    class Shown(Aggregate[int, kind]):  # type: ignore[valid-type]
-        name, version = "test.shown", "1.0.0"
+    class Formed(Aggregate[int, list_form.declared]):  # type: ignore[name-defined]
+        name, version = "test.formed", "1.0.0"
 
         def compute_result(self, payloads: Sequence[int]) -> Any:
-            return show(sorted(payloads))
+            return list_form.form(sorted(payloads))
 
-    feed = Feed(query(tumbling(10), Shown(), emit=emit), "general")
+    feed = Feed(query(tumbling(10), Formed(), emit=emit), "general")
     rows = feed.batch(row(1, 3, 5, 1), row(2, 4, 5, 2)).rows
-    rows += feed.batch(*[revision(2, 4, 5, 4, 2)] * (emit is EmitPolicy.EAGER), watermark=10).rows
-    assert next(result["result"] for result in rows if result.get("change") != "insert") == plain
+    retractions = [revision(2, 4, 5, 4, 2)] if emit is EmitPolicy.EAGER else []
+    rows += feed.batch(*retractions, watermark=10).rows
+    results = [result["result"] for result in rows if result.get("change") != "insert"]
+    assert results[0] == list_form.expected

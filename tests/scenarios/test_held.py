@@ -12,10 +12,10 @@ from muntin_engine.state.cells import METADATA
 from tests.engine.state.held import held
 from tests.scenarios import scenario
 from tests.scenarios.drawing import FAMILIES, drawn
-from tests.scenarios.kinds import OWN
+from tests.scenarios.kinds import CUSTOM_KINDS
 from tests.scenarios.running import Run
 
-OWN_KINDS = set(map(type, OWN.values()))
+OWN_KINDS = set(map(type, CUSTOM_KINDS.values()))
 READ: Counter[str] = Counter()
 """The rows that were read, by their kinds."""
 
@@ -25,9 +25,9 @@ OF_EVENTS = ("event", "filtered", "member")
 class Read(Run):
     """A run whose state is read, without its query, after each micro-batch."""
 
-    def process(self, arrival: Any, more: Any = ()) -> None:
+    def process(self, arrival: Any, extra_rows: Any = ()) -> None:
         """Evaluate a micro-batch, and read what is held."""
-        super().process(arrival, more)
+        super().process(arrival, extra_rows)
         windows = getattr(self.query, "named", {}).values()
         if any(type(window) in OWN_KINDS for window in windows):
             return  # no plugin offers them, so a reader cannot find them by name

@@ -86,10 +86,10 @@ class Parts(IncrementalAggregate[int, int, float]):
         return self.answer(state) if state == 7 else 1.0
 
 
-class Told(ColumnarAggregate[int, float]):
+class WholeArray(ColumnarAggregate[int, float]):
     """Answers for a whole array; `where` says in which method."""
 
-    name, version = "test.told", "1"
+    name, version = "test.whole_array", "1"
 
     def __init__(self, answer: Callable[[Any], Any], where: str = "compute_results") -> None:
         self.answer = answer
@@ -115,7 +115,7 @@ class Told(ColumnarAggregate[int, float]):
 def failure(kind: str, answer: Callable[[Any], Any], error: type[Exception]) -> Exception:
     """Return how a bucket fails: of two keys, `b` has a seven in the window from 20."""
     modules: dict[str, Any] = {"general": Whole(answer), "grouped": Whole(answer), "sliced": Parts(answer)}
-    module = modules.get(kind, Told(answer, kind))
+    module = modules.get(kind, WholeArray(answer, kind))
     evaluator = kind if kind in modules else "columnar"
     feed = Feed(query(tumbling(10), module, lifetimes="points"), evaluator)
     with pytest.raises(error) as caught:

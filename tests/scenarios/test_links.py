@@ -7,7 +7,7 @@ disorder, and one may be far behind another: that makes no row late, and no wind
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -18,22 +18,23 @@ from muntin import hopping, tumbling
 from muntin.windows import WindowKind
 from muntin_engine.time.lifetimes import Align, Extend, SetDuration, ShareWindows, Shift
 from tests.examples.thesis_extents import sliding
-from tests.scenarios.links import Flow, Side, arriving, count, meet, random_flows
+from tests.scenarios.links import Flow, KeyedBatch, KeyedTime, Side, count, link_batches, meet, random_flows
 
 ALL_DISORDER = pytest.mark.parametrize("seed", [1])
+"""A disorder of packets for each seed."""
 
 Pairs = Counter[tuple[Flow, Flow]]
 
 
-def forth(flow: Flow) -> tuple[int, int]:
+def by_hosts(flow: Flow) -> tuple[int, int]:
     return flow.source, flow.target
 
 
-def back(flow: Flow) -> tuple[int, int]:
+def by_swapped_hosts(flow: Flow) -> tuple[int, int]:
     return flow.target, flow.source
 
 
-def pairs(flows: Sequence[Flow], sides: tuple[Side, Side], seed: int) -> Pairs:
+def emitted_pairs(flows: Sequence[Flow], sides: tuple[Side, Side], seed: int) -> Pairs:
     """Return the pairs that the join of the links emits."""
     emitted = Pairs()
     for batch_pairs, _ in meet(flows, sides, seed):
@@ -41,7 +42,7 @@ def pairs(flows: Sequence[Flow], sides: tuple[Side, Side], seed: int) -> Pairs:
     return emitted
 
 
-def of_side(flows: Sequence[Flow], side: Side) -> list[Flow]:
+def flows_of(flows: Sequence[Flow], side: Side) -> list[Flow]:
     return [flow for flow in flows if flow.link in side.links]
 
 
@@ -49,13 +50,13 @@ def expected_pairs(flows: Sequence[Flow], sides: tuple[Side, Side], is_near: Cal
     """Return the pairs of equal keys whose times are near each other."""
     left_side, right_side = sides
     expected = Pairs()
-    for left, right in product(of_side(flows, left_side), of_side(flows, right_side)):
+    for left, right in product(flows_of(flows, left_side), flows_of(flows, right_side)):
         if left_side.key(left) == right_side.key(right) and is_near(left.at, right.at):
             expected[left, right] += 1
     return expected
 
 
-def in_one(size: int) -> Callable[[int, int], bool]:
+def in_one_window(size: int) -> Callable[[int, int], bool]:
     """Return the condition of a tumbling-window join (TH-19)."""
     return lambda left, right: left // size == right // size
 
@@ -64,10 +65,13 @@ def in_one(size: int) -> Callable[[int, int], bool]:
 def test_q5_7_finds_packets_to_the_source_of_another_in_each_five_minutes(seed: int) -> None:
     """Find the pairs of the two main links, one from where the other goes to, of each five-minute interval."""
     flows = random_flows(seed, "12")
-    whole = (Align(tumbling(5 * MINUTE)),)
-    sides = (Side("1", lambda flow: (flow.source,), whole), Side("2", lambda flow: (flow.target,), whole))
-    joined = pairs(flows, sides, seed)
-    assert joined == expected_pairs(flows, sides, in_one(5 * MINUTE))
+    to_whole_windows = (Align(tumbling(5 * MINUTE)),)
+    sides = (
+        Side("1", lambda flow: (flow.source,), to_whole_windows),
+        Side("2", lambda flow: (flow.target,), to_whole_windows),
+    )
+    joined = emitted_pairs(flows, sides, seed)
+    assert joined == expected_pairs(flows, sides, in_one_window(5 * MINUTE))
     assert len(joined) > 20
 
 
@@ -82,7 +86,7 @@ def test_q3_1_finds_packets_at_most_two_minutes_before_and_three_after_another(s
         Side("1", lambda flow: (flow.source,), (Extend(3 * MINUTE),)),
         Side("2", lambda flow: (flow.target,), (Extend(2 * MINUTE),)),
     )
-    joined = pairs(flows, sides, seed)
+    joined = emitted_pairs(flows, sides, seed)
     assert joined == expected_pairs(flows, sides, lambda left, right: -2 * MINUTE <= right - left <= 3 * MINUTE)
     assert {-2 * MINUTE, 3 * MINUTE} & {right.at - left.at for left, right in joined}, "some are on the edge"
 
@@ -98,7 +102,7 @@ def test_q5_8_finds_packets_that_follow_another_within_minutes(seed: int) -> Non
         Side("1", lambda flow: (flow.source,), (SetDuration(3 * MINUTE),)),
         Side("2", lambda flow: (flow.target,), (Extend(2 * MINUTE),)),
     )
-    joined = pairs(flows, sides, seed)
+    joined = emitted_pairs(flows, sides, seed)
     assert joined == expected_pairs(flows, sides, lambda left, right: left - 2 * MINUTE <= right < left + 3 * MINUTE)
     distances = {right.at - left.at for left, right in joined}
     assert min(distances) < 0 < max(distances)
@@ -135,9 +139,9 @@ def packets_of(flows: Sequence[Flow], side: Side) -> list[Packet]:
 def test_packets_of_one_window_meet_once_however_many_windows_they_share(size: int, slide: int, seed: int) -> None:
     """Find the pairs of packets that are in one extent, where extents overlap (section 5.2.2)."""
     flows = random_flows(seed, "12")
-    share = (ShareWindows(hopping(size, slide, offset=-size % slide)),)
-    sides = (Side("1", forth, share), Side("2", back, share))
-    joined = pairs(flows, sides, seed)
+    shared_windows = (ShareWindows(hopping(size, slide, offset=-size % slide)),)
+    sides = (Side("1", by_hosts, shared_windows), Side("2", by_swapped_hosts, shared_windows))
+    joined = emitted_pairs(flows, sides, seed)
     assert joined == in_shared_extents(flows, sides, (size, size), slide)
     assert joined
 
@@ -147,8 +151,8 @@ def test_extents_that_slide_by_a_unit_are_bands_that_are_open_at_both_ends(seed:
     """Figure 5-3 and equation 5.20 find pairs of `-R_R < r - l < R_L`; the band of Q5-8 has one of its ends."""
     ranges = (6, 4)
     flows = [flow._replace(at=flow.at // 30) for flow in random_flows(seed, "12")]  # many are just a range apart
-    sides = (Side("1", forth, (SetDuration(ranges[0]),)), Side("2", back, (SetDuration(ranges[1]),)))
-    joined = pairs(flows, sides, seed)
+    sides = (Side("1", by_hosts, (SetDuration(ranges[0]),)), Side("2", by_swapped_hosts, (SetDuration(ranges[1]),)))
+    joined = emitted_pairs(flows, sides, seed)
     assert joined == in_shared_extents(flows, sides, ranges, 1)
     assert joined == expected_pairs(flows, sides, lambda left, right: -ranges[1] < right - left < ranges[0])
     assert joined != expected_pairs(flows, sides, lambda left, right: -ranges[1] <= right - left < ranges[0])
@@ -162,11 +166,12 @@ def test_q7_1_counts_answers_for_each_pair_of_timestamps(seed: int) -> None:
     output watermark of the join has passed both.
     """
     flows = random_flows(seed, "12")
-    sides = (Side("1", forth, (Extend(2 * MINUTE),)), Side("2", back, ()))
+    sides = (Side("1", by_hosts, (Extend(2 * MINUTE),)), Side("2", by_swapped_hosts, ()))
 
-    def connections() -> Iterator[tuple[list[tuple[Hashable, int]], str, int]]:
+    def connections() -> Iterator[KeyedBatch]:
         for batch_pairs, watermark in meet(flows, sides, seed):
-            yield [((left.at // MINUTE, right.at // MINUTE), at) for left, right, at in batch_pairs], "", watermark
+            points = [KeyedTime((left.at // MINUTE, right.at // MINUTE), at) for left, right, at in batch_pairs]
+            yield KeyedBatch(points, link="", watermark=watermark)
 
     counts = count(connections(), tumbling(MINUTE))
     answered = expected_pairs(flows, sides, lambda left, right: left <= right <= left + 2 * MINUTE)
@@ -183,18 +188,18 @@ def test_q7_2_counts_the_pairs_of_each_minute_of_the_first_link(seed: int) -> No
     """
     flows = random_flows(seed, "12")
     near = MINUTE
-    around = (Shift(-near), Extend(2 * near))
-    sides = (Side("1", forth, ()), Side("2", back, around))
+    a_minute_around = (Shift(-near), Extend(2 * near))
+    sides = (Side("1", by_hosts, ()), Side("2", by_swapped_hosts, a_minute_around))
 
-    def near_pairs() -> Iterator[tuple[list[tuple[Hashable, int]], str, int]]:
+    def near_pairs() -> Iterator[KeyedBatch]:
         for batch_pairs, watermark in meet(flows, sides, seed):
             assert all(pair.at == pair.left.at for pair in batch_pairs)
-            yield [(None, pair.at) for pair in batch_pairs], "", watermark
+            yield KeyedBatch([KeyedTime(None, pair.at) for pair in batch_pairs], link="", watermark=watermark)
 
     counts = count(near_pairs(), tumbling(MINUTE))
     expected = expected_pairs(flows, sides, lambda left, right: abs(left - right) <= near)
-    of_minutes = Counter(left.at // MINUTE * MINUTE for left, _ in expected.elements())
-    assert counts == Counter((None, start, number) for start, number in of_minutes.items())
+    pairs_per_minute = Counter(left.at // MINUTE * MINUTE for left, _ in expected.elements())
+    assert counts == Counter((None, start, number) for start, number in pairs_per_minute.items())
     assert counts
 
 
@@ -202,10 +207,10 @@ def test_q7_2_counts_the_pairs_of_each_minute_of_the_first_link(seed: int) -> No
 def test_q8_3_joins_the_union_of_two_links_with_that_of_two_others(seed: int) -> None:
     """Find the pairs of A and B with C and D, of opposite directions of a flow, in each ten minutes."""
     flows = random_flows(seed, "ABCD")
-    whole = (Align(tumbling(10 * MINUTE)),)
-    sides = (Side("AB", forth, whole), Side("CD", back, whole))
-    joined = pairs(flows, sides, seed)
-    assert joined == expected_pairs(flows, sides, in_one(10 * MINUTE))
+    to_whole_windows = (Align(tumbling(10 * MINUTE)),)
+    sides = (Side("AB", by_hosts, to_whole_windows), Side("CD", by_swapped_hosts, to_whole_windows))
+    joined = emitted_pairs(flows, sides, seed)
+    assert joined == expected_pairs(flows, sides, in_one_window(10 * MINUTE))
     assert {(left.link, right.link) for left, right in joined} == set(product("AB", "CD"))
 
 
@@ -213,18 +218,18 @@ def test_q8_3_joins_the_union_of_two_links_with_that_of_two_others(seed: int) ->
 def test_q8_4_joins_a_link_with_the_union_of_two_of_which_one_is_almost_silent(seed: int) -> None:
     """Find the pairs of M1 with M2 and C, of opposite directions of a flow, in each minute."""
     flows = random_flows(seed, "12C", 120)
-    whole = (Align(tumbling(MINUTE)),)
-    sides = (Side("1", forth, whole), Side("2C", back, whole))
-    joined = pairs(flows, sides, seed)
-    assert joined == expected_pairs(flows, sides, in_one(MINUTE))
+    to_whole_windows = (Align(tumbling(MINUTE)),)
+    sides = (Side("1", by_hosts, to_whole_windows), Side("2C", by_swapped_hosts, to_whole_windows))
+    joined = emitted_pairs(flows, sides, seed)
+    assert joined == expected_pairs(flows, sides, in_one_window(MINUTE))
     assert joined
 
 
 @pytest.mark.parametrize(
     ("links", "size", "key"),
     [
-        pytest.param("1", MINUTE, forth, id="q8_1"),
-        pytest.param("12", MINUTE, forth, id="q8_2"),
+        pytest.param("1", MINUTE, by_hosts, id="q8_1"),
+        pytest.param("12", MINUTE, by_hosts, id="q8_2"),
         pytest.param("12C", 5 * MINUTE, lambda flow: None, id="q8_5"),
     ],
 )
@@ -235,9 +240,9 @@ def test_q8_1_q8_2_q8_5_count_the_packets_of_united_links(
     """Count the packets of each pair of hosts per minute, and all of the past five minutes every minute."""
     flows = random_flows(seed, links, 120)
 
-    def packets() -> Iterator[tuple[list[tuple[Hashable, int]], str, int]]:
-        for link, link_flows, watermark in arriving(flows, seed):
-            yield [(key(flow), flow.at) for flow in link_flows], link, watermark
+    def packets() -> Iterator[KeyedBatch]:
+        for link, link_flows, watermark in link_batches(flows, seed):
+            yield KeyedBatch([KeyedTime(key(flow), flow.at) for flow in link_flows], link, watermark)
 
     window: WindowKind = hopping(size, MINUTE)
     expected: Counter[tuple[Any, ...]] = Counter()
@@ -251,12 +256,12 @@ def test_q8_1_q8_2_q8_5_count_the_packets_of_united_links(
 def test_a_pair_is_there_when_the_later_of_the_two_packets_is() -> None:
     """No pair waits for a watermark: it comes in the micro-batch of its second packet."""
     flows = random_flows(0, "12")
-    whole = (Align(tumbling(5 * MINUTE)),)
-    sides = (Side("1", forth, whole), Side("2", back, whole))
-    expected = expected_pairs(flows, sides, in_one(5 * MINUTE))
+    to_whole_windows = (Align(tumbling(5 * MINUTE)),)
+    sides = (Side("1", by_hosts, to_whole_windows), Side("2", by_swapped_hosts, to_whole_windows))
+    expected = expected_pairs(flows, sides, in_one_window(5 * MINUTE))
     arrived: set[Flow] = set()
     emitted = Pairs()
-    for (_, link_flows, _), (batch_pairs, _) in zip(arriving(flows, 0), meet(flows, sides, 0), strict=True):
-        arrived.update(link_flows)
+    for link_batch, (batch_pairs, _) in zip(link_batches(flows, 0), meet(flows, sides, 0), strict=True):
+        arrived.update(link_batch.flows)
         emitted.update((pair.left, pair.right) for pair in batch_pairs)
         assert emitted == Counter({pair: number for pair, number in expected.items() if arrived.issuperset(pair)})

@@ -35,6 +35,7 @@ from tests.scenarios.stepping import final
 pytestmark = pytest.mark.usefixtures("all_states_small")
 
 MODULES = 250
+"""The number of random modules."""
 
 
 @dataclass(frozen=True)
@@ -48,23 +49,41 @@ class Level:
     level: int
 
 
-class Named(NamedTuple):
+class LooseReading(NamedTuple):
+    """A tuple with the fields of a reading, of any types."""
+
     level: Any
     parts: Any
 
 
 TYPES: Sequence[Any] = (
-    *(int, float, bool, str, bytes, Decimal, date, datetime, timedelta, list[int], dict[str, int], Reading),
+    int,
+    float,
+    bool,
+    str,
+    bytes,
+    Decimal,
+    date,
+    datetime,
+    timedelta,
+    list[int],
+    dict[str, int],
+    Reading,
 )
+"""Result types that modules declare."""
+
 VALUES: Sequence[Any] = (
     *(None, True, 5, 2**70, 1.5, float("nan"), Fraction(1, 3), 10**400),
     *("five", "\ud800", b"five", bytearray(b"five"), Decimal("1.5"), Decimal("NaN")),
     *(np.int64(3), np.float32(0.5), np.bool_(True), np.array([1, 2])),
     *(date(2024, 5, 1), datetime(2024, 5, 1, tzinfo=UTC), timedelta(1)),
     *([1, None], [1, "a"], [], (1, 2), {1, 2}, range(3), {"a": 1}, {"a": "b"}, {1: 2}, {None: 1}),
-    *(Reading(1, [0.5]), Reading("a", [0.5]), Reading(1, ["a"]), Level(1), Named(1, [2.0]), Named(1, 2)),  # type: ignore[arg-type,list-item]  # that is the point
+    *(Reading(1, [0.5]), Reading("a", [0.5]), Reading(1, ["a"]), Level(1), LooseReading(1, [2.0]), LooseReading(1, 2)),  # type: ignore[arg-type,list-item]  # that is the point
     *({"level": 1, "parts": []}, {"level": 1}, (1, [0.5]), (1, [0.5], 2), object()),
 )
+
+
+# Each of these functions returns a module that declares a type of results, and returns a value.
 
 
 def aggregate(annotation: Any, value: Any) -> Module:
@@ -156,7 +175,7 @@ def row_operator_of_two_outputs(annotation: Any, value: Any) -> Module:
     return Returns()
 
 
-KINDS: Sequence[tuple[Any, WindowSpecification]] = (
+MODULE_KINDS: Sequence[tuple[Any, WindowSpecification]] = (
     (aggregate, tumbling(10)),
     (incremental_aggregate, tumbling(10)),
     (aggregate, last(1)),
@@ -166,11 +185,13 @@ KINDS: Sequence[tuple[Any, WindowSpecification]] = (
     (row_operator, last(1)),
     (row_operator_of_two_outputs, last(1)),
 )
+"""The functions that make modules, each with windows for its module."""
+
 STREAM = Script().point("a", 1, 1).point("b", 12, 2).close()
 
 
-def refused(call: Any, *arguments: Any) -> str:
-    """Return the first words of what a call raises; nothing if it raises nothing."""
+def refusal(call: Any, *arguments: Any) -> str:
+    """Return how the error of a call begins; an empty text if it raises none."""
     try:
         call(*arguments)
     except ModuleContractError as error:
@@ -178,7 +199,8 @@ def refused(call: Any, *arguments: Any) -> str:
     return ""
 
 
-def on_the_engine(module: Module, window: WindowSpecification) -> None:
+def run_on_engine(module: Module, window: WindowSpecification) -> None:
+    """Run a query of a module by each evaluator that can."""
     query = Query(window, (module,), lifetimes="points", has_order=not isinstance(window, WindowKind))
     for evaluator in query.evaluators:
         final(query, STREAM, evaluator=evaluator)
@@ -188,16 +210,18 @@ def test_scripts_and_the_engine_refuse_the_same_types_of_results() -> None:
     random = Random(7)
     outcomes = Counter[tuple[str, bool]]()
     for number in range(MODULES):
-        (kind, window) = random.choice(KINDS)
+        kind, window = random.choice(MODULE_KINDS)
         annotation = random.choice(TYPES)
         value = random.choice(VALUES)
         module = kind(annotation, value)
         query = WindowedQuery(window, [Computation(module)], event_ends_move=False)
-        script = refused(STREAM.run, query)
-        engine = refused(on_the_engine, module, window)
-        assert script == engine, f"{number}: {kind.__name__} of {annotation} that returns {value!r}"
-        outcomes[kind.__name__, bool(script)] += 1
-    assert all(outcomes[kind.__name__, is_refused] for kind, _ in KINDS for is_refused in (True, False)), outcomes
+        script_error = refusal(STREAM.run, query)
+        engine_error = refusal(run_on_engine, module, window)
+        assert script_error == engine_error, f"{number}: {kind.__name__} of {annotation} that returns {value!r}"
+        outcomes[kind.__name__, bool(script_error)] += 1
+    for kind, _ in MODULE_KINDS:
+        assert outcomes[kind.__name__, True], f"no {kind.__name__} was refused"
+        assert outcomes[kind.__name__, False], f"no {kind.__name__} was accepted"
 
 
 def test_a_script_says_what_the_module_returned_and_what_it_declares() -> None:

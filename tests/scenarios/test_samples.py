@@ -16,8 +16,8 @@ from muntin.events import Event
 from muntin.testing import Batch, KeyedChange
 from tests.modules.merged_states import ANY
 from tests.scenarios.join import Join
-from tests.scenarios.known import Arrival
 from tests.scenarios.query import Lifetimes, Query
+from tests.scenarios.reference_input import Arrival
 from tests.scenarios.running import Mishaps, Run
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.streams import scenario_of, stream_of

@@ -25,15 +25,20 @@ EVALUATORS = pytest.mark.parametrize("evaluator", ["general", "sliced"])
 def upgraded(feed: Feed | None, evaluator: str, *modules: Module) -> Feed:
     """Continue from the state of a feed with other modules, in a new process."""
     emit = EmitPolicy.EAGER if evaluator == "general" else EmitPolicy.FINAL
-    asked = query(tumbling(10), *modules, emit=emit, lifetimes="points")
-    return Feed(asked, evaluator, None if feed is None else feed.cells)
+    upgraded_query = query(tumbling(10), *modules, emit=emit, lifetimes="points")
+    return Feed(upgraded_query, evaluator, None if feed is None else feed.cells)
 
 
 def started(evaluator: str, *keys: str, module: Module | None = None) -> Feed:
     """Return a query whose open window has a state of 1 and 2 for each key; where rows are merged, at once."""
     feed = upgraded(None, evaluator, module or First())
-    for values in ((1,), (2,)) if evaluator == "general" else ((1, 2),):
-        feed.batch(*(at(value, value, key) for key in keys for value in values))
+    first_rows = [at(1, 1, key) for key in keys]
+    second_rows = [at(2, 2, key) for key in keys]
+    if evaluator == "general":
+        feed.batch(*first_rows)
+        feed.batch(*second_rows)
+    else:
+        feed.batch(*first_rows, *second_rows)
     return feed
 
 
@@ -47,16 +52,18 @@ def test_a_state_is_upgraded_once(evaluator: str) -> None:
         assert result.changes == ["-[0,10) 3", "+[0,10) 7"]
     result = upgraded(feed, evaluator, again).batch(at(8, 8), watermark=INFINITY)
     assert [row["result"] for row in result.rows][-1:] == [15]
-    assert (module.upgraded, len(again.upgraded)) == ([([3], "1.0")], 0 if evaluator == "general" else 1)
+    assert module.upgraded == [([3], "1.0")]
+    # The general evaluator has written the window anew by then; a log over slices has its first entry still.
+    assert len(again.upgraded) == (0 if evaluator == "general" else 1)
 
 
 @EVALUATORS
 def test_a_key_that_nothing_touches_keeps_its_state_through_two_upgrades(evaluator: str) -> None:
     feed = started(evaluator, "touched", "left alone")
     last = Third()
-    before = dict(feed.cells.cells)
+    cells_before = dict(feed.cells.cells)
     upgraded(feed, evaluator, Second()).batch(at(4, 4, "touched"), at(4, 0, "touched"))
-    changed = [name for name, data in feed.cells.cells.items() if before.get(name) != data]
+    changed = [name for name, data in feed.cells.cells.items() if cells_before.get(name) != data]
     assert len(changed) == 2, "a new entry and the metadata: nothing else is written anew"
     result = upgraded(feed, evaluator, last).batch(at(6, 6, "left alone"), at(5, 5, "touched"), watermark=INFINITY)
     assert sorted(row["result"] for row in result.rows)[-2:] == [9, 12]
@@ -66,13 +73,13 @@ def test_a_key_that_nothing_touches_keeps_its_state_through_two_upgrades(evaluat
 @EVALUATORS
 def test_an_upgrade_that_fails_names_module_key_and_window_and_leaves_the_state(evaluator: str) -> None:
     feed = started(evaluator, "k")
-    before = dict(feed.cells.cells)
+    cells_before = dict(feed.cells.cells)
     message = r"test.total 3.0 failed in upgrade_state: .*version 1.0 is unknown"
     with pytest.raises(ModuleFailedError, match=message) as caught:
         upgraded(feed, evaluator, Broken()).batch(at(4, 4))
     assert caught.value.key == ("k",)
     assert caught.value.window == Window(0, 10)
-    assert feed.cells.cells == before
+    assert feed.cells.cells == cells_before
     result = upgraded(feed, evaluator, First()).batch(at(4, 4), watermark=INFINITY)
     assert result.rows[-1]["result"] == 7
 
@@ -97,14 +104,12 @@ def test_versions_that_do_not_continue_are_refused(evaluator: str) -> None:
 
 
 def test_a_module_that_keeps_no_state_may_continue_too() -> None:
-    newer, silent = (
-        type("Total", (Total,), attributes)()
-        for attributes in ({"version": "1.5", "continues_since": "1.0.0"}, {"version": "1.6"})
-    )
+    newer = type("Total", (Total,), {"version": "1.5", "continues_since": "1.0.0"})()
+    without_continuation = type("Total", (Total,), {"version": "1.6"})()
     feed = started("general", "k", module=Total())
     assert upgraded(feed, "general", newer).batch(at(4, 4)).changes == ["-[0,10) 3", "+[0,10) 7"]
     with pytest.raises(StateMismatchError):
-        upgraded(feed, "general", silent).batch()
+        upgraded(feed, "general", without_continuation).batch()
 
 
 def test_hashes_have_no_order_and_go_on_only_where_states_are_upgraded() -> None:
@@ -128,5 +133,7 @@ def test_of_several_modules_each_is_upgraded_by_itself(evaluator: str) -> None:
         feed.batch(at(value, value), at(value, 0))
     same.upgraded.clear()
     (*_, row) = upgraded(feed, evaluator, same, newer).batch(at(4, 4), watermark=INFINITY).rows
-    assert (row["result"], row["m1"], same.upgraded) == (7, 7, [])
+    assert row["result"] == 7
+    assert row["m1"] == 7
+    assert same.upgraded == []
     assert {version for _, version in newer.upgraded} == {"1.0"}

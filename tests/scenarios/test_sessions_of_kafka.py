@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from random import Random
+from typing import NamedTuple
 
 import pytest
 
@@ -15,6 +16,18 @@ GAP = 5
 GRACE = 3
 
 
+class Session(NamedTuple):
+    """A session: its first and last record, and how many records it has."""
+
+    first: int
+    last: int
+    size: int
+
+    def accepts(self, time: int) -> bool:
+        """True if a record at a time is within the gap of this session."""
+        return self.first - GAP <= time <= self.last + GAP
+
+
 @dataclass
 class KafkaSessions:
     """The sessions of one key, which end with their last record, and are emitted when they close.
@@ -24,35 +37,46 @@ class KafkaSessions:
     """
 
     stream_time: int = -1
-    open: list[tuple[int, int, int]] = field(default_factory=list)
+    open: list[Session] = field(default_factory=list)
 
-    def take(self, time: int, *, is_other_key: bool = False) -> tuple[list[tuple[int, int, int]], bool]:
-        """Take a record; return the sessions that close, by first time, last time and count, and if it is dropped."""
+    def add_record(self, time: int, *, is_other_key: bool = False) -> tuple[list[Session], bool]:
+        """Add a record; return the sessions that close, and True if it is dropped.
+
+        Args:
+            time: Time of the record.
+            is_other_key: True if the record is of another key, so that it only advances the stream time.
+        """
         self.stream_time = max(self.stream_time, time)
         limit = self.stream_time - GRACE - GAP
         is_dropped = False
         if not is_other_key:
-            near = [session for session in self.open if session[0] - GAP <= time <= session[1] + GAP]
-            merged = (
-                min([time, *(first for first, _, _ in near)]),
-                max([time, *(last for _, last, _ in near)]),
-                1 + sum(count for _, _, count in near),
-            )
-            is_dropped = merged[1] < limit
+            merged = Session(time, time, 1)
+            untouched: list[Session] = []
+            for session in self.open:
+                if session.accepts(time):
+                    first = min(merged.first, session.first)
+                    last = max(merged.last, session.last)
+                    merged = Session(first, last, merged.size + session.size)
+                else:
+                    untouched.append(session)
+            is_dropped = merged.last < limit
             if not is_dropped:
-                self.open = sorted([merged, *(session for session in self.open if session not in near)])
-        closed = [session for session in self.open if session[1] < limit]
-        self.open = [session for session in self.open if session[1] >= limit]
+                self.open = sorted([merged, *untouched])
+        closed = [session for session in self.open if session.last < limit]
+        self.open = [session for session in self.open if session.last >= limit]
         return closed, is_dropped
 
 
-def spelled(first: int, last: int, count: int) -> str:
-    return f"+[{first},{last + GAP}) {count}"
+def as_change(kafka_session: Session) -> str:
+    """Return a session as `Result.changes` has it: its window ends a gap after the last record."""
+    return f"+[{kafka_session.first},{kafka_session.last + GAP}) {kafka_session.size}"
 
 
-def sessions(delay: int, late: Lateness | None = None) -> Feed:
-    tested = query(session(GAP), Total(), lifetimes="points", progress=bounded_delay(delay), late=late or Lateness())
-    return Feed(tested, "general")
+def feed_of_sessions(delay: int, late: Lateness | None = None) -> Feed:
+    """Return a feed of session windows whose watermark is behind the newest record by a delay."""
+    policy = bounded_delay(delay)
+    session_query = query(session(GAP), Total(), lifetimes="points", progress=policy, late=late or Lateness())
+    return Feed(session_query, "general")
 
 
 @pytest.mark.cases(6)
@@ -61,16 +85,16 @@ def test_with_the_grace_as_delay_sessions_close_with_the_same_record(seed: int) 
     """Records are late by the grace at most, which both take; each is a micro-batch."""
     random = Random(seed)
     kafka = KafkaSessions()
-    feed = sessions(GRACE)
+    feed = feed_of_sessions(GRACE)
     newest = 0
     for _ in range(60):
         time = max(0, newest + random.choice((-3, -2, -1, 0, 0, 1, 2, 4, 6, 9)))
         newest = max(newest, time)
         is_other_key = random.random() < 0.3
-        closed, is_dropped = kafka.take(time, is_other_key=is_other_key)
+        closed, is_dropped = kafka.add_record(time, is_other_key=is_other_key)
         result = feed.batch(at(time, 0 if is_other_key else 1, "other" if is_other_key else "k"))
-        mine = [change for change in result.changes if not change.endswith(" 0")]
-        assert mine == [spelled(*session) for session in closed], f"after {time}, newest {newest}"
+        changes_of_k = [change for change in result.changes if not change.endswith(" 0")]
+        assert changes_of_k == list(map(as_change, closed)), f"after {time}, newest {newest}"
         assert not is_dropped
         assert result.reasons == []
 
@@ -80,38 +104,40 @@ def test_with_the_grace_as_delay_sessions_close_with_the_same_record(seed: int) 
 #                gap  grace
 @pytest.mark.parametrize(("delay", "closes_at"), [(GRACE, 21), (GRACE + GAP, 26)])
 def test_a_delay_of_the_grace_and_the_gap_closes_a_gap_later(delay: int, closes_at: int) -> None:
-    feed = sessions(delay)
+    feed = feed_of_sessions(delay)
     feed.batch(at(10), at(12))
     assert feed.batch(at(closes_at - 1, 1, "other")).changes == []
     assert feed.batch(at(closes_at, 1, "other")).changes == ["+[10,17) 2"]
     kafka = KafkaSessions()
-    assert [kafka.take(10), kafka.take(12), kafka.take(20, is_other_key=True)] == [([], False)] * 3
-    assert kafka.take(21, is_other_key=True) == ([(10, 12, 2)], False)
+    assert kafka.add_record(10) == ([], False)
+    assert kafka.add_record(12) == ([], False)
+    assert kafka.add_record(20, is_other_key=True) == ([], False)
+    assert kafka.add_record(21, is_other_key=True) == ([Session(10, 12, 2)], False)
 
 
 @pytest.mark.parametrize("late", [12, 13, 16])
-def test_what_kafka_takes_behind_the_grace_is_late_unless_it_corrects(late: int) -> None:
+def test_a_record_that_kafka_takes_behind_the_grace_is_late_unless_the_query_corrects(late: int) -> None:
     """The stream time is 20: Kafka drops records before 12, which is behind by more than the gap and the grace."""
     kafka = KafkaSessions(stream_time=20)
-    assert kafka.take(late) == ([], False)
-    closed, _ = kafka.take(late + GAP + GRACE + 1, is_other_key=True)
-    assert closed == [(late, late, 1)]
+    assert kafka.add_record(late) == ([], False)
+    closed, _ = kafka.add_record(late + GAP + GRACE + 1, is_other_key=True)
+    assert closed == [Session(late, late, 1)]
 
-    plain = sessions(GRACE)
-    plain.batch(at(20, 1, "other"))
-    assert plain.batch(at(late)).reasons == ["late"]
+    without_correction = feed_of_sessions(GRACE)
+    without_correction.batch(at(20, 1, "other"))
+    assert without_correction.batch(at(late)).reasons == ["late"]
 
-    correcting = sessions(GRACE, correct(GAP))
+    correcting = feed_of_sessions(GRACE, correct(GAP))
     correcting.batch(at(20, 1, "other"))
     result = correcting.batch(at(late))
     assert result.reasons == []
     emitted = [*result.changes, *correcting.batch(at(late + GAP + GRACE + 1, 1, "other")).changes]
-    assert emitted == [spelled(late, late, 1)]
+    assert emitted == [as_change(Session(late, late, 1))]
 
 
-def test_before_12_both_drop_it() -> None:
+def test_a_record_before_12_is_dropped_by_both() -> None:
     kafka = KafkaSessions(stream_time=20)
-    assert kafka.take(11) == ([], True)
-    correcting = sessions(GRACE, correct(GAP))
+    assert kafka.add_record(11) == ([], True)
+    correcting = feed_of_sessions(GRACE, correct(GAP))
     correcting.batch(at(20, 1, "other"))
     assert correcting.batch(at(11)).reasons == ["late"]

@@ -1,12 +1,14 @@
 """When windows are put out early, and what refinements make of it, as streams; well-known triggers of Beam and Flink.
 
-Each case is an emission, the windows, and micro-batches: the rows and what else comes, and the output. Rows are points
-of the payload 1, unless they say another.
+Each case is an emission, the windows, and micro-batches, which expect changes of the output. Rows are points of the
+payload 1, unless they say another.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, ClassVar, Final
 
 import pytest
@@ -31,7 +33,7 @@ from muntin.triggers import (
 from muntin.windows import WindowKind
 from tests.modules.every_shape import Positive
 from tests.modules.refinements import Change, Fails, OnlyIfMoved, Renames
-from tests.scenarios.feed import Feed, Total, at, query, revision, row
+from tests.scenarios.feed import Feed, Step, Total, at, query, revision, row
 
 TENS = tumbling(10)
 
@@ -45,10 +47,12 @@ class ContinuousEventTime(Trigger):
     period: int
 
     def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
-        following = view.max_event_time // self.period * self.period + self.period
-        if state is None or view.max_event_time < state:
-            return following if state is None else state, Decision.WAIT
-        return following, Decision.FIRE
+        next_multiple = view.max_event_time // self.period * self.period + self.period
+        if state is None:
+            return next_multiple, Decision.WAIT
+        if view.max_event_time < state:
+            return state, Decision.WAIT
+        return next_multiple, Decision.FIRE
 
     def next_event_time(self, state: Any, window: Window) -> int:
         return int(state)
@@ -74,114 +78,120 @@ class Delta(Trigger):
         return (far[-1], Decision.FIRE) if far else (base, Decision.WAIT)
 
 
-Batch = tuple[list[Any], dict[str, Any], list[str]]
+def one_by_one(count: int, changes: Mapping[int, str]) -> list[Step]:
+    """Return micro-batches of one row each.
+
+    Args:
+        count: Number of micro-batches.
+        changes: Expected changes, by the numbers of the micro-batches that fire.
+    """
+    steps: list[Step] = []
+    for number in range(count):
+        expected = [changes[number]] if number in changes else []
+        steps.append(Step([at(1)], expects=expected))
+    return steps
 
 
-def each_one(count: int, *fires: tuple[int, str]) -> list[Batch]:
-    """Return micro-batches of one row each, of which some fire."""
-    return [([at(1)], {}, [change for place, change in fires if place == number]) for number in range(count)]
-
-
-CASES: Final[dict[str, tuple[Any, WindowKind, list[Batch]]]] = {
+CASES: Final[dict[str, tuple[Any, WindowKind, list[Step]]]] = {
     "a clock wakes windows without rows, from its first reading on": (
         every(60),
         TENS,
         [
-            ([at(1)], {}, []),
-            ([], {"clock": 70}, []),
-            ([], {"clock": 119}, []),
-            ([], {"clock": 125}, ["+[0,10) early 0 1"]),
-            ([], {"clock": 900}, []),
-            ([at(2)], {"clock": 905}, []),
-            ([], {"clock": 960}, ["+[0,10) early 1 2"]),
+            Step([at(1)]),
+            Step(clock=70),
+            Step(clock=119),
+            Step(clock=125, expects=["+[0,10) early 0 1"]),
+            Step(clock=900),
+            Step([at(2)], clock=905),
+            Step(clock=960, expects=["+[0,10) early 1 2"]),
         ],
     ),
     "accumulate": (
         early(every_count(1), refinement="accumulate"),
         TENS,
-        [([at(1, 3)], {}, ["+[0,10) early 0 3"]), ([at(2, 8), at(3, 1)], {}, ["+[0,10) early 1 12"])],
+        [Step([at(1, 3)], expects=["+[0,10) early 0 3"]), Step([at(2, 8), at(3, 1)], expects=["+[0,10) early 1 12"])],
     ),
     "discard": (
         early(every_count(2), refinement="discard"),
         TENS,
         [
-            ([at(1, 3), at(2, 4)], {}, ["+[0,10) early 0 7"]),
-            ([at(11), at(12)], {}, ["+[10,20) early 0 2"]),
-            ([at(3, 5)], {}, []),
-            ([], {"watermark": 20}, ["+[0,10) final 1 5"]),
+            Step([at(1, 3), at(2, 4)], expects=["+[0,10) early 0 7"]),
+            Step([at(11), at(12)], expects=["+[10,20) early 0 2"]),
+            Step([at(3, 5)]),
+            Step(watermark=20, expects=["+[0,10) final 1 5"]),
         ],
     ),
     "retract": (
         early(every_count(1), refinement="retract"),
         TENS,
         [
-            ([at(1, 3)], {}, ["+[0,10) early 0 3"]),
-            ([at(2, 8)], {}, ["-[0,10) early 0 3", "+[0,10) early 1 11"]),
-            ([], {"watermark": 10}, ["-[0,10) early 1 11", "+[0,10) final 2 11"]),
+            Step([at(1, 3)], expects=["+[0,10) early 0 3"]),
+            Step([at(2, 8)], expects=["-[0,10) early 0 3", "+[0,10) early 1 11"]),
+            Step(watermark=10, expects=["-[0,10) early 1 11", "+[0,10) final 2 11"]),
         ],
     ),
     "a refinement of changes adds up in each window": (
         early(every_count(1), refinement=Change()),
         hopping(10, 5),
         [
-            ([at(1, 3)], {}, ["+[-5,5) early 0 3", "+[0,10) early 0 3"]),
-            ([at(5, 4)], {}, ["+[0,10) early 1 4", "+[5,15) early 0 4"]),
-            ([at(8, 2)], {"watermark": 12}, ["+[-5,5) final 1 0", "+[0,10) final 2 2", "+[5,15) early 1 2"]),
-            ([], {"watermark": 15}, ["+[5,15) final 2 0"]),
+            Step([at(1, 3)], expects=["+[-5,5) early 0 3", "+[0,10) early 0 3"]),
+            Step([at(5, 4)], expects=["+[0,10) early 1 4", "+[5,15) early 0 4"]),
+            Step([at(8, 2)], watermark=12, expects=["+[-5,5) final 1 0", "+[0,10) final 2 2", "+[5,15) early 1 2"]),
+            Step(watermark=15, expects=["+[5,15) final 2 0"]),
         ],
     ),
     "a result that hardly moved is not emitted, and the final one is": (
         early(every_count(1), refinement=OnlyIfMoved(2)),
         TENS,
         [
-            *each_one(5, (0, "+[0,10) early 0 1"), (3, "+[0,10) early 3 4")),
-            ([], {"watermark": 10}, ["+[0,10) final 5 5"]),
+            *one_by_one(5, {0: "+[0,10) early 0 1", 3: "+[0,10) early 3 4"}),
+            Step(watermark=10, expects=["+[0,10) final 5 5"]),
         ],
     ),
     "a percentile asks for the newest member of the window itself": (
         percentile(0.5),
         TENS,
         [
-            ([at(1, 1, "x")], {}, []),
-            ([at(7, 2, "y"), at(2, 2, "y")], {"clock": 5}, ["+[0,10) early 0 4"]),
-            ([at(3, 1, "x")], {"clock": 9}, []),
+            Step([at(1, 1, "x")]),
+            Step([at(7, 2, "y"), at(2, 2, "y")], clock=5, expects=["+[0,10) early 0 4"]),
+            Step([at(3, 1, "x")], clock=9),
         ],
     ),
     # Beam
     "repeatedly, an element count": (
         every_count(3),
         TENS,
-        each_one(7, (2, "+[0,10) early 0 3"), (5, "+[0,10) early 1 6")),
+        one_by_one(7, {2: "+[0,10) early 0 3", 5: "+[0,10) early 1 6"}),
     ),
     "the first of a count and a delay, which starts both anew": (
         repeat(any_of(after_count(3), after(60))),
         TENS,
         [
-            ([at(1)], {"clock": 0}, []),
-            ([at(1), at(1)], {"clock": 50}, ["+[0,10) early 0 3"]),
-            ([at(1)], {"clock": 65}, []),
-            ([], {"clock": 124}, []),
-            ([], {"clock": 125}, ["+[0,10) early 1 4"]),
+            Step([at(1)], clock=0),
+            Step([at(1), at(1)], clock=50, expects=["+[0,10) early 0 3"]),
+            Step([at(1)], clock=65),
+            Step(clock=124),
+            Step(clock=125, expects=["+[0,10) early 1 4"]),
         ],
     ),
     "each in turn begins where the one before ended": (
         each(after_count(3), every_count(5)),
         TENS,
-        each_one(14, (2, "+[0,10) early 0 3"), (7, "+[0,10) early 1 8"), (12, "+[0,10) early 2 13")),
+        one_by_one(14, {2: "+[0,10) early 0 3", 7: "+[0,10) early 1 8", 12: "+[0,10) early 2 13"}),
     ),
     "repeatedly, or finally": (
         until(every_count(2), after_count(5)),
         TENS,
-        each_one(9, (1, "+[0,10) early 0 2"), (3, "+[0,10) early 1 4"), (4, "+[0,10) early 2 5")),
+        one_by_one(9, {1: "+[0,10) early 0 2", 3: "+[0,10) early 1 4", 4: "+[0,10) early 2 5"}),
     ),
     "early firings, and one on time": (
         until(every_count(2), past_end()),
         TENS,
         [
-            ([at(1), at(2), at(3)], {}, ["+[0,10) early 0 3"]),
-            ([at(12)], {}, ["+[0,10) early 1 3"][:0]),
-            ([at(4), at(5)], {}, []),
-            ([], {"watermark": 10}, ["+[0,10) final 1 5"]),
+            Step([at(1), at(2), at(3)], expects=["+[0,10) early 0 3"]),
+            Step([at(12)], expects=[]),
+            Step([at(4), at(5)]),
+            Step(watermark=10, expects=["+[0,10) final 1 5"]),
         ],
     ),
     # Flink
@@ -189,33 +199,33 @@ CASES: Final[dict[str, tuple[Any, WindowKind, list[Batch]]]] = {
         ContinuousEventTime(10),
         tumbling(100),
         [
-            ([at(3)], {}, []),
-            ([at(9)], {}, []),
-            ([at(25)], {}, ["+[0,100) early 0 3"]),
-            ([at(29)], {}, []),
-            ([at(30)], {}, ["+[0,100) early 1 5"]),
+            Step([at(3)]),
+            Step([at(9)]),
+            Step([at(25)], expects=["+[0,100) early 0 3"]),
+            Step([at(29)]),
+            Step([at(30)], expects=["+[0,100) early 1 5"]),
         ],
     ),
     "continuous event time, by a watermark inside the window": (
         ContinuousEventTime(10),
         tumbling(100),
         [
-            ([at(3)], {}, []),
-            ([], {"watermark": 9}, []),
-            ([], {"watermark": 10}, ["+[0,100) early 0 1"]),
-            ([at(12)], {"watermark": 15}, []),
-            ([], {"watermark": 35}, ["+[0,100) early 1 2"]),
-            ([], {"watermark": 100}, ["+[0,100) final 2 2"]),
+            Step([at(3)]),
+            Step(watermark=9),
+            Step(watermark=10, expects=["+[0,100) early 0 1"]),
+            Step([at(12)], watermark=15),
+            Step(watermark=35, expects=["+[0,100) early 1 2"]),
+            Step(watermark=100, expects=["+[0,100) final 2 2"]),
         ],
     ),
     "a delta from the last firing": (
         Delta("v", 5),
         TENS,
         [
-            ([at(1, 1)], {}, []),
-            ([at(2, 7)], {}, ["+[0,10) early 0 8"]),
-            ([at(3, 5)], {}, []),
-            ([at(4, 1)], {}, ["+[0,10) early 1 14"]),
+            Step([at(1, 1)]),
+            Step([at(2, 7)], expects=["+[0,10) early 0 8"]),
+            Step([at(3, 5)]),
+            Step([at(4, 1)], expects=["+[0,10) early 1 14"]),
         ],
     ),
 }
@@ -223,27 +233,27 @@ CASES: Final[dict[str, tuple[Any, WindowKind, list[Batch]]]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_windows_are_emitted_when_their_trigger_fires(name: str) -> None:
-    emission, window, batches = CASES[name]
+    emission, window, steps = CASES[name]
     emit = early(emission) if isinstance(emission, Trigger) else emission
     feed = Feed(query(window, Total(), emit=emit, lifetimes="points"), "general")
-    for rows, reports, expected in batches:
-        assert sorted(feed.batch(*rows, **reports).changes) == sorted(expected), f"after {rows}, {reports}"
+    for step in steps:
+        assert sorted(feed.step(step).changes) == sorted(step.expects), f"after {step}"
 
 
 # Windows that events cut: the state of a trigger follows the window to the one that takes its place. With a gap of 5, a
 # point at 1 is the session [1, 6). Retractions are left out.
 
-CUT: Final[dict[str, tuple[Any, WindowKind, list[Batch]]]] = {
+CASES_OF_CUT_WINDOWS: Final[dict[str, tuple[Any, WindowKind, list[Step]]]] = {
     "a session counts on as it grows": (
         every_count(2),
         session(5),
         [
-            ([at(1)], {}, []),
-            ([at(2)], {}, ["+[1,7) early 0 2"]),
-            ([at(3)], {}, []),
-            ([at(4)], {}, ["+[1,9) early 1 4"]),
-            ([at(5), at(6)], {}, ["+[1,11) early 2 6"]),
-            ([at(7)], {"watermark": 13}, ["+[1,12) final 3 7"]),
+            Step([at(1)]),
+            Step([at(2)], expects=["+[1,7) early 0 2"]),
+            Step([at(3)]),
+            Step([at(4)], expects=["+[1,9) early 1 4"]),
+            Step([at(5), at(6)], expects=["+[1,11) early 2 6"]),
+            Step([at(7)], watermark=13, expects=["+[1,12) final 3 7"]),
         ],
     ),
     # 1   5   8     13
@@ -252,64 +262,64 @@ CUT: Final[dict[str, tuple[Any, WindowKind, list[Batch]]]] = {
         every_count(5),
         session(4),
         [
-            ([at(1), at(2)], {}, []),
-            ([at(8), at(9)], {}, []),
-            ([at(5)], {}, ["+[1,13) early 0 5"]),
-            ([at(10), at(10), at(10), at(10)], {}, []),
-            ([at(10)], {}, ["+[1,14) early 1 10"]),
+            Step([at(1), at(2)]),
+            Step([at(8), at(9)]),
+            Step([at(5)], expects=["+[1,13) early 0 5"]),
+            Step([at(10), at(10), at(10), at(10)]),
+            Step([at(10)], expects=["+[1,14) early 1 10"]),
         ],
     ),
     "a session that grows is put out on the minute": (
         every(60),
         session(5),
         [
-            ([at(1)], {"clock": 5}, []),
-            ([at(2)], {"clock": 55}, []),
-            ([at(3)], {"clock": 65}, ["+[1,8) early 0 3"]),
-            ([at(4)], {"clock": 110}, []),
-            ([at(5)], {"clock": 119}, []),
-            ([at(6)], {"clock": 121}, ["+[1,11) early 1 6"]),
+            Step([at(1)], clock=5),
+            Step([at(2)], clock=55),
+            Step([at(3)], clock=65, expects=["+[1,8) early 0 3"]),
+            Step([at(4)], clock=110),
+            Step([at(5)], clock=119),
+            Step([at(6)], clock=121, expects=["+[1,11) early 1 6"]),
         ],
     ),
     "of sessions that merge, the earlier delay counts": (
         after(60),
         session(4),
         [
-            ([at(1)], {"clock": 0}, []),
-            ([at(8)], {"clock": 50}, []),
-            ([at(5)], {"clock": 59}, []),
-            ([], {"clock": 60}, ["+[1,12) early 0 3"]),
-            ([at(9)], {"clock": 500}, []),
+            Step([at(1)], clock=0),
+            Step([at(8)], clock=50),
+            Step([at(5)], clock=59),
+            Step(clock=60, expects=["+[1,12) early 0 3"]),
+            Step([at(9)], clock=500),
         ],
     ),
     "what has fired once for a part has fired for the whole": (
         after_count(2),
         session(4),
         [
-            ([at(1), at(2)], {}, ["+[1,6) early 0 2"]),
-            ([at(3)], {}, []),
-            ([at(20)], {}, []),
-            ([at(21)], {}, ["+[20,25) early 0 2"]),
+            Step([at(1), at(2)], expects=["+[1,6) early 0 2"]),
+            Step([at(3)]),
+            Step([at(20)]),
+            Step([at(21)], expects=["+[20,25) early 0 2"]),
         ],
     ),
     "the end of a session that grows is reached anew, as in Beam and Flink": (
         past_end(),
         session(5),
         [
-            ([at(1)], {}, []),
-            ([at(8, 1, "other")], {}, ["+[1,6) early 0 1"]),
-            ([at(4)], {}, []),
-            ([at(9, 1, "other")], {}, ["+[1,9) early 1 2"]),
+            Step([at(1)]),
+            Step([at(8, 1, "other")], expects=["+[1,6) early 0 1"]),
+            Step([at(4)]),
+            Step([at(9, 1, "other")], expects=["+[1,9) early 1 2"]),
         ],
     ),
     "early firings until the end, which moves": (
         until(every_count(2), past_end()),
         session(5),
         [
-            ([at(1), at(2)], {}, ["+[1,7) early 0 2"]),
-            ([at(3)], {}, []),
-            ([at(4)], {}, ["+[1,9) early 1 4"]),
-            ([at(30, 1, "other")], {}, []),
+            Step([at(1), at(2)], expects=["+[1,7) early 0 2"]),
+            Step([at(3)]),
+            Step([at(4)], expects=["+[1,9) early 1 4"]),
+            Step([at(30, 1, "other")]),
         ],
     ),
     # 0       5       10
@@ -320,38 +330,38 @@ CUT: Final[dict[str, tuple[Any, WindowKind, list[Batch]]]] = {
         every_count(2),
         snapshot(),
         [
-            ([row(1, 0, 10, 1)], {}, []),
-            ([row(2, 5, 10, 2)], {}, ["+[5,10) early 0 3"]),
-            ([row(3, 7, 10, 4)], {}, ["+[5,7) early 1 3"]),  # its members are those that were put out
-            ([row(4, 8, 10, 8)], {}, ["+[8,10) early 1 15"]),
+            Step([row(1, 0, 10, 1)]),
+            Step([row(2, 5, 10, 2)], expects=["+[5,10) early 0 3"]),
+            Step([row(3, 7, 10, 4)], expects=["+[5,7) early 1 3"]),  # its members are those that were put out
+            Step([row(4, 8, 10, 8)], expects=["+[8,10) early 1 15"]),
         ],
     ),
     "windows of three starts count on": (
         every_count(2),
         count_by_start(3),
         [
-            ([at(1), at(3), at(9)], {}, ["+[1,10) early 0 3"]),
-            ([at(5)], {}, []),  # [1, 6) and [3, 10) have two of the three members before, and one more each
-            ([at(4)], {}, ["+[1,5) early 1 3", "+[3,6) early 1 3", "+[4,10) early 1 3"]),
+            Step([at(1), at(3), at(9)], expects=["+[1,10) early 0 3"]),
+            Step([at(5)]),  # [1, 6) and [3, 10) have two of the three members before, and one more each
+            Step([at(4)], expects=["+[1,5) early 1 3", "+[3,6) early 1 3", "+[4,10) early 1 3"]),
         ],
     ),
 }
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-@pytest.mark.parametrize("name", CUT)
+@pytest.mark.parametrize("name", CASES_OF_CUT_WINDOWS)
 def test_the_state_of_a_trigger_follows_windows_that_events_cut(name: str, *, restarts: bool) -> None:
-    trigger, window, batches = CUT[name]
-    tested = query(window, Total(), emit=early(trigger, refinement="retract"))
-    feed = Feed(tested, "general")
-    number = 0
-    for rows, reports, expected in batches:
-        with_ids = [event | {"id": number + place} for place, event in enumerate(rows)]
-        number += len(rows)
-        insertions = [change for change in feed.batch(*with_ids, **reports).changes if change.startswith("+")]
-        assert sorted(insertions) == sorted(expected), f"after {rows}, {reports}"
+    trigger, window, steps = CASES_OF_CUT_WINDOWS[name]
+    retracting_query = query(window, Total(), emit=early(trigger, refinement="retract"))
+    feed = Feed(retracting_query, "general")
+    ids = count()
+    for step in steps:
+        rows_with_ids = [event | {"id": next(ids)} for event in step.rows]
+        changes = feed.step(step._replace(rows=rows_with_ids)).changes
+        insertions = [change for change in changes if change.startswith("+")]
+        assert sorted(insertions) == sorted(step.expects), f"after {step}"
         if restarts:
-            feed = Feed(tested, "general", feed.cells)
+            feed = Feed(retracting_query, "general", feed.cells)
 
 
 def test_live_results_of_a_replaced_window_are_retracted() -> None:
@@ -398,18 +408,18 @@ def test_a_window_that_passes_to_another_life_of_its_key_emits_nothing_for_that(
     2                      [20 .. 25)        and two more like it; the fourth comes after that
     """
     emit = early(every_count(2), refinement="retract")
-    tested = query(tumbling(10), Total(), emit=emit, forget_keys_after=3)
-    feed = Feed(tested, "general")
-    batches: list[Batch] = [
-        ([row(1, 0, 5, 1), row(2, 20, 25, 1), row(3, 20, 25, 1)], {}, ["+[20,28) early 0 2"]),
-        ([row(4, 20, 25, 1)], {}, []),
-        ([revision(1, 0, 5, 18)], {}, []),
-        ([row(5, 20, 25, 1)], {}, ["+[20,28) early 1 4", "-[20,28) early 0 2"]),
+    forgetting_query = query(tumbling(10), Total(), emit=emit, forget_keys_after=3)
+    feed = Feed(forgetting_query, "general")
+    steps = [
+        Step([row(1, 0, 5, 1), row(2, 20, 25, 1), row(3, 20, 25, 1)], expects=["+[20,28) early 0 2"]),
+        Step([row(4, 20, 25, 1)]),
+        Step([revision(1, 0, 5, 18)]),
+        Step([row(5, 20, 25, 1)], expects=["+[20,28) early 1 4", "-[20,28) early 0 2"]),
     ]
-    for rows, reports, expected in batches:
-        assert sorted(feed.batch(*rows, **reports).changes) == sorted(expected), f"after {rows}"
+    for step in steps:
+        assert sorted(feed.step(step).changes) == sorted(step.expects), f"after {step}"
         if restarts:
-            feed = Feed(tested, "general", feed.cells)
+            feed = Feed(forgetting_query, "general", feed.cells)
 
 
 @dataclass(frozen=True)
@@ -437,15 +447,15 @@ def test_an_operator_that_has_nothing_to_say_fires_all_the_same() -> None:
     assert [result["firing"] for result in feed.batch(at(1, 3)).rows] == [1]
 
 
-def test_windows_that_are_not_touched_or_due_are_not_asked() -> None:
-    asked: list[Window] = []
+def test_a_trigger_is_called_for_windows_that_are_touched_or_due_alone() -> None:
+    called_windows: list[Window] = []
 
     @dataclass(frozen=True)
     class Watched(Trigger):
         name: ClassVar[str] = "test.watched"
 
         def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
-            asked.append(window)
+            called_windows.append(window)
             return state, Decision.WAIT
 
         def next_clock(self, state: Any, window: Window) -> int:
@@ -453,11 +463,11 @@ def test_windows_that_are_not_touched_or_due_are_not_asked() -> None:
 
     feed = Feed(query(TENS, Total(), emit=early(Watched()), lifetimes="points"), "general")
     feed.batch(*(at(start) for start in range(0, 50, 10)))
-    asked.clear()
+    called_windows.clear()
     feed.batch(at(31), clock=49)
-    assert asked == [Window(30, 40)]
+    assert called_windows == [Window(30, 40)]
     feed.batch(clock=50)
-    assert asked == [Window(30, 40), Window(10, 20)]
+    assert called_windows == [Window(30, 40), Window(10, 20)]
 
 
 def test_a_trigger_that_fails_or_answers_something_else_is_named_with_its_key_and_window() -> None:
@@ -469,19 +479,19 @@ def test_a_trigger_that_fails_or_answers_something_else_is_named_with_its_key_an
         def step(self, state: Any, window: Window, view: TriggerView) -> Any:
             return self.answer or dict[str, Any]()["price"]
 
-    def asked(trigger: Trigger, refinement: Any = "accumulate") -> Feed:
+    def feed_of(trigger: Trigger, refinement: Any = "accumulate") -> Feed:
         return Feed(query(TENS, Total(), emit=early(trigger, refinement=refinement), lifetimes="points"), "general")
 
     with pytest.raises(ModuleFailedError, match=r"test\.broken 1 failed in step: KeyError: 'price'") as failed:
-        asked(Broken()).batch(at(1))
+        feed_of(Broken()).batch(at(1))
     assert (failed.value.key, failed.value.window) == (("k",), Window(0, 10))
     with pytest.raises(ModuleContractError, match=r"answered True .*\n  expected: a pair of its state and a Decision"):
-        asked(Broken(True)).batch(at(1))
+        feed_of(Broken(True)).batch(at(1))
     with pytest.raises(ModuleFailedError, match=r"test\.fails 1 failed in refine: ZeroDivisionError: at all") as failed:
-        asked(every_count(1), Fails()).batch(at(1))
+        feed_of(every_count(1), Fails()).batch(at(1))
     assert (failed.value.key, failed.value.window) == (("k",), Window(0, 10))
     with pytest.raises(ModuleContractError, match=r"the refinement test\.renames 1 answered .*\n  expected: a pair"):
-        asked(every_count(1), Renames()).batch(at(1))
+        feed_of(every_count(1), Renames()).batch(at(1))
 
 
 def test_a_window_that_lost_all_members_is_refined_as_a_new_one() -> None:

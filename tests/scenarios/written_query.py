@@ -64,9 +64,12 @@ def _table_of(query: Query, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
         full_rows.append(full_row)
 
     types = _event_columns(query)
-    types |= {name: PAYLOAD[name][1] for name in payload_names}
+    types |= {name: PAYLOAD[name].type for name in payload_names}
     types |= dict.fromkeys(lengths, pa.int64())
-    return pa.table({name: pa.array([row.get(name) for row in full_rows], of) for name, of in types.items()})
+    columns: dict[str, pa.Array] = {}
+    for name, data_type in types.items():
+        columns[name] = pa.array([row.get(name) for row in full_rows], data_type)
+    return pa.table(columns)
 
 
 def is_refused_otherwise(query: Query | Join) -> bool:
@@ -80,7 +83,7 @@ def written(query: Query | Join, frames: Sequence[Any], evaluator: str = "auto")
     Args:
         query: The query.
         frames: The table of each stream, in the order of `query.places`.
-        evaluator: The evaluator that is asked for.
+        evaluator: The evaluator that the query names, or "auto".
     """
     if isinstance(query, Passing):
         stream = _stream(query.stream, frames)
@@ -91,6 +94,7 @@ def written(query: Query | Join, frames: Sequence[Any], evaluator: str = "auto")
 
 
 def _written_join(join: Join, frames: Sequence[Any]) -> muntin_engine.Query:
+    """Return a join as it is written over the tables of both sides."""
     frames_by_side: tuple[list[Any], list[Any]] = ([], [])
     for (side, _), frame in zip(join.places, frames, strict=True):
         frames_by_side[side].append(frame)
@@ -109,6 +113,7 @@ def _written_join(join: Join, frames: Sequence[Any]) -> muntin_engine.Query:
 
 
 def _written_windows(query: Query, stream: EventStream, evaluator: str) -> muntin_engine.Query:
+    """Return a query over windows, or over events one by one, as it is written over a stream."""
     if query.most_held is not None:
         stream = stream.shedding(most_held=query.most_held)
     calls = [_call(each, reads_streams=query.reads_streams) for each in query.modules]
@@ -138,7 +143,8 @@ def _call(instance: Module, *, reads_streams: bool) -> ModuleCall:
         if hasattr(instance, name):
             parameters[name] = getattr(instance, name)
     if reads_streams:
-        left, right = (from_stream(stream, name) for stream, name in zip(STREAMS, ("left", "right"), strict=False))
+        left = from_stream(STREAMS[0], "left")
+        right = from_stream(STREAMS[1], "right")
         return module(type(instance), left=left, right=right, **parameters)
     return module(type(instance), "x", **parameters)
 
@@ -158,6 +164,7 @@ def _stream(query: Query, frames: Sequence[Any]) -> EventStream:
 
 
 def _events(query: Query, frame: Any) -> EventStream:
+    """Return the rows of a table as the events of a query."""
     columns: dict[str, Any] = {"key": ["key", "key1"][: query.keys], "change": "change"}
     if query.lifetimes in ("intervals", "named"):
         columns |= {"start": "start", "end": "end"}

@@ -45,10 +45,10 @@ class Installation:
 
     def entries(self) -> list[EntryPoint]:
         """Return the entry points of everything installed."""
-        found_packages = [
-            entry for distribution in distributions(path=[str(self.folder)]) for entry in distribution.entry_points
-        ]
-        return sorted(found_packages, key=lambda entry: entry.value)
+        entry_points: list[EntryPoint] = []
+        for distribution in distributions(path=[str(self.folder)]):
+            entry_points += distribution.entry_points
+        return sorted(entry_points, key=lambda entry: entry.value)
 
     def catalog(self, *allowed: str) -> Catalog:
         """Return the result of discovery."""

@@ -8,9 +8,9 @@ from random import Random
 from muntin.errors import MuntinError
 from muntin_engine.state.cells import MemoryCells
 from tests.scenarios.drawing import cutting
-from tests.scenarios.known import Arrival
-from tests.scenarios.meaning import Windowed
+from tests.scenarios.expected_output import ExpectedOutput
 from tests.scenarios.query import Query
+from tests.scenarios.reference_input import Arrival
 from tests.scenarios.running import Run
 from tests.torture.kind import Figures
 
@@ -23,12 +23,12 @@ def flipped(seed: int, folder: Path) -> Figures:
     assert isinstance(scenario.query, Query)
     evaluator, plan = random.choice(list(scenario.query.evaluators.items()))
     run = Run(scenario.query, plan, scenario.mishaps)
-    meaning = Windowed(scenario.query)
+    expected_output = ExpectedOutput(scenario.query)
     batches = [Arrival((batch,)) for batch in scenario.arriving[0].batches()]
     place = random.randrange(len(batches))
     for arrival in batches[:place]:
         run.process(arrival)
-        meaning.check(arrival, run)
+        expected_output.check(arrival, run)
     stored_cells: list[tuple[MemoryCells, str]] = []
     for bucket_cells in run.cells.values():
         stored_cells += [(bucket_cells, name) for name in sorted(bucket_cells.cells)]
@@ -39,7 +39,7 @@ def flipped(seed: int, folder: Path) -> Figures:
     try:
         for arrival in batches[place:]:
             run.process(arrival)
-            meaning.check(arrival, run)
+            expected_output.check(arrival, run)
     except MuntinError as error:
         message = str(error)
     except AssertionError as error:

@@ -9,7 +9,7 @@ from tests.scenarios.drawing import FAMILIES, drawn
 from tests.scenarios.frame_kinds import FRAME_MAKERS
 from tests.scenarios.on_tables import check_job, check_on_tables
 from tests.scenarios.scenario import Scenario
-from tests.scenarios.small import treated
+from tests.scenarios.small import with_small_limits
 from tests.torture.kind import Figures, Trial
 
 
@@ -19,7 +19,7 @@ def of(*families: str) -> Trial:
     def trial(seed: int, folder: Path) -> Figures:
         del folder
         scenario = drawn(Random(seed).choice(families), seed)
-        with treated(seed):
+        with with_small_limits(seed):
             scenario.check()
         changes, batches = scenario.size
         return {"streams": 1, "changes": changes, "batches": batches, "evaluators": len(scenario.query.evaluators)}
@@ -32,7 +32,7 @@ def tables(seed: int, folder: Path) -> Figures:
     random = Random(seed)
     scenario = drawn(random.choice(list(FAMILIES)), seed)
     frame_kind = random.choice(list(FRAME_MAKERS))
-    with treated(seed):
+    with with_small_limits(seed):
         check_on_tables(scenario, seed, frame_kind, folder)
         if isinstance(scenario, Scenario):
             check_job(scenario)

@@ -86,9 +86,9 @@ def test_a_query_without_windows_has_lifetimes_and_the_evaluator_says_how_comple
     plan = value_of("query(Steps, window=Unwindowed())")
     assert plan.choice.evaluator == "event_by_event"
     assert (plan.engine_columns, plan.lifetime_column) == (("lifetime",), "lifetime")
-    told = dict(topics_of(plan))
-    assert told["window"] == "none, each event by itself, emit final"
-    assert "context" not in told
+    topics = dict(topics_of(plan))
+    assert topics["window"] == "none, each event by itself, emit final"
+    assert "context" not in topics
     assert text_of(plan).splitlines()[0] == "Query without windows, by key, emit final"
     assert spell_grouping(plan) == "test.steps by key"
     assert from_dict(Unwindowed().to_dict()) == Unwindowed()
@@ -130,7 +130,7 @@ class Many(Following):
 
 
 @pytest.mark.parametrize(
-    ("policy", "said"),
+    ("policy", "message"),
     [
         (Unlike(3), r"policy Unlike is not a value: .*\n  make it a frozen dataclass"),
         (Greedy(), r"policy Greedy failed in watermark: IndexError.*\n.*rows=1.*\n  test it with .*ProgressPolicyLaws"),
@@ -139,10 +139,10 @@ class Many(Following):
     ],
     ids=lambda part: type(part).__name__,
 )
-def test_a_policy_that_cannot_work_is_refused(policy: ProgressPolicy, said: str) -> None:
-    with pytest.raises(PolicyError, match=said):
+def test_a_policy_that_cannot_work_is_refused(policy: ProgressPolicy, message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
         plan_of(input=input_of(policy))
-    with pytest.raises(PolicyError, match=said):
+    with pytest.raises(PolicyError, match=message):
         plan_of(input=input_of(rules=(SourceRules("north", policy),)))
 
 

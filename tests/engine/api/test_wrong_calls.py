@@ -345,17 +345,21 @@ def test_a_call_that_works_means_what_it_says(call: str) -> None:
     assert eval(call, dict(NAMES)) == eval(ANSWERS[call], dict(NAMES))
 
 
-@pytest.mark.parametrize(("call", "said"), [(call, said) for call, *said in CALLS], ids=[call for call, *_ in CALLS])
-def test_a_wrong_call_is_refused_with_one_that_works(call: str, said: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("call", "expected_parts"),
+    [(call, expected_parts) for call, *expected_parts in CALLS],
+    ids=[call for call, *_ in CALLS],
+)
+def test_a_wrong_call_is_refused_with_one_that_works(call: str, expected_parts: list[str]) -> None:
     with pytest.raises(MuntinError) as refused:
         eval(call, dict(NAMES))
-    missing = [part for part in said if part not in str(refused.value)]
+    missing = [part for part in expected_parts if part not in str(refused.value)]
     assert not missing, f"{refused.value}\ndoes not say {missing}"
     assert " at 0x" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "said"),
+    ("parameters", "message"),
     [
         ({"alpha": "0.5"}, "alpha must be a float, got '0.5'; write alpha=0.5"),
         ({"alpha": True}, "alpha must be a float, got True"),
@@ -369,13 +373,15 @@ def test_a_wrong_call_is_refused_with_one_that_works(call: str, said: list[str])
         ({"alpha": 2.0, "steps": 3}, ""),
     ],
 )
-def test_a_parameter_of_another_type_is_refused_where_the_query_is_built(parameters: dict[str, Any], said: str) -> None:
-    if not said:
+def test_a_parameter_of_another_type_is_refused_where_the_query_is_built(
+    parameters: dict[str, Any], message: str
+) -> None:
+    if not message:
         assert planned(Smooth, **parameters).parameters == parameters
         return
     with pytest.raises(ParameterError) as refused:
         plan_module("m", Smooth, parameters, [muntin.schemas.describe(float, "v")], lambda place, _: place)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -401,6 +407,6 @@ def test_an_attribute_of_sparks_or_a_misspelt_one_is_missing_and_told_what_to_wr
     with pytest.raises(AttributeError, match=f"object has no attribute '{name}'") as missing:
         eval(call, dict(NAMES))
     assert (missing.value.name, missing.value.obj) == (name, NAMES[owner])
-    _, _, told = str(missing.value).partition("\n  ")
-    assert (instead or "") in told
-    assert bool(told) == (instead is not None)
+    _, _, advice = str(missing.value).partition("\n  ")
+    assert (instead or "") in advice
+    assert bool(advice) == (instead is not None)

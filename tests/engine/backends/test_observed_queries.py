@@ -43,15 +43,17 @@ def test_warnings_are_given_of_every_query() -> None:
 
 def test_an_observer_is_made_once_and_when_it_is_asked_for() -> None:
     observers = QueryObservers()
-    made: list[QueryObserver] = []
+    notes: list[QueryObserver] = []
 
     def make_notes() -> QueryObserver:
-        made.append(Notes())
-        return made[-1]
+        notes.append(Notes())
+        return notes[-1]
 
     observers.attach(make_notes)
-    assert made == []
-    assert list(observers.all()) == list(observers.all()) == made
+    assert notes == []
+    assert list(observers.all()) == notes
+    assert list(observers.all()) == notes
+    assert len(notes) == 1
 
 
 def test_an_observer_is_told_of_a_query_and_describes_it(

@@ -22,8 +22,8 @@ from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 from tests.modules.merged_states import ANY, COLUMNAR, MERGED, OF_ROWS
 from tests.scenarios.feed import Feed, Result, Row, row
 from tests.scenarios.query import Query
-from tests.scenarios.running import plain
-from tests.scenarios.small import treated
+from tests.scenarios.running import comparable
+from tests.scenarios.small import with_small_limits
 
 SUMS = COLUMNAR["sums"]
 LISTS = MERGED["deducted"]
@@ -42,11 +42,10 @@ QUERIES: Final[Mapping[str, Query]] = {
     "members of counts": Query(count_by_start(2), MEMBERS, emit=EmitPolicy.SPECULATIVE, lifetimes="intervals"),
     "last rows": Query(last(2), OF_ROWS["aggregate"], lifetimes="points", has_order=True),
 }
-RUNS = [
-    pytest.param(name, evaluator, id=f"{name}, {evaluator}")
-    for name, query in QUERIES.items()
-    for evaluator in query.evaluators
-]
+RUNS: list[Any] = []
+for query_name, law_query in QUERIES.items():
+    for evaluator_name in law_query.evaluators:
+        RUNS.append(pytest.param(query_name, evaluator_name, id=f"{query_name}, {evaluator_name}"))
 EVERY_RUN = pytest.mark.parametrize(("name", "evaluator"), RUNS)
 
 Batches = Sequence[tuple[Sequence[Row], int | None]]
@@ -93,7 +92,7 @@ def live(results: Sequence[Result]) -> Counter[Any]:
     output = Counter[Any]()
     for result in results:
         for change in result.rows:
-            columns = [(name, plain(value)) for name, value in change.items() if name not in OF_CHANGES]
+            columns = [(name, comparable(value)) for name, value in change.items() if name not in OF_CHANGES]
             output[tuple(sorted(columns, key=str))] += -1 if change.get("change") == "retract" else 1
     return +output
 
@@ -138,7 +137,7 @@ def check_trace(name: str, evaluator: str) -> None:
         assert sorted(result.changes) == sorted(expected.changes)
 
     merged = Feed(QUERIES[name], evaluator)
-    with treated(1):
+    with with_small_limits(1):
         assert live(play(merged, batches)) == live(results)
     assert merged.is_empty
 
@@ -160,23 +159,26 @@ def test_every_evaluator_of_windows_over_one_stream_is_tried() -> None:
     for query in QUERIES.values():
         tried.update(query.evaluators)
     of_one_stream = [declaration for declaration in DECLARATIONS if 1 in declaration.takes_inputs]
-    assert tried == {one.name for one in of_one_stream if one.takes_windows and one.keeps_state}
+    with_windows = {evaluator.name for evaluator in of_one_stream if evaluator.takes_windows and evaluator.keeps_state}
+    assert tried == with_windows
 
 
 PROCESS: Final[Any] = type(KEEPS_STATE["columnar"]).process
 
 
-def takes_twice(own: Any, task: Any, bucket: int, cells: Any, batch: Any) -> Any:
-    return PROCESS(own, task, bucket, cells, replace(batch, evaluator_blobs=[*batch.evaluator_blobs] * 2))
+def takes_twice(evaluator: Any, task: Any, bucket: int, cells: Any, batch: Any) -> Any:
+    return PROCESS(evaluator, task, bucket, cells, replace(batch, evaluator_blobs=[*batch.evaluator_blobs] * 2))
 
 
-def depends_on_order(own: Any, task: Any, bucket: int, cells: Any, batch: Any) -> Any:
+def depends_on_order(evaluator: Any, task: Any, bucket: int, cells: Any, batch: Any) -> Any:
     at_once = len(batch.evaluator_blobs) > 1
-    return PROCESS(own, task, bucket, cells, replace(batch, evaluator_blobs=batch.evaluator_blobs[at_once:]))
+    return PROCESS(evaluator, task, bucket, cells, replace(batch, evaluator_blobs=batch.evaluator_blobs[at_once:]))
 
 
-def reads_back_less(own: Any, task: Any, bucket: int, cells: Any, batch: Any) -> Any:
-    return PROCESS(own, task, bucket, cells, batch if task.worker.cache_bytes else replace(batch, evaluator_blobs=()))
+def reads_back_less(evaluator: Any, task: Any, bucket: int, cells: Any, batch: Any) -> Any:
+    return PROCESS(
+        evaluator, task, bucket, cells, batch if task.worker.cache_bytes else replace(batch, evaluator_blobs=())
+    )
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,10 @@ BATCHES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def reported(**more: Any) -> list[BatchMetrics]:
-    return [batch_metrics(progress(place, rides={**counts, **more}))["rides"] for place, counts in enumerate(BATCHES)]
+def reported_metrics(**metrics: Any) -> list[BatchMetrics]:
+    return [
+        batch_metrics(progress(place, rides={**counts, **metrics}))["rides"] for place, counts in enumerate(BATCHES)
+    ]
 
 
 def test_a_counter_does_not_go_down_where_samples_replace_those_of_earlier_batches() -> None:
@@ -57,17 +59,17 @@ def test_a_counter_does_not_go_down_where_samples_replace_those_of_earlier_batch
 def test_prometheus_reads_counters_that_add_up_and_gauges_of_the_last_value_in_base_units() -> None:
     registry = CollectorRegistry()
     take = prometheus_metrics(registry)
-    for metrics in reported():
+    for metrics in reported_metrics():
         take(metrics)
     families = list(text_string_to_metric_families(generate_latest(registry).decode()))
     named = {family.name for family in families if not family.name.endswith("_created")}
     assert named == {metric.name for metric in EXPORTED}
-    values = {
-        (sample.name, *(sample.labels[label] for label in ("module", "source") if label in sample.labels)): sample.value
-        for family in families
-        for sample in family.samples
-        if sample.labels.get("query") == "rides" and not sample.name.endswith("_created")
-    }
+    values: dict[tuple[str, ...], float] = {}
+    for family in families:
+        for sample in family.samples:
+            if sample.labels.get("query") == "rides" and not sample.name.endswith("_created"):
+                labels = [sample.labels[label] for label in ("module", "source") if label in sample.labels]
+                values[sample.name, *labels] = sample.value
     assert values["muntin_micro_batches_total",] == 2
     assert values["muntin_accepted_rows_total",] == 140
     assert values["muntin_micro_batch_seconds_total",] == 1.0
@@ -84,7 +86,7 @@ def test_prometheus_reads_counters_that_add_up_and_gauges_of_the_last_value_in_b
 
 def test_where_ticks_are_no_time_lengths_are_in_ticks() -> None:
     registry = CollectorRegistry()
-    prometheus_metrics(registry)(reported(time_axis=0)[0])
+    prometheus_metrics(registry)(reported_metrics(time_axis=0)[0])
     labels = {"query": "rides", "query_id": ""}
     assert registry.get_sample_value("muntin_watermark_lag_ticks", labels) == MINUTE
     assert registry.get_sample_value("muntin_watermark_lag_seconds", labels) is None
@@ -104,7 +106,7 @@ def test_every_metric_is_named_as_prometheus_asks_for() -> None:
 def test_opentelemetry_gets_the_same_with_units_apart() -> None:
     reader = InMemoryMetricReader()
     take = opentelemetry_metrics(MeterProvider([reader]))
-    for metrics in reported():
+    for metrics in reported_metrics():
         take(metrics)
     data: Any = reader.get_metrics_data()
     (scope,) = data.resource_metrics[0].scope_metrics
@@ -124,16 +126,14 @@ def test_opentelemetry_gets_the_same_with_units_apart() -> None:
 def test_the_board_for_grafana_shows_what_is_exported_alone() -> None:
     board = json.loads(files("muntin_engine.monitoring").joinpath("grafana.json").read_text(encoding="utf-8"))
     exposed = {f"{metric.name}_total" if metric.is_counter else metric.name for metric in EXPORTED}
-    asked = set(re.findall(r"\bmuntin_\w+", json.dumps(board)))
-    assert len(asked) > 10
-    assert asked <= exposed
-    labels = {label for metric in EXPORTED for label in (metric.label, "query", "query_id")}
-    shown = {
-        word
-        for text in re.findall(r"by \(([^)]*)\)|{{(\w+)}}", json.dumps(board))
-        for word in re.findall(r"\w+", " ".join(text))
-    }
-    assert shown <= labels
+    queried = set(re.findall(r"\bmuntin_\w+", json.dumps(board)))
+    assert len(queried) > 10
+    assert queried <= exposed
+    labels = {"query", "query_id", *(metric.label for metric in EXPORTED)}
+    shown_labels: set[str] = set()
+    for grouping, legend in re.findall(r"by \(([^)]*)\)|{{(\w+)}}", json.dumps(board)):
+        shown_labels.update(re.findall(r"\w+", f"{grouping} {legend}"))
+    assert shown_labels <= labels
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
 
 
@@ -157,7 +157,7 @@ def test_a_micro_batch_is_a_line_of_json_with_its_metrics() -> None:
     logger.setLevel(logging.INFO)
     try:
         take = log_metrics(logger)
-        for metrics in reported():
+        for metrics in reported_metrics():
             take(metrics)
         try:
             raise ValueError("no")

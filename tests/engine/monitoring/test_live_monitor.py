@@ -150,10 +150,13 @@ def only(*batches: Mapping[str, Any], name: str | None = None) -> RunningQuery:
 
 
 def test_two_unnamed_queries_of_one_session_are_told_apart() -> None:
-    one, other = queries(session([progress(muntin={"accepted": 3})], [progress(muntin={"accepted": 5})]))
-    assert (one.name, other.name) == ("muntin", "muntin")
-    assert (one.query_id, one.run_id, other.query_id) == ("id-0", "run-0", "id-1")
-    assert (one.rows_per_second, other.rows_per_second) == (6, 10)  # a batch takes half a second
+    first, second = queries(session([progress(muntin={"accepted": 3})], [progress(muntin={"accepted": 5})]))
+    assert first.name == second.name == "muntin"
+    assert first.query_id == "id-0"
+    assert first.run_id == "run-0"
+    assert second.query_id == "id-1"
+    assert first.rows_per_second == 6  # a batch takes half a second
+    assert second.rows_per_second == 10
 
 
 def test_the_pace_is_that_of_all_kept_batches_with_the_time_between_them() -> None:

@@ -18,10 +18,11 @@ SECOND = 1_000_000
 
 
 def seconds(spark: SparkSession, folder: Path, batches: list[list[int]]) -> DataFrame:
-    tables = [
-        pa.table({"at": pa.array([s * SECOND for s in batch], pa.timestamp("us", tz="UTC")), "x": batch})
-        for batch in batches
-    ]
+    """Return micro-batches of points at these seconds."""
+    tables: list[pa.Table] = []
+    for batch in batches:
+        times = [second * SECOND for second in batch]
+        tables.append(pa.table({"at": pa.array(times, pa.timestamp("us", tz="UTC")), "x": batch}))
     return stream_of(spark, folder, tables)
 
 
@@ -55,7 +56,7 @@ def test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_i
     finally:
         spark.streams.removeListener(listener)
 
-    first, second, *others = reports
+    first, second, *later_reports = reports
     assert (first.accepted, first.keys, first.windows_closed, first.results) == (2, 1, 0, 0)
     assert (second.accepted, second.keys, second.windows_closed, second.results) == (1, 1, 1, 1)
     assert (first.newest, first.watermark, first.lag) == (14 * SECOND, 0, 14 * SECOND)
@@ -67,8 +68,10 @@ def test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_i
     assert first.clock_lag is not None
     assert all(first.stages[stage] > 0 for stage in ("distribute", "intake", "evaluate"))
     assert 0 < second.modules["m"] < second.stages["evaluate"]
-    assert others
-    assert all((reported.accepted, reported.state_bytes, reported.watermark) == (0, None, None) for reported in others)
+    assert later_reports
+    assert all(
+        (reported.accepted, reported.state_bytes, reported.watermark) == (0, None, None) for reported in later_reports
+    )
     assert metrics == reports
 
 
@@ -91,7 +94,7 @@ def test_queries_in_one_report_each_under_their_name_and_time_is_measured_where_
     spark.streams.addListener(listener)  # after the one that warns, which thus hears of a batch first
     try:
         first, second, third = report(united, tmp_path / "checkpoint")
-        metrics = [received.get(timeout=60) for _ in (first, second, third) for _ in first]
+        metrics = [received.get(timeout=60) for _ in range(3 * len(first))]
     finally:
         spark.streams.removeListener(listener)
 

@@ -42,10 +42,10 @@ def test_what_a_query_reports_is_read_back() -> None:
 
 def as_on_connect(progress: dict[str, Any]) -> dict[str, Any]:
     """Return progress as a query of Spark Connect has it, whose metrics are values beside their schema."""
-    observed = {
-        name: Row(values=list(metrics.values()), schema={"fields": [{"name": metric} for metric in metrics]})
-        for name, metrics in progress["observedMetrics"].items()
-    }
+    observed: dict[str, Row] = {}
+    for name, metrics in progress["observedMetrics"].items():
+        schema = {"fields": [{"name": metric} for metric in metrics]}
+        observed[name] = Row(values=list(metrics.values()), schema=schema)
     return {**progress, "observedMetrics": observed}
 
 
@@ -115,17 +115,17 @@ def test_the_batches_that_spark_keeps_are_read_for_each_query_in_it() -> None:
     ]
     query = FakeQuery(history, looks=len(history))
     reported = recent_batches(query)
-    assert {name: [(report.batch, report.late) for report in batches] for name, batches in reported.items()} == {
-        "left": [(0, 1), (2, 3)],
-        "right": [(0, 2), (2, 0)],
-    }
+    assert set(reported) == {"left", "right"}
+    assert [(report.batch, report.late) for report in reported["left"]] == [(0, 1), (2, 3)]
+    assert [(report.batch, report.late) for report in reported["right"]] == [(0, 2), (2, 0)]
 
 
-def test_a_level_is_the_last_that_is_known() -> None:
+def test_a_level_is_the_last_reported_value() -> None:
     history = [progress(0, muntin={"keys_held": 7}), progress(1, muntin={"keys_held": None})]
     batches = recent_batches(FakeQuery(history, looks=len(history)))["muntin"]
     assert batches[-1].keys_held is None
-    assert (latest(batches, "keys_held"), latest(batches, "events_held")) == (7, None)
+    assert latest(batches, "keys_held") == 7
+    assert latest(batches, "events_held") is None
 
 
 UNREAD = {"unread_late": 1, "unread_rejected": 1}
@@ -136,25 +136,19 @@ def batch(number: int, second: float, run: str = "r", **metrics: Any) -> dict[st
     return {**progress(number, second - number, muntin={**UNREAD, **metrics}), **spark}
 
 
-def test_the_first_late_rows_are_told_at_once_and_the_others_once_a_minute() -> None:
+def test_the_first_late_rows_are_warned_of_at_once_and_later_ones_once_a_minute() -> None:
     # second   1        20       59.9    61          100
     # late     3        5        1       0           0       then the end
-    #          told                      6 told              nothing left
+    #          warned                    6 warned            nothing to warn of
     rows = UnreadRows()
-    calls = []
-    for number, (second, late) in enumerate([(1, 3), (20, 5), (50, 1), (59.9, 0), (30, 0)]):
-        calls.append(
-            [
-                report.message.splitlines()[0]
-                for report in rows.warnings_of(batch(number, second, accepted=7, late=late))
-            ]
-        )
-    assert calls[0] == [
+    (first_warning,) = rows.warnings_of(batch(0, 1, accepted=7, late=3))
+    assert first_warning.message.splitlines()[0] == (
         "muntin (Spark query d7dbda75): 3 of 10 rows were late, up to micro-batch 0, and no sink takes them"
-    ]
-    assert calls[1:] == [[], [], [], []]
-    (rest,) = rows.end("r")
-    assert rest.message.startswith("muntin (Spark query d7dbda75): 6 of 34 rows were late, up to micro-batch 4")
+    )
+    for number, (second, late) in enumerate([(20, 5), (50, 1), (59.9, 0), (30, 0)], start=1):
+        assert list(rows.warnings_of(batch(number, second, accepted=7, late=late))) == []
+    (last_warning,) = rows.end("r")
+    assert last_warning.message.startswith("muntin (Spark query d7dbda75): 6 of 34 rows were late, up to micro-batch 4")
     assert list(rows.end("r")) == []
 
 

@@ -234,7 +234,7 @@ METADATA = "odd-1.0.dist-info/METADATA"
 
 
 @pytest.mark.parametrize(
-    ("metadata", "said"),
+    ("metadata", "message"),
     [
         ("Version: 1.0\n", "the Name None"),
         ("Name: odd\n", "the Version None"),
@@ -248,21 +248,21 @@ METADATA = "odd-1.0.dist-info/METADATA"
     ],
     ids=repr,
 )
-def test_a_wheel_with_an_odd_name_or_version_is_refused(tmp_path: Path, metadata: bytes | str, said: str) -> None:
+def test_a_wheel_with_an_odd_name_or_version_is_refused(tmp_path: Path, metadata: bytes | str, message: str) -> None:
     path = wheel(tmp_path, {"odd.py": "", METADATA: metadata})
-    with pytest.raises(NotShippableError, match=said) as caught:
+    with pytest.raises(NotShippableError, match=message) as caught:
         pack(path)
     assert len(str(caught.value)) < 1000
 
 
 @pytest.mark.parametrize(
-    "said", ["Metadata-Version: 2.1\nName: no-version\n", "Name: no-version\nVersion: 1 0\n", "Version: 1.0\n", "x"]
+    "metadata", ["Metadata-Version: 2.1\nName: no-version\n", "Name: no-version\nVersion: 1 0\n", "Version: 1.0\n", "x"]
 )
 def test_an_installed_package_with_an_odd_name_or_version_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metadata: str
 ) -> None:
     install(tmp_path, "no-version", {"no_version.py": ""})
-    (tmp_path / f"no_version-{VERSION}.dist-info" / "METADATA").write_text(said, encoding="utf-8")
+    (tmp_path / f"no_version-{VERSION}.dist-info" / "METADATA").write_text(metadata, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(NotShippableError, match=r"its metadata have the (Name|Version)"):
         pack("no-version")

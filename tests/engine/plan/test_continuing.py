@@ -66,15 +66,15 @@ class PlainBoth(Aggregate[tuple[int, int], int]):
         return sum(map(sum, payloads))
 
 
-def refused(stored: Plan, wanted: Plan) -> StateMismatchError:
-    """What a query is told of a checkpoint, whose identity has been through JSON."""
+def refusal(stored: Plan, query_plan: Plan) -> StateMismatchError:
+    """Return the error of a query that starts with the checkpoint of another one, whose identity went through JSON."""
     with pytest.raises(StateMismatchError) as caught:
-        check_plans([wanted], [json.loads(json.dumps(plan_identity(stored)))], "s3://a/b", DECLARATIONS)
+        check_plans([query_plan], [json.loads(json.dumps(plan_identity(stored)))], "s3://a/b", DECLARATIONS)
     return caught.value
 
 
 DIFFERENCES = {
-    # what was written into the checkpoint, what the query wants, and what it is told
+    # the query that wrote the checkpoint, the query that is started, and the difference in the error
     ("window=hopping('10 minutes', '1 minute')", "window=tumbling('5 minutes', '30 seconds')"): (
         "window: the checkpoint has hopping('10 minutes', '1 minute'), "
         "the query has tumbling('5 minutes', offset='30 seconds')"
@@ -107,21 +107,21 @@ DIFFERENCES = {
 }
 
 
-@pytest.mark.parametrize(("stored", "wanted"), DIFFERENCES, ids=[" to ".join(pair) for pair in DIFFERENCES])
-def test_a_difference_is_told_in_the_words_of_the_query(stored: str, wanted: str) -> None:
-    error = refused(value_of(f"query({stored})"), value_of(f"query({wanted})"))
-    assert DIFFERENCES[stored, wanted] in [str(difference) for difference in error.differences]
+@pytest.mark.parametrize(("stored", "query"), DIFFERENCES, ids=[" to ".join(pair) for pair in DIFFERENCES])
+def test_a_difference_is_reported_in_the_words_of_the_query(stored: str, query: str) -> None:
+    error = refusal(value_of(f"query({stored})"), value_of(f"query({query})"))
+    assert DIFFERENCES[stored, query] in [str(difference) for difference in error.differences]
 
 
 def test_all_differences_are_told_at_once_with_the_checkpoint() -> None:
-    error = refused(plan_of(window=tumbling(60)), plan_of(window=tumbling(50), buckets=8))
+    error = refusal(plan_of(window=tumbling(60)), plan_of(window=tumbling(50), buckets=8))
     assert [difference.subject for difference in error.differences] == ["window", "buckets"]
     assert str(error).startswith("the checkpoint s3://a/b belongs to another query\n")
     assert str(error).endswith("  start the changed query with a new checkpoint, or change it back")
 
 
 def test_a_module_is_named_with_both_versions_and_parameters() -> None:
-    error = refused(plan_of(modules=(planned(First),)), plan_of(modules=(planned(Without),)))
+    error = refusal(plan_of(modules=(planned(First),)), plan_of(modules=(planned(Without),)))
     assert error.differences == (Difference("module", "test.total 1.0 of c0", "test.total 1.1 of c0"),)
     assert error.remedies[0].startswith("test.total 1.1 does not continue from 1.0")
 
@@ -161,14 +161,14 @@ def test_aggregates_that_were_added_removed_or_moved_are_told_apart(change: str)
     stored, changed = change.split(" -> ")
     texts = {name: f"{cls.name} {cls.version} of c0" for name, cls in classes.items()}
     expected = [text.format_map(texts) for text in MODULES[change]]
-    assert list(map(str, refused(plan_with(stored), plan_with(changed)).differences)) == expected
+    assert list(map(str, refusal(plan_with(stored), plan_with(changed)).differences)) == expected
 
 
 def test_an_aggregate_that_was_added_over_a_new_column_changes_no_other_one() -> None:
     first = planned(First)
     stored = plan_of(first, columns={"payload": (KM,)})
     changed = plan_of(planned(Count), replace(first, output="n", columns=(1,)), columns={"payload": (FARE, KM)})
-    differences = [str(difference) for difference in refused(stored, changed).differences]
+    differences = [str(difference) for difference in refusal(stored, changed).differences]
     assert [text for text in differences if text.startswith(("aggregate", "module"))] == [
         f"aggregate: {Count.name} {Count.version} of fare was added"
     ]
@@ -182,13 +182,13 @@ def test_a_query_goes_on_with_what_it_wrote_and_with_what_its_modules_upgrade() 
 
 def test_an_evaluator_that_would_go_on_is_named() -> None:
     stored = plan_of(modules=(planned(First),), requested_evaluator="general")
-    error = refused(stored, plan_of(modules=(planned(First),)))
+    error = refusal(stored, plan_of(modules=(planned(First),)))
     assert error.differences == (Difference("evaluator", "general", "sliced"),)
     assert error.remedies == ("go on with window(..., evaluator='general')",)
 
 
 def test_the_reason_is_given_where_an_evaluator_cannot_go_on() -> None:
-    error = refused(plan_of(modules=(planned(First),)), plan_of(modules=(planned(NoMerging),)))
+    error = refusal(plan_of(modules=(planned(First),)), plan_of(modules=(planned(NoMerging),)))
     assert error.differences == (Difference("evaluator", "sliced", "grouped"),)
     assert error.remedies == ("the sliced evaluator cannot run this query: test.total 1.3 has no combine",)
 
@@ -230,14 +230,14 @@ def having(*code: CodeInUse) -> Plan:
     return replace(plan_of(), code=code)
 
 
-def check_code(stored: Plan, wanted: Plan) -> None:
-    check_plans([wanted], [json.loads(json.dumps(plan_identity(stored)))], "s3://a/b", DECLARATIONS)
+def check_code(stored: Plan, query_plan: Plan) -> None:
+    check_plans([query_plan], [json.loads(json.dumps(plan_identity(stored)))], "s3://a/b", DECLARATIONS)
 
 
 def differences(stored: CodeInUse, **changed: Any) -> StateMismatchError:
-    with pytest.raises(StateMismatchError) as refused:
+    with pytest.raises(StateMismatchError) as refusal:
         check_code(having(stored), having(replace(stored, **changed)))
-    return refused.value
+    return refusal.value
 
 
 def test_another_version_of_a_function_is_refused_as_that_of_a_module_is() -> None:
@@ -303,12 +303,14 @@ AN_HOUR = Progress(ticks("1 hour"), ticks("3 hours"), ticks("2 hours"))
 
 def test_added_and_removed_aggregates_are_told_with_the_windows_that_are_complete() -> None:
     sums = plan_of(SUM)
-    both = plan_of(MAX, SUM)
+    maxima_and_sums = plan_of(MAX, SUM)
     assert notices(sums, sums, AN_HOUR) == []
-    assert notices(both, sums, AN_HOUR) == ["stats.max 0.1.0 of c0 was removed, and what was kept of it is dropped"]
+    assert notices(maxima_and_sums, sums, AN_HOUR) == [
+        "stats.max 0.1.0 of c0 was removed, and what was kept of it is dropped"
+    ]
     added = "stats.max 0.1.0 of c0 was added and sees rows from now on: it is complete for windows that "
-    assert notices(sums, both, AN_HOUR) == [f"{added}start after 1970-01-01T02:00:00Z"]
-    assert notices(sums, both) == [f"{added}have no event from before"]
+    assert notices(sums, maxima_and_sums, AN_HOUR) == [f"{added}start after 1970-01-01T02:00:00Z"]
+    assert notices(sums, maxima_and_sums) == [f"{added}have no event from before"]
     lasting: dict[str, Any] = {"columns": {"end": NamedColumn("till", "timestamp")}}
     of_lasting_events = notices(plan_of(SUM, **lasting), plan_of(SUM, MAX, **lasting), AN_HOUR)
     assert of_lasting_events == [f"{added}start at 1970-01-01T03:00:00Z or later"]
@@ -333,8 +335,8 @@ def test_sources_join_and_leave_as_long_as_one_stays() -> None:
         "the source c joins at the watermark at 1970-01-01T01:00:00Z: its rows before that are late",
         "the source a is not waited for any more, and its rows are rejected",
     ]
-    assert refused(of("a"), of("b")).differences == (Difference("sources", "a", "b"),)
-    assert refused(of("a"), plan_of(SUM)).differences == (Difference("sources", "a", "none"),)
+    assert refusal(of("a"), of("b")).differences == (Difference("sources", "a", "b"),)
+    assert refusal(of("a"), plan_of(SUM)).differences == (Difference("sources", "a", "none"),)
 
 
 def largest(km: list[float]) -> float:
@@ -346,7 +348,7 @@ def middle(km: pd.Series) -> float:
 
 
 @pytest.mark.parametrize(
-    ("function", "returns", "written"),
+    ("function", "returns", "advice"),
     [
         (largest, None, "from_function(largest, name='function.largest', version='1.0.0', continues_since='code-1'"),
         (
@@ -363,15 +365,15 @@ def middle(km: pd.Series) -> float:
         ),
     ],
 )
-def test_a_mended_function_is_told_what_to_write_and_goes_on_with_it(function: Any, returns: Any, written: str) -> None:
+def test_a_mended_function_is_told_what_to_write_and_goes_on_with_it(function: Any, returns: Any, advice: str) -> None:
     name = f"function.{function.__name__}"
 
     def plain(version: str) -> Plan:
         cls = function_aggregate(function, 1, name=name, version=version, returns=returns)
         return plan_of(modules=(planned(cls),))
 
-    error = refused(plain("code-1"), plain("code-2"))
-    assert written in error.remedies[0]
+    error = refusal(plain("code-1"), plain("code-2"))
+    assert advice in error.remedies[0]
     call = error.remedies[0].partition("write module(")[2].partition("), with ")[0].rpartition(", 'c0'")[0]
     names = {"largest": largest, "middle": middle, "ptp": np.ptp, **vars(muntin_adapters)}
     cls = eval(call, names)  # the advice, followed
@@ -380,11 +382,10 @@ def test_a_mended_function_is_told_what_to_write_and_goes_on_with_it(function: A
 
 
 def test_a_module_without_a_version_is_told_to_get_one() -> None:
-    stored, changed = (
-        plan_of(modules=(planned(type("Members", (PlainMembers,), {"version": version})),))
-        for version in ("code-1", "code-2")
-    )
-    error = refused(stored, changed)
+    def plan_at(version: str) -> Plan:
+        return plan_of(modules=(planned(type("Members", (PlainMembers,), {"version": version})),))
+
+    error = refusal(plan_at("code-1"), plan_at("code-2"))
     assert error.remedies == (
         "test.members has no version, so the hash of its code is one: if results mean the same, give it a version such "
         "as '1.0.0', and say continues_since = 'code-1'",
@@ -394,11 +395,12 @@ def test_a_module_without_a_version_is_told_to_get_one() -> None:
 def test_a_type_that_changed_is_told_with_its_column_and_both_types() -> None:
     stored = plan_of(modules=(planned(First),), columns={"payload": (NamedColumn("km", "bigint"),)})
     changed = plan_of(modules=(planned(First),), columns={"payload": (NamedColumn("km", "int"),)})
-    error = refused(stored, changed)
+    error = refusal(stored, changed)
     assert "type of the column km: the checkpoint has bigint, the query has int" in str(error)
     assert "cast it as it was: F.col('km').cast('bigint')" in error.remedies
-    keyed = [plan_of(columns={"keys": (NamedColumn("station", kind),)}) for kind in ("string", "int")]
-    error = refused(*keyed)
+    keyed_by_text = plan_of(columns={"keys": (NamedColumn("station", "string"),)})
+    keyed_by_number = plan_of(columns={"keys": (NamedColumn("station", "int"),)})
+    error = refusal(keyed_by_text, keyed_by_number)
     assert [str(part) for part in error.differences] == [
         "type of the column station: the checkpoint has string, the query has int"
     ]

@@ -25,7 +25,7 @@ class SupportsLess(Protocol):
 
 Ordered = TypeVar("Ordered", bound=SupportsLess)
 Number = TypeVar("Number", int, float)
-Told = TypeVar("Told", bound=Hashable)
+Hashed = TypeVar("Hashed", bound=Hashable)
 LISTED: Any = list
 
 
@@ -81,9 +81,9 @@ def struct(**parts: Any) -> Field:
     return Field("s", Struct(tuple(column(part, name) for name, part in parts.items()), dict), is_nullable=True)
 
 
-def payload(annotation: Any, given: list[Field], row: tuple[Any, ...], places: Sequence[int] | None = None) -> Any:
-    bound = bind_inputs(reading(annotation), given)
-    return bound.selector(range(len(given)) if places is None else places)(row)
+def payload(annotation: Any, columns: list[Field], row: tuple[Any, ...], places: Sequence[int] | None = None) -> Any:
+    bound = bind_inputs(reading(annotation), columns)
+    return bound.selector(range(len(columns)) if places is None else places)(row)
 
 
 A, B, C, X = (column(kind, name) for kind, name in ((float, "a"), (str, "b"), (int, "c"), (int, "x")))
@@ -140,11 +140,11 @@ MADE: list[tuple[Any, list[Field], tuple[Any, ...], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("annotation", "given", "row", "expected"), MADE)
+@pytest.mark.parametrize(("annotation", "columns", "row", "expected"), MADE)
 def test_columns_make_the_payload_that_a_module_reads(
-    annotation: Any, given: list[Field], row: tuple[Any, ...], expected: Any
+    annotation: Any, columns: list[Field], row: tuple[Any, ...], expected: Any
 ) -> None:
-    assert payload(annotation, given, row) == expected
+    assert payload(annotation, columns, row) == expected
 
 
 def test_the_columns_may_lie_anywhere_in_a_row() -> None:
@@ -168,7 +168,7 @@ def test_a_type_that_loses_nothing_is_widened(annotation: Any, given: Field) -> 
 
 
 @pytest.mark.parametrize(
-    ("annotation", "given", "message"),
+    ("annotation", "columns", "message"),
     [
         (int, [column(float)], r"show\.reads reads integer, but the column x is float"),
         (int, [column(bool)], r"x is boolean \| None\n  cast the column, for example 'CAST\(x AS bigint\)'"),
@@ -211,7 +211,7 @@ def test_a_type_that_loses_nothing_is_widened(annotation: Any, given: Field) -> 
         # what a type variable may stand for
         (Ordered, [struct(a=int)], "reads values with an order, but the column s is struct"),
         (Ordered, [column(dict[str, int])], "reads values with an order"),
-        (Told, [column(list[int])], "reads values that can be told apart by a hash, but the column x is list"),
+        (Hashed, [column(list[int])], "reads values that can be told apart by a hash, but the column x is list"),
         (
             Number,
             [column(str)],
@@ -221,9 +221,9 @@ def test_a_type_that_loses_nothing_is_widened(annotation: Any, given: Field) -> 
         (LISTED[Ordered], [column(list[Trip])], r"\n  \[\]: it reads values with an order, the column has struct"),
     ],
 )
-def test_what_does_not_fit_is_refused(annotation: Any, given: list[Field], message: str) -> None:
+def test_what_does_not_fit_is_refused(annotation: Any, columns: list[Field], message: str) -> None:
     with pytest.raises(TypeMismatchError, match=message):
-        bind_inputs(reading(annotation), given)
+        bind_inputs(reading(annotation), columns)
 
 
 class Both(Aggregate[tuple[T, T], T], Generic[T]):
@@ -243,7 +243,7 @@ def test_one_type_variable_means_one_type() -> None:
         bind_inputs(Both, [column(str, "a"), column(int, "b")])
 
 
-@pytest.mark.parametrize(("variable", "kind"), [(Ordered, str), (Told, bytes), (Number, int), (Number, Decimal)])
+@pytest.mark.parametrize(("variable", "kind"), [(Ordered, str), (Hashed, bytes), (Number, int), (Number, Decimal)])
 def test_a_type_variable_takes_what_it_may_stand_for(variable: Any, kind: type) -> None:
     assert len(bind_inputs(reading(variable), [column(kind)]).reads) == 1
 

@@ -35,38 +35,37 @@ def fits(weight: float, limit: float | None, more: float = 0.0) -> bool | None:
     return None if limit is None else weight <= limit + more
 
 
-def bound(
+def bound_condition(
     of: Function[..., Any] | Callable[..., Any],
     left: dict[str, Any],
     right: dict[str, Any],
     **parameters: Any,
 ) -> PairCondition:
     """Return a condition, bound to columns of these types."""
-    asked = condition(of, left=tuple(left), right=tuple(right), **parameters)
-    bound_columns: list[tuple[int, int, Field]] = [
-        (side, place, describe(kind, name))
-        for side, columns in enumerate((left, right))
-        for place, (name, kind) in enumerate(columns.items())
-    ]
-    return plan_condition(
-        asked.function,
-        asked.parameters,
-        [part for _, _, part in bound_columns],
-        lambda number, wanted: bound_columns[number][:2],
-        [f"{('left', 'right')[side]}.{part.name}" for side, _, part in bound_columns],
-    )
+    unbound = condition(of, left=tuple(left), right=tuple(right), **parameters)
+    fields: list[Field] = []
+    places: list[tuple[int, int]] = []  # of each column: its side, and its place among the columns of the side
+    names: list[str] = []
+    for side, (side_name, columns) in enumerate((("left", left), ("right", right))):
+        for place, (name, kind) in enumerate(columns.items()):
+            fields.append(describe(kind, name))
+            places.append((side, place))
+            names.append(f"{side_name}.{name}")
+    return plan_condition(unbound.function, unbound.parameters, fields, lambda number, _: places[number], names)
 
 
 def test_events_meet_where_the_function_says_true() -> None:
-    meets = bound(fits, {"kg": float}, {"most": float}, more=1.0)
-    assert [meets((weight,), (limit,)) for weight, limit in ((3.0, 2.0), (3.5, 2.0))] == [True, False]
+    meets = bound_condition(fits, {"kg": float}, {"most": float}, more=1.0)
+    assert meets((3.0,), (2.0,)) is True
+    assert meets((3.5,), (2.0,)) is False
     assert str(meets) == "shop.fits(left.kg, right.most, more=1.0)"
 
 
 def test_null_is_no_answer_and_a_null_that_is_not_read_is_not_asked_about() -> None:
-    meets = bound(fits, {"kg": float}, {"most": float})
-    assert [meets((weight,), (limit,)) for weight, limit in ((3.0, None), (None, 2.0))] == [False, False]
-    unannotated = bound(lambda one, other: one is None and other is None, {"kg": float}, {"most": float})
+    meets = bound_condition(fits, {"kg": float}, {"most": float})
+    assert meets((3.0,), (None,)) is False
+    assert meets((None,), (2.0,)) is False
+    unannotated = bound_condition(lambda kg, most: kg is None and most is None, {"kg": float}, {"most": float})
     assert unannotated((None,), (None,))
 
 
@@ -74,17 +73,17 @@ def test_whole_numbers_and_numpys_booleans_are_taken() -> None:
     def near(x: float, y: float) -> bool:
         return np.abs(x - y) < 2  # type: ignore[no-any-return]  # NumPy's bool
 
-    assert bound(near, {"x": int}, {"y": float})((3,), (2.5,)) is True
+    assert bound_condition(near, {"x": int}, {"y": float})((3,), (2.5,)) is True
 
 
 def test_an_error_names_the_function_and_the_arguments() -> None:
-    meets = bound(lambda one, other: one / other > 2, {"km": float}, {"h": float})
+    meets = bound_condition(lambda km, hours: km / hours > 2, {"km": float}, {"h": float})
     with pytest.raises(ModuleError, match=r"<lambda> code-\w+ failed: .*division by zero\n  arguments: \(3\.0, 0\.0\)"):
         meets((3.0,), (0.0,))
     with pytest.raises(
         ModuleContractError, match=r"returned 5\.0 for \(3\.0, 2\.0\)\n  expected: True, False, or None"
     ):
-        bound(lambda one, other: one + other, {"km": float}, {"h": float})((3.0,), (2.0,))
+        bound_condition(lambda km, hours: km + hours, {"km": float}, {"h": float})((3.0,), (2.0,))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +99,7 @@ def test_columns_and_parameters_that_do_not_fit_are_refused(
     left: dict[str, Any], parameters: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        bound(fits, left, {"most": float}, **parameters)
+        bound_condition(fits, left, {"most": float}, **parameters)
 
 
 class Place(NamedTuple):
@@ -112,24 +111,24 @@ def test_the_struct_of_a_column_is_an_argument_and_not_all_of_them() -> None:
     def is_low(place: Place) -> bool:
         return place.y < 1
 
-    assert bound(is_low, {"place": Place}, {})(({"x": 3.0, "y": 0.0},), ())
+    assert bound_condition(is_low, {"place": Place}, {})(({"x": 3.0, "y": 0.0},), ())
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("function", "message"),
     [
         (replace(fits, is_vectorized=True), "shop.fits is vectorised\n  expected: a function of single values"),
         (replace(fits, result=describe(float)), "shop.fits returns float\n  expected: .* that returns bool or None"),
         (3, r"condition\(\) takes a function or the name of an installed one, got 3"),
     ],
 )
-def test_what_is_no_condition_is_refused(given: Any, message: str) -> None:
+def test_a_function_that_is_no_condition_is_refused(function: Any, message: str) -> None:
     with pytest.raises(QueryError, match=message):
-        condition(given, left="kg")
+        condition(function, left="kg")
 
 
 def test_the_state_depends_on_the_function_and_its_columns() -> None:
-    meets = bound(fits, {"kg": float}, {"most": float}, more=1.0)
+    meets = bound_condition(fits, {"kg": float}, {"most": float}, more=1.0)
     assert meets.identity() == ["shop.fits", {"more": "1.0"}, [0, 0], [1, 0]]
 
 
@@ -152,7 +151,8 @@ LEFT = Input(COLUMNS, progress=bounded_delay(5), name="left")
 RIGHT = Input(WITH_IDS, name="right")
 
 
-def plan(kind: JoinKind = JoinKind.INNER, **changed: Any) -> Plan:
+def plan(kind: JoinKind = JoinKind.INNER, **parts_of_plan: Any) -> Plan:
+    """Return the plan of a join of `LEFT` and `RIGHT`, with some parts replaced."""
     parts: dict[str, Any] = {
         "inputs": (LEFT, RIGHT),
         "axis": Axis.TICKS,
@@ -163,7 +163,7 @@ def plan(kind: JoinKind = JoinKind.INNER, **changed: Any) -> Plan:
         "modules": (),
         "join": JoinPlan(kind, (A, B)[: 1 + kind.pairs]),
     }
-    return checked_plan(Plan(**(parts | changed)), DECLARATIONS)
+    return checked_plan(Plan(**(parts | parts_of_plan)), DECLARATIONS)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_the_columns_of_results_say_what_may_change() -> None:
     [
         ({}, "join        inner, each pair of events of a key, over the ticks that both live; a of left, b of right"),
         (
-            {"join": JoinPlan(JoinKind.CLIP, (A,), bound(lambda one, other: one < other, {"a": str}, {"b": str}))},
+            {"join": JoinPlan(JoinKind.CLIP, (A,), bound_condition(lambda a, b: a < b, {"a": str}, {"b": str}))},
             "join        clip, each event of left, up to the first of right that starts after it does; only events "
             "that meet <lambda>(left.a, right.b) count, asked for each pair that may overlap; a of left",
         ),

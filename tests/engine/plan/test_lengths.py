@@ -58,8 +58,8 @@ class Late(Trigger):
         return None, Decision.WAIT
 
 
-def length(written: str) -> Any:
-    return eval(written, {**NAMES, "Late": Late, "timedelta": timedelta})
+def length(text: str) -> Any:
+    return eval(text, {**NAMES, "Late": Late, "timedelta": timedelta})
 
 
 TIMED = {
@@ -145,60 +145,58 @@ OTHERWISE = (
 )
 
 
-def refused(scale: AxisScale, written: str) -> str:
+def refusal(scale: AxisScale, text: str) -> str:
     with pytest.raises(QueryError) as caught:
-        scale.resolve(length(written))
+        scale.resolve(length(text))
     return str(caught.value)
 
 
-@pytest.mark.parametrize("written", TIMED)
-def test_a_time_is_a_number_of_units_and_refused_where_there_are_none(written: str) -> None:
-    in_ticks, in_millis = TIMED[written]
-    assert TIME.resolve(length(written)) == length(written)
-    assert MILLIS.resolve(length(written)) == length(in_millis)
-    assert refused(TICKS, written) == (
+@pytest.mark.parametrize("text", TIMED)
+def test_a_time_is_a_number_of_units_and_refused_where_there_are_none(text: str) -> None:
+    in_ticks, in_millis = TIMED[text]
+    assert TIME.resolve(length(text)) == length(text)
+    assert MILLIS.resolve(length(text)) == length(in_millis)
+    assert refusal(TICKS, text) == (
         f"{in_ticks}, and the times in at are integers without a unit\n"
         "  say which they have, as in events(..., unit='ms'), or give lengths as integers"
     )
-    assert refused(CENTS, written) == (
+    assert refusal(CENTS, text) == (
         f"{in_ticks}, and the times in at are decimals\n  give lengths as numbers, such as 5 or Decimal('0.25')"
     )
 
 
-@pytest.mark.parametrize("written", BARE)
-def test_a_bare_number_counts_ticks_and_is_refused_where_times_have_a_unit(written: str) -> None:
-    in_ticks, in_cents = BARE[written]
-    assert TICKS.resolve(length(written)) == length(written)
-    assert CENTS.resolve(length(written)) == length(in_cents)
+@pytest.mark.parametrize("text", BARE)
+def test_a_bare_number_counts_ticks_and_is_refused_where_times_have_a_unit(text: str) -> None:
+    in_ticks, in_cents = BARE[text]
+    assert TICKS.resolve(length(text)) == length(text)
+    assert CENTS.resolve(length(text)) == length(in_cents)
     number = in_ticks.rpartition(" ")[2]
     for scale, times in ((TIME, "timestamps"), (MILLIS, "in ms")):
-        assert refused(scale, written) == (
+        assert refusal(scale, text) == (
             f"{in_ticks}, and the times in at are {times}\n"
             f"  say how long that is, for example '{number} seconds' or timedelta(seconds={number})"
         )
 
 
-@pytest.mark.parametrize("written", DECIMAL)
-def test_a_decimal_is_what_it_says_over_decimals_and_refused_elsewhere(written: str) -> None:
-    in_ticks, in_cents = DECIMAL[written]
-    assert CENTS.resolve(length(written)) == length(in_cents)
-    number = Decimal(written.partition("Decimal('")[2].partition("'")[0])
-    assert refused(TICKS, written) == f"{in_ticks} {number!r}, and the times in at are integers"
+@pytest.mark.parametrize("text", DECIMAL)
+def test_a_decimal_is_what_it_says_over_decimals_and_refused_elsewhere(text: str) -> None:
+    in_ticks, in_cents = DECIMAL[text]
+    assert CENTS.resolve(length(text)) == length(in_cents)
+    number = Decimal(text.partition("Decimal('")[2].partition("'")[0])
+    assert refusal(TICKS, text) == f"{in_ticks} {number!r}, and the times in at are integers"
     for scale, times in ((TIME, "timestamps"), (MILLIS, "in ms")):
-        assert refused(scale, written).startswith(
-            f"{in_ticks} the number {number!r}, and the times in at are {times}\n"
-        )
+        assert refusal(scale, text).startswith(f"{in_ticks} the number {number!r}, and the times in at are {times}\n")
     assert TICKS.resolve(tumbling(Decimal(10))) == tumbling(10)
 
 
-@pytest.mark.parametrize("written", EVERYWHERE)
-def test_what_has_no_length_on_the_axis_stays_as_it_is(written: str) -> None:
-    assert [scale.resolve(length(written)) for scale in (TIME, TICKS, MILLIS, CENTS)] == [length(written)] * 4
+@pytest.mark.parametrize("text", EVERYWHERE)
+def test_what_has_no_length_on_the_axis_stays_as_it_is(text: str) -> None:
+    assert [scale.resolve(length(text)) for scale in (TIME, TICKS, MILLIS, CENTS)] == [length(text)] * 4
 
 
-@pytest.mark.parametrize(("scale", "written", "said"), OTHERWISE)
-def test_a_length_that_no_axis_has_is_refused(scale: AxisScale, written: str, said: str) -> None:
-    assert said in refused(scale, written)
+@pytest.mark.parametrize(("scale", "text", "message"), OTHERWISE)
+def test_a_length_that_no_axis_has_is_refused(scale: AxisScale, text: str, message: str) -> None:
+    assert message in refusal(scale, text)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1E-19", "0.0000000000000000001"])
@@ -255,7 +253,7 @@ def test_a_duration_of_a_module_that_means_nothing_on_the_axis_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("window", "changed", "told"),
+    ("window", "changed", "expected_texts"),
     [
         (
             MILLIS.resolve(hopping("1 hour", "10 minutes", reach="90 seconds")),
@@ -289,9 +287,11 @@ def test_a_duration_of_a_module_that_means_nothing_on_the_axis_is_refused(
     ],
     ids=["integers with a unit", "landmark", "time", "decimals"],
 )
-def test_a_query_is_explained_in_the_lengths_of_its_axis(window: Any, changed: dict[str, Any], told: list[str]) -> None:
+def test_a_query_is_explained_in_the_lengths_of_its_axis(
+    window: Any, changed: dict[str, Any], expected_texts: list[str]
+) -> None:
     explained = explain_plan(plan_of(window=window, **({"axis": Axis.TICKS} | changed)))
-    assert [text for text in told if text not in explained] == []
+    assert [text for text in expected_texts if text not in explained] == []
     assert "ticks" not in explained
     assert "less than" not in explain_plan(plan_of(window=global_windows()))
 

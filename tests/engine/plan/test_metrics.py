@@ -29,7 +29,7 @@ from muntin_engine.wire import task_payload
 from muntin_engine.wire.shuffle import BucketArrivals
 from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.plan.plans import input_of, plan_of
-from tests.engine.wire.payloads import TICKS, arrived, rows, sent, task_of
+from tests.engine.wire.payloads import TICKS, bucket_input, map_output_rows, rows, task_of
 
 TIME_OF = [f"{stage}_us" for stage in STAGES]
 
@@ -83,9 +83,9 @@ TASKS = {
 }
 
 
-def metric(task: TaskPayload, cells: MemoryCells, *batches: pa.RecordBatch) -> dict[str, int]:
-    """Return the metrics of a batch."""
-    return metrics_after(task, cells, arrived(task, *batches))
+def bucket_metrics(task: TaskPayload, cells: MemoryCells, *batches: pa.RecordBatch) -> dict[str, int]:
+    """Evaluate batches of one micro-batch, and return the metrics of the bucket."""
+    return metrics_after(task, cells, bucket_input(task, *batches))
 
 
 def metrics_after(task: TaskPayload, cells: MemoryCells, arrivals: BucketArrivals) -> dict[str, int]:
@@ -106,22 +106,22 @@ def mark(tick: int) -> pa.RecordBatch:
 def test_keys_are_counted_that_have_rows_in_the_batch(name: str) -> None:
     task = TASKS[name]
     cells = MemoryCells()
-    assert metric(task, cells, inserts(1, 2, 12, 3, keys="abab"))["keys"] == 2
-    assert metric(task, cells, inserts(4, keys="c"), inserts(5, keys="b"))["keys"] == 2
-    assert "keys" not in metric(task, cells, mark(9))
+    assert bucket_metrics(task, cells, inserts(1, 2, 12, 3, keys="abab"))["keys"] == 2
+    assert bucket_metrics(task, cells, inserts(4, keys="c"), inserts(5, keys="b"))["keys"] == 2
+    assert "keys" not in bucket_metrics(task, cells, mark(9))
 
 
 @pytest.mark.parametrize("name", ["columnar", "sliced"])
 def test_a_key_that_several_tasks_have_rows_of_counts_once(name: str) -> None:
     task = TASKS[name]
-    first = arrived(task, inserts(1, 2, keys="ab"))
-    second = arrived(task, inserts(3, 4, keys="bc"))
+    first = bucket_input(task, inserts(1, 2, keys="ab"))
+    second = bucket_input(task, inserts(3, 4, keys="bc"))
     (first_report,) = first.reports
     (second_report,) = second.reports
     report = replace(first_report, progress=first_report.progress.advance(second_report.progress))
     blobs = [*first.evaluator_blobs, *second.evaluator_blobs]
-    both = replace(first, evaluator_blobs=blobs, reports=[report])
-    assert metrics_after(task, MemoryCells(), both)["keys"] == 3
+    united_arrivals = replace(first, evaluator_blobs=blobs, reports=[report])
+    assert metrics_after(task, MemoryCells(), united_arrivals)["keys"] == 3
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -129,18 +129,18 @@ def test_windows_that_close_are_counted_key_by_key(name: str) -> None:
     # [0, 10) has rows of a and b, [10, 20) of a, [20, 30) of a
     task = TASKS[name]
     cells = MemoryCells()
-    assert "windows_closed" not in metric(task, cells, inserts(1, 2, 12, 25, keys="abaa"))
-    assert metric(task, cells, mark(10))["windows_closed"] == 2
-    assert metric(task, cells, mark(40))["windows_closed"] == 2
+    assert "windows_closed" not in bucket_metrics(task, cells, inserts(1, 2, 12, 25, keys="abaa"))
+    assert bucket_metrics(task, cells, mark(10))["windows_closed"] == 2
+    assert bucket_metrics(task, cells, mark(40))["windows_closed"] == 2
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_open_windows_are_those_that_have_begun_and_are_not_complete(name: str) -> None:
     task = TASKS[name]
     cells = MemoryCells()
-    assert "windows_open" not in metric(task, cells, inserts(1, 25))
-    assert metric(task, cells, mark(10))["windows_open"] == 2
-    assert metric(task, cells, mark(30))["windows_open"] == 0
+    assert "windows_open" not in bucket_metrics(task, cells, inserts(1, 25))
+    assert bucket_metrics(task, cells, mark(10))["windows_open"] == 2
+    assert bucket_metrics(task, cells, mark(30))["windows_open"] == 0
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -148,7 +148,7 @@ def test_state_bytes_are_the_sizes_of_the_cells_after_each_batch(name: str) -> N
     task = TASKS[name]
     cells = MemoryCells()
     for batch in [inserts(1, 2, keys="ab"), inserts(3), mark(5), inserts(*range(11, 60)), mark(30), mark(30), mark(99)]:
-        metrics = metric(task, cells, batch)
+        metrics = bucket_metrics(task, cells, batch)
         state_bytes = 0
         for cell_name, sealed in cells.cells.items():
             cell = unseal(cell_name, sealed)
@@ -159,30 +159,32 @@ def test_state_bytes_are_the_sizes_of_the_cells_after_each_batch(name: str) -> N
 def test_bytes_written_are_those_of_the_cells_that_changed() -> None:
     task = TASKS["columnar"]
     cells = MemoryCells()
-    first = metric(task, cells, inserts(1, 2, keys="ab"))
+    first = bucket_metrics(task, cells, inserts(1, 2, keys="ab"))
     assert first["bytes_written"] == first["state_bytes"]
-    second = metric(task, cells, inserts(3))
+    second = bucket_metrics(task, cells, inserts(3))
     assert 0 < second["bytes_written"] < second["state_bytes"]
-    assert 0 < metric(task, cells)["bytes_written"] < second["bytes_written"], "the metadata say which batch was last"
+    assert 0 < bucket_metrics(task, cells)["bytes_written"] < second["bytes_written"], (
+        "the metadata say which batch was last"
+    )
 
 
 def test_the_general_evaluator_reports_the_keys_events_and_windows_that_it_holds() -> None:
     task = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema())
     cells = MemoryCells()
-    metrics = metric(task, cells, inserts(1, 2, 12, 14, keys="abaa"))
+    metrics = bucket_metrics(task, cells, inserts(1, 2, 12, 14, keys="abaa"))
     assert (metrics["keys_held"], metrics["events_held"], metrics["windows_revisable"]) == (2, 4, 3)
-    metrics = metric(task, cells, mark(10))
+    metrics = bucket_metrics(task, cells, mark(10))
     assert (metrics["keys_held"], metrics["events_held"], metrics["windows_revisable"]) == (1, 2, 1)
     assert metrics["windows_closed"] == 2
-    metrics = metric(task, cells, mark(20))
+    metrics = bucket_metrics(task, cells, mark(20))
     assert (metrics["keys_held"], metrics["events_held"], metrics["windows_revisable"]) == (0, 0, 0)
 
 
 def test_results_that_are_taken_back_are_counted() -> None:
     task = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema())
     cells = MemoryCells()
-    assert "retractions" not in metric(task, cells, inserts(1))
-    assert metric(task, cells, inserts(2, 13))["retractions"] == 1
+    assert "retractions" not in bucket_metrics(task, cells, inserts(1))
+    assert bucket_metrics(task, cells, inserts(2, 13))["retractions"] == 1
 
 
 def test_early_results_are_counted_apart() -> None:
@@ -191,9 +193,9 @@ def test_early_results_are_counted_apart() -> None:
     emit = early(every_count(2), refinement="retract")
     task = general(plan={"emit": emit}, results=schema)
     cells = MemoryCells()
-    metrics = metric(task, cells, inserts(1, 2, 3))
+    metrics = bucket_metrics(task, cells, inserts(1, 2, 3))
     assert (metrics["early"], metrics["windows_revisable"]) == (1, 1)
-    metrics = metric(task, cells, inserts(4, 5), mark(10))
+    metrics = bucket_metrics(task, cells, inserts(4, 5), mark(10))
     assert (metrics["retractions"], metrics["windows_closed"]) == (1, 1)
     assert "windows_revisable" in metrics
     assert metrics["windows_revisable"] == 0
@@ -203,13 +205,13 @@ def test_early_results_are_counted_apart() -> None:
 def test_progress_is_reported_as_the_bucket_knows_it(name: str) -> None:
     task = TASKS[name]
     cells = MemoryCells()
-    metrics = metric(task, cells, inserts(1, 25))
+    metrics = bucket_metrics(task, cells, inserts(1, 25))
     assert (metrics["watermark"], metrics["output_watermark"], metrics["newest"]) == (EARLIEST, EARLIEST, 25)
-    metrics = metric(task, cells, mark(12))
+    metrics = bucket_metrics(task, cells, mark(12))
     assert metrics["newest"] == 25
     assert metrics["watermark"] == 10
     assert metrics["output_watermark"] == 10
-    metrics = metric(task, cells, rows(start=[None], end=[None], change=["close"]))
+    metrics = bucket_metrics(task, cells, rows(start=[None], end=[None], change=["close"]))
     assert (metrics["watermark"], metrics["output_watermark"]) == (INFINITY, INFINITY)
 
 
@@ -217,13 +219,13 @@ def test_progress_is_reported_as_the_bucket_knows_it(name: str) -> None:
 def test_a_clock_is_reported_from_its_first_reading_on(name: str) -> None:
     task = TASKS[name]
     cells = MemoryCells()
-    assert "clock" not in metric(task, cells, inserts(1))
-    assert metric(task, cells, rows(start=[7], end=[None], change=["clock"]))["clock"] == 7
-    assert metric(task, cells, inserts(2))["clock"] == 7
+    assert "clock" not in bucket_metrics(task, cells, inserts(1))
+    assert bucket_metrics(task, cells, rows(start=[7], end=[None], change=["clock"]))["clock"] == 7
+    assert bucket_metrics(task, cells, inserts(2))["clock"] == 7
 
 
 def test_a_static_input_reports_no_metrics_that_nobody_reads() -> None:
-    assert set(metric(task_of(is_static=True), MemoryCells(), rows(start=[1], end=[2]))) <= {
+    assert set(bucket_metrics(task_of(is_static=True), MemoryCells(), rows(start=[1], end=[2]))) <= {
         "accepted",
         "output_watermark",
     }
@@ -279,21 +281,23 @@ def test_the_time_of_a_module_is_part_of_that_of_the_stage_that_calls_it(
     for place in (durations, task_payload):
         monkeypatch.setattr(place, "clock", Clock.read)
     batch = [inserts(1, 2), mark(10)] if task.input.columns.has_changes else [rows(start=[1, 2])]
-    metrics = metric(timed(task), MemoryCells(), *batch)
+    metrics = bucket_metrics(timed(task), MemoryCells(), *batch)
     assert (metrics["module_us:m"], metrics[stage]) == (5_000, 5_000)
     assert not set(TIME_OF) - {stage} & metrics.keys()
 
 
 def test_the_first_bucket_alone_gets_the_durations_of_the_map_side() -> None:
-    durations_of_buckets = [row["durations"] for row in sent(timed(general()), inserts(1)) if row["rows"] is None]
+    durations_of_buckets = [
+        row["durations"] for row in map_output_rows(timed(general()), inserts(1)) if row["rows"] is None
+    ]
     assert [durations is None for durations in durations_of_buckets] == [False, True, True, True]
-    assert all(row["durations"] is None for row in sent(general(), inserts(1)))
+    assert all(row["durations"] is None for row in map_output_rows(general(), inserts(1)))
 
 
 def test_a_bucket_reports_no_more_than_its_query_declares() -> None:
     declared = {metric.name for metric in METRICS} | {"module_us:m"}
     for task in TASKS.values():
-        assert set(metric(timed(task), MemoryCells(), inserts(1, 25), mark(12))) <= declared
+        assert set(bucket_metrics(timed(task), MemoryCells(), inserts(1, 25), mark(12))) <= declared
 
 
 def test_a_query_declares_what_its_evaluator_can_know() -> None:

@@ -232,11 +232,11 @@ parse_evaluator('fast')
 REFUSALS = list(entries(REFUSED))
 
 
-@pytest.mark.parametrize(("asked", "told"), REFUSALS, ids=[asked for asked, _ in REFUSALS])
-def test_a_query_that_cannot_be_is_refused_with_the_reason(asked: str, told: str) -> None:
-    kind, _, message = told.partition(": ")
+@pytest.mark.parametrize(("text", "expected"), REFUSALS, ids=[text for text, _ in REFUSALS])
+def test_a_query_that_cannot_be_is_refused_with_the_reason(text: str, expected: str) -> None:
+    kind, _, message = expected.partition(": ")
     with pytest.raises(getattr(muntin.errors, kind)) as refused:
-        value_of(asked)
+        value_of(text)
     assert says(str(refused.value), message), refused.value
 
 
@@ -280,7 +280,7 @@ def test_workers_get_neither_words_nor_what_only_the_driver_reads_of_modules() -
     assert [module.module for module in for_workers.modules] == [plan.modules[0].module]
 
 
-@pytest.mark.parametrize("name", [one.name for one in DECLARATIONS if one.takes_windows])
+@pytest.mark.parametrize("name", [declaration.name for declaration in DECLARATIONS if declaration.takes_windows])
 def test_an_evaluator_of_windows_refuses_a_query_without(name: str) -> None:
     with pytest.raises(QueryError, match=f"the {name} evaluator cannot run this query: the query has no windows"):
         value_of(f"query(Steps, window=Unwindowed(), requested_evaluator={name!r})")

@@ -56,8 +56,8 @@ def as_json(plan: Plan) -> Any:
     return json.loads(json.dumps(plan_to_data(plan), allow_nan=False))
 
 
-def back(data: Any, *given: Any) -> Plan:
-    return with_choice(plan_from_data(data, [[describe(int | None, "c0")] * 3], NamedCode.of(given)), DECLARATIONS)
+def plan_of_data(data: Any, *code: Any) -> Plan:
+    return with_choice(plan_from_data(data, [[describe(int | None, "c0")] * 3], NamedCode.of(code)), DECLARATIONS)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_not_a_number_comes_back() -> None:
 def test_a_plan_comes_back_with_its_identity() -> None:
     plan = plan_of(planned(Quantile, "low", q=0.1), planned(Quantile, "high", q=0.9))
     data = as_json(plan)
-    again = back(data)
+    again = plan_of_data(data)
     assert plan_identity(again) == plan_identity(plan)
     assert [module.parameters for module in again.modules] == [{"q": 0.1}, {"q": 0.9}]
 
@@ -112,17 +112,17 @@ def test_a_parameter_that_is_a_function_is_said_and_has_to_be_given() -> None:
     assert all(text.startswith("plain.above 2.0.0: test=<<lambda> ") for text in unwritten)
     assert isinstance(value_from_data(data["modules"][0]["parameters"]["test"]), Unwritable)
     with pytest.raises(QueryError, match=r"give the module itself: modules=\[Above\(test=\.\.\.\)\]"):
-        back(data)
+        plan_of_data(data)
     low = Above(lambda x: x > 1)
     high = Above(lambda x: x > 5)
-    assert [module.module for module in back(data, low, high).modules] == [low, high]
+    assert [module.module for module in plan_of_data(data, low, high).modules] == [low, high]
 
 
 def test_a_module_that_is_not_here_is_said_and_nothing_is_imported() -> None:
     data = as_json(plan_of(planned(Above, "m", test=len)))
     data["modules"][0] |= {"name": "there.above", "class": "antigravity:Above"}
     with pytest.raises(QueryError, match=r"there\.above 2\.0\.0, which is not here") as refused:
-        back(data)
+        plan_of_data(data)
     assert "from antigravity import Above" in str(refused.value)
     with pytest.raises(QueryError, match="import it before: from antigravity import Guarded"):
         value_from_data({"is": "antigravity:Guarded", "delay": 1})

@@ -33,11 +33,11 @@ SOURCES = {"left": ("west", "west.far"), "right": ("east",)}
 
 
 def planned(
-    cls: Any = Members, /, sources: Mapping[str, tuple[str, ...]] = SOURCES, **given: list[Field]
+    cls: Any = Members, /, sources: Mapping[str, tuple[str, ...]] = SOURCES, **columns: list[Field]
 ) -> ModulePlan:
     """Return a module whose columns come one after the other, after the source."""
     places = {"left": 1, "right": 3}
-    return plan_several("m", cls, {}, sources, given, 0, lambda name, number, _: places[name] + number)
+    return plan_several("m", cls, {}, sources, columns, 0, lambda name, number, _: places[name] + number)
 
 
 def of_union() -> Query:
@@ -115,7 +115,7 @@ def test_a_type_variable_is_of_one_type_in_all_inputs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("columns", "message"),
     [
         ({"left": [], "right": [number("b")]}, r"the input left of both\.members takes struct<.*>, got no column"),
         (
@@ -128,9 +128,9 @@ def test_a_type_variable_is_of_one_type_in_all_inputs() -> None:
         ),
     ],
 )
-def test_columns_that_do_not_fit_an_input_are_told_with_its_name(given: dict[str, list[Field]], message: str) -> None:
+def test_columns_that_do_not_fit_an_input_are_told_with_its_name(columns: dict[str, list[Field]], message: str) -> None:
     with pytest.raises(TypeMismatchError, match=message):
-        planned(Members, SOURCES, **given)
+        planned(Members, SOURCES, **columns)
 
 
 def test_an_input_is_the_stream_of_its_name_with_all_sources_of_that_stream() -> None:
@@ -173,7 +173,7 @@ def test_a_call_names_inputs_like_parameters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("inputs", "given", "message"),
+    ("inputs", "arguments", "message"),
     [
         (
             ("a", "b"),
@@ -190,10 +190,10 @@ def test_a_call_names_inputs_like_parameters() -> None:
     ],
 )
 def test_calls_that_do_not_say_what_an_input_is_are_refused(
-    inputs: tuple[str, ...], given: dict[str, Any], message: str
+    inputs: tuple[str, ...], arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(QueryError, match=message):
-        module(Members, *inputs, **given)
+        module(Members, *inputs, **arguments)
 
 
 def test_a_stream_and_its_columns_have_names() -> None:

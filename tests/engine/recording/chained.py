@@ -22,7 +22,7 @@ from muntin_engine.wire.shuffle import collect
 from muntin_engine.wire.task_as_data import task_to_data
 from tests.engine.recording.recorded import RecordedRun, arrivals, program_modules
 from tests.scenarios.query import Query
-from tests.scenarios.running import plain
+from tests.scenarios.running import comparable
 from tests.scenarios.scenario import Scenario
 
 BUCKETS = 3
@@ -73,6 +73,7 @@ class ChainedRun(RecordedRun):
         return self.numbers.setdefault((key, event.start, event.payload), len(self.numbers))
 
     def _pass_on(self) -> None:
+        """Run the second query over the results that the first one has just written."""
         buckets = self._random.sample(self.task.buckets, BUCKETS)
         map_output: list[dict[str, Any]] = []
         for partition, task_buckets in enumerate((buckets[:1], buckets[1:])):
@@ -116,7 +117,7 @@ class ChainedRun(RecordedRun):
     def _projected(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a result as Spark would project it for the second query."""
         lifetime = row[self.task.plan.lifetime_column]
-        values = tuple(plain(row[part.name]) for part in self.task.plan.outputs)
+        values = tuple(comparable(row[part.name]) for part in self.task.plan.outputs)
         projected = {"change": row[CHANGE], "source": row[SOURCE], "payload": None, **lifetime}
         if row[CHANGE] in ("punctuate", "close"):
             return {**projected, "key": None, "id": None, "new_end": None}

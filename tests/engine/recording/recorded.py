@@ -19,7 +19,7 @@ from muntin_engine.sinks.recordings.recording_writer import RecordedQuery, Recor
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.tasks.recorded_rows import RowRecording
 from muntin_engine.wire.task_as_data import task_to_data
-from tests.scenarios.known import Arrival
+from tests.scenarios.reference_input import Arrival
 from tests.scenarios.running import Run
 from tests.scenarios.scenario import Scenario
 
@@ -46,11 +46,11 @@ class RecordedRun(Run):
         self._writer = RecordingWriter(self._recorder)
         self._writer.begin(RecordedQuery(self._data, self._cells_table), "id", self._number)
 
-    def process(self, arrival: Arrival, more: Sequence[Mapping[str, Any]] = ()) -> None:
+    def process(self, arrival: Arrival, extra_rows: Sequence[Mapping[str, Any]] = ()) -> None:
         """Evaluate a micro-batch, and record it."""
         self._number += 1
         self._partitions = itertools.count()
-        super().process(arrival, more)
+        super().process(arrival, extra_rows)
         self.changes.append(self.output_changes)
         self._pass_on()
         self._writer.commit(self._number, "id", self.last.items())

@@ -80,13 +80,13 @@ def test_leaving_out_a_cause_changes_the_result_and_leaving_out_any_other_row_do
     def results(key: Hashable, events: Iterable[Event[Any]]) -> Counter[Any]:
         if is_followed:
             events = [Event(event.start, event.end, {"x": event.payload, "order": event.payload}) for event in events]
-        output = evaluate(query.meaning(kind), list(events), INFINITY, horizon)
+        output = evaluate(query.reference_query(kind), list(events), INFINITY, horizon)
         return Counter((key, (row.window.start, row.window.end), row.value) for row in output)
 
     def name(change: StoryChange) -> Any:
         return change.key[0], change.window, tuple(change.values.values())
 
-    _check(story, histories, results, name)
+    _check_causes(story, histories, results, name)
 
 
 @pytest.mark.cases(8)
@@ -106,17 +106,24 @@ def test_leaving_out_an_event_of_a_join(kind: JoinKind, seed: int, tmp_path: Pat
     left_payloads = {row.values["x"] for row in story.rows if row.input == "left" and row.change == "insert"}
 
     def results(key: Hashable, events: Sequence[Event[Any]]) -> Counter[Any]:
-        left = [event for event in events if event.payload in left_payloads]
-        right = [event for event in events if event.payload not in left_payloads]
-        return Counter((key, row.start, row.end, row.left, row.right) for row in join(kind, left, right))
+        left_events = [event for event in events if event.payload in left_payloads]
+        right_events = [event for event in events if event.payload not in left_payloads]
+        return Counter((key, row.start, row.end, row.left, row.right) for row in join(kind, left_events, right_events))
 
     def name(change: StoryChange) -> Any:
         return change.key[0], change.start, change.end, change.values["left"], change.values.get("right")
 
-    _check(story, histories, results, name)
+    _check_causes(story, histories, results, name)
 
 
 def _stream(random: Random, lifetimes: str, numbers: Iterable[int] | None = None) -> Any:
+    """Draw a stream of events whose payloads are numbers, each used once.
+
+    Args:
+        random: Generator of random numbers.
+        lifetimes: Kind of the events: "named", "intervals" or "points".
+        numbers: Numbers for payloads; by default from 1 on.
+    """
     numbers = iter(numbers or count(1))
     stream = random_stream(
         random.randrange(10**9),
@@ -162,8 +169,15 @@ def _story_of(scenario: Scenario, folder: Path) -> Story:
     return recording.story()
 
 
-def _check(story: Story, histories: Histories, results: Any, name: Any) -> None:
-    """Leave out each event of each key in turn, and look at all results of the key."""
+def _check_causes(story: Story, histories: Histories, results: Any, name: Any) -> None:
+    """Check the causes that a story names: a result is lost without one of its members, and stays without others.
+
+    Args:
+        story: The story of a query's output.
+        histories: The events by key.
+        results: Function from a key and its events to the results of the key, by definition.
+        name: Function from a live change to what the definition calls the result.
+    """
     payloads = {row.number: row.values["x"] for row in story.rows if row.change == "insert"}
     whole = {key: list(events.values()) for key, events in histories.items()}
     truth: Counter[Any] = sum((results(key, events) for key, events in whole.items()), Counter())
@@ -176,7 +190,8 @@ def _check(story: Story, histories: Histories, results: Any, name: Any) -> None:
         bounds = {payloads[number] for number in change.bounds if number in payloads}
         assert members
         for event in whole[key]:
-            without_event = results(key, [other for other in whole[key] if other is not event])
+            other_events = [other_event for other_event in whole[key] if other_event is not event]
+            without_event = results(key, other_events)
             is_missing = without_event[result] < truth[result]
             if event.payload in members:
                 assert is_missing, f"{result} is the same without its member {event}"

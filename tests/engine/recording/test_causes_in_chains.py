@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain, count, product
+from itertools import count, product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -51,6 +51,7 @@ class First:
 
 
 def of_windows(window: str, random: Random) -> First:
+    """Draw a first query over windows of a kind, and its stream."""
     kind = WINDOWS[window]
     is_followed = window == "last"
     lifetimes: Any = "points" if is_followed else random.choice(("points", "intervals", "named"))
@@ -63,7 +64,7 @@ def of_windows(window: str, random: Random) -> First:
     def results(events: Iterable[Event[Any]]) -> list[Event[Any]]:
         if is_followed:
             events = [Event(event.start, event.end, {"x": event.payload, "order": event.payload}) for event in events]
-        output = evaluate(query.meaning(kind), list(events), INFINITY, horizon)
+        output = evaluate(query.reference_query(kind), list(events), INFINITY, horizon)
         return [Event(row.start, row.end, row.value) for row in output]
 
     events = {key: list(named.values()) for key, named in stream.history().items()}
@@ -71,6 +72,7 @@ def of_windows(window: str, random: Random) -> First:
 
 
 def of_join(kind: JoinKind, random: Random) -> First:
+    """Draw a first query that is a join, and its two streams."""
     numbers = count(1)
     streams = tuple(_stream(random, lifetimes, numbers) for lifetimes in ("intervals", "named"))
     query = Join(kind, ("intervals", "named"), is_eager=random.random() < 0.5)
@@ -83,12 +85,15 @@ def of_join(kind: JoinKind, random: Random) -> First:
                 left_payloads.update(event.payload for event in named.values())
 
     def results(events: Iterable[Event[Any]]) -> list[Event[Any]]:
-        left: list[Event[Any]] = []
-        right: list[Event[Any]] = []
+        left_events: list[Event[Any]] = []
+        right_events: list[Event[Any]] = []
         for event in events:
-            (left if event.payload in left_payloads else right).append(event)
+            if event.payload in left_payloads:
+                left_events.append(event)
+            else:
+                right_events.append(event)
         output: list[Event[Any]] = []
-        for row in join(kind, left, right):
+        for row in join(kind, left_events, right_events):
             values = (row.left, row.right) if kind.pairs else (row.left,)
             output.append(Event(row.start, row.end, values))
         return output
@@ -115,6 +120,7 @@ def test_leaving_out_a_cause_of_the_first_query_changes_the_result_of_the_last(
         assert exact_row_differences(batch.changes, emitted) == []
 
     def last_results(events: Mapping[Hashable, list[Event[Any]]]) -> Counter[Any]:
+        """Return the results of the last query by definition, of the events that the first one reads."""
         first_results: dict[Hashable, list[Event[Any]]] = {}
         for key, key_events in events.items():
             for result in first_query.results(key_events):
@@ -123,11 +129,11 @@ def test_leaving_out_a_cause_of_the_first_query_changes_the_result_of_the_last(
                 first_results.setdefault(reading_key, []).append(event)
         output = Counter[Any]()
         for key, key_results in first_results.items():
-            for row in evaluate(reading.meaning(READINGS[window]), key_results, INFINITY, FAR):
+            for row in evaluate(reading.reference_query(READINGS[window]), key_results, INFINITY, FAR):
                 output[key, (row.window.start, row.window.end), row.value] += 1
         return output
 
-    _check(recording.story(), first_query, last_results)
+    _check_causes(recording.story(), first_query, last_results)
 
 
 def reading_of(first_query: First, window: str) -> Reading:
@@ -136,7 +142,14 @@ def reading_of(first_query: First, window: str) -> Reading:
     return Reading(READINGS[window], (Everything(),), lifetimes=lifetimes, sources=((),) * 3)
 
 
-def _check(story: Story, first_query: First, results: Any) -> None:
+def _check_causes(story: Story, first_query: First, results: Any) -> None:
+    """Check the causes that a story names: a result is lost without one of its members, and stays without others.
+
+    Args:
+        story: The story of the last query's output.
+        first_query: The first query, and its events by key.
+        results: Function from events by key to the results of the last query, by definition.
+    """
     truth = results(first_query.events)
     live = live_results(story)
     assert Counter(map(_name, live)) == truth
@@ -146,10 +159,10 @@ def _check(story: Story, first_query: First, results: Any) -> None:
     assert all(members for members, _ in causes.values())
     for key, events in first_query.events.items():
         for event in events:
-            others = [other for other in events if other is not event]
-            without_event = results({**first_query.events, key: others})
+            other_events = [other_event for other_event in events if other_event is not event]
+            without_event = results({**first_query.events, key: other_events})
             # An event of the right side may prevent a result of the first query, and then is no cause of another one.
-            prevented = first_query.is_negative and Counter(first_query.results(others)) - Counter(
+            prevented = first_query.is_negative and Counter(first_query.results(other_events)) - Counter(
                 first_query.results(events)
             )
             for change in live:
@@ -197,10 +210,14 @@ def test_the_smallest_part_of_a_chain_has_the_rows_of_the_results_that_it_reads(
     small = recording.shrink(lambda replayed: any(row["result"] == result for row in replayed.results))
     small.save(tmp_path / "small")
     plans = (run.reading_plan, recording.before[0].plan)
-    modules = list(chain.from_iterable([module.module for module in plan.modules] for plan in plans))
+    modules: list[Any] = []
+    for plan in plans:
+        modules += [module.module for module in plan.modules]
     small_story = Recording(tmp_path / "small", modules=modules).story()
     small_change = next(
-        other for other in live_results(small_story) if other.values == change.values and other.window == change.window
+        small_result
+        for small_result in live_results(small_story)
+        if small_result.values == change.values and small_result.window == change.window
     )
 
     def causes(change: StoryChange, story: Story) -> set[Any]:

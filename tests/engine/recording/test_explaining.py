@@ -16,7 +16,7 @@ from tests.engine.recording.live import live_results
 from tests.engine.recording.recorded import recorded
 from tests.scenarios.drawing import FAMILIES, drawn
 from tests.scenarios.join import Join
-from tests.scenarios.running import Mishaps, plain
+from tests.scenarios.running import Mishaps, comparable
 from tests.scenarios.scenario import Scenario
 
 TOLD = [family for family in FAMILIES if family not in ("upgraded", "hostile")]
@@ -39,7 +39,7 @@ def test_a_story_has_the_results_of_the_query_and_the_fates_of_all_rows(family: 
     results: Counter[Any] = Counter()
     for result in live_results(story):
         lifetime = (result.start, result.end)
-        results[result.key, result.window or lifetime, lifetime, tuple(map(plain, result.values.values()))] += 1
+        results[result.key, result.window or lifetime, lifetime, tuple(map(comparable, result.values.values()))] += 1
     assert results == expected
     assert all(change.members for change in story.changes)
     assert [row.number for row in story.rows] == list(range(len(story.rows)))
@@ -87,4 +87,7 @@ def _changes_of_key(story: Story, key: Any) -> list[Any]:
 
 
 def _keys(scenario: Any) -> set[Any]:
-    return {step.key for stream in scenario.scripts for step in stream.changes()}
+    keys: set[Any] = set()
+    for stream in scenario.scripts:
+        keys.update(step.key for step in stream.changes())
+    return keys

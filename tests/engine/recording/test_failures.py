@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,8 +74,11 @@ def test_a_micro_batch_that_failed_fails_again_and_shrinks_to_the_row_that_made_
         recording.replay()
     small = recording.shrink()
     small.save(tmp_path / "small")
-    again = Recording(tmp_path / "small", modules=modules)
-    rows = [row for batch in again.batches for part in batch.parts for row in part.rows.to_pylist()]
-    assert [row["i0"] for row in rows if row["change"] == "insert"] == [BAD]
+    saved = Recording(tmp_path / "small", modules=modules)
+    payloads: list[Any] = []
+    for batch in saved.batches:
+        for part in batch.parts:
+            payloads += [row["i0"] for row in part.rows.to_pylist() if row["change"] == "insert"]
+    assert payloads == [BAD]
     with pytest.raises(ModuleFailedError, match="unlucky"):
-        again.replay()
+        saved.replay()

@@ -46,14 +46,13 @@ def recording(tmp_path: Path) -> Recording:
     return recording
 
 
-def payloads(recording: Recording) -> list[Any]:
-    return [
-        row
-        for batch in recording.batches
-        for part in batch.parts
-        for row in part.rows.to_pylist()
-        if row["change"] == "insert"
-    ]
+def insertions(recording: Recording) -> list[Any]:
+    """Return the insertions of a recording."""
+    insertions: list[Any] = []
+    for batch in recording.batches:
+        for part in batch.parts:
+            insertions += [row for row in part.rows.to_pylist() if row["change"] == "insert"]
+    return insertions
 
 
 def test_rows_that_a_failure_does_not_need_go(
@@ -63,8 +62,8 @@ def test_rows_that_a_failure_does_not_need_go(
     with pytest.raises(ModuleFailedError, match="7 and 13"):
         recording.replay()
     small = recording.shrink()
-    assert [row["i0"] for row in payloads(small)] == [7, 13]
-    assert all(row["k0"] == "b" for row in payloads(small))
+    assert [row["i0"] for row in insertions(small)] == [7, 13]
+    assert all(row["k0"] == "b" for row in insertions(small))
     small.save(tmp_path / "small")
     again = Recording(tmp_path / "small", modules=program_modules(recording.plan))
     with pytest.raises(ModuleFailedError, match="7 and 13"):
@@ -80,7 +79,7 @@ def test_rows_that_a_result_does_not_need_go(recording: Recording) -> None:
     small = recording.shrink(has_a_large_sum)
     (row,) = small.replay().results
     assert row["result"] > 170
-    left_payloads = [row["i0"] for row in payloads(small)]
+    left_payloads = [row["i0"] for row in insertions(small)]
     assert all(sum(left_payloads) - payload <= 170 for payload in left_payloads)
     with pytest.raises(RecordingError, match="does not hold of the whole"):
         recording.shrink(lambda replayed: len(replayed.results) > 100)

@@ -418,9 +418,9 @@ def test_a_file_is_not_locked_as_long_as_the_error_of_a_statement_lives(
     write(sink, 0, [{"n": 1}])
     failing = "BEFORE INSERT ON bikes BEGIN SELECT RAISE(ABORT, 'attempt to write a readonly database'); END"
     place.ask(f"CREATE TRIGGER is_read_only {failing}")
-    with pytest.raises(sqlite3.IntegrityError, match="readonly database") as kept:
+    with pytest.raises(sqlite3.IntegrityError, match="readonly database") as error:
         write(sink, 1, [{"n": 2}])
     place.ask("DROP TRIGGER is_read_only")
     write(sink, 1, [{"n": 2}])
     assert place.ask("SELECT n FROM bikes ORDER BY n") == [(1,), (2,)]
-    assert kept.value.__traceback__ is not None
+    assert error.value.__traceback__ is not None

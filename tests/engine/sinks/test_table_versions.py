@@ -136,8 +136,8 @@ def test_a_pointer_with_anything_else_in_it_is_damaged(tmp_path: Path, changed: 
 
 def test_rows_that_are_gone_or_fewer_are_noticed(tmp_path: Path) -> None:
     write(tmp_path, 0, "a b c")
-    for left in ("a", ""):
-        (tmp_path / "version-0" / "rows").write_text(left)
+    for content in ("a", ""):
+        (tmp_path / "version-0" / "rows").write_text(content)
         with pytest.raises(StateError, match=r"files of rows in .*version-0 take [01] bytes, and had 5\n"):
             TableVersions(tmp_path).last_written.includes(1)
     shutil.rmtree(tmp_path / "version-0")

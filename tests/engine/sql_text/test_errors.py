@@ -18,7 +18,7 @@ GROUP BY station, window_start, window_end"""
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "at", "said"),
+    ("right", "wrong", "at", "advice"),
     [
         ("TUMBLE", "TUMBL", "TUMBL", "did you mean TUMBLE?"),
         ("AVG(km)", "stats.avrage(km)", "stats.avrage", "did you mean 'stats.average'"),
@@ -43,13 +43,13 @@ GROUP BY station, window_start, window_end"""
         ("AVG(km)", "AVG(SUM(km))", "SUM(km)", "is an aggregate within an aggregate"),
     ],
 )
-def test_a_mistake_is_told_at_its_place(spark: SparkSession, right: str, wrong: str, at: str, said: str) -> None:
+def test_a_mistake_is_reported_at_its_place(spark: SparkSession, right: str, wrong: str, at: str, advice: str) -> None:
     text = HOURS.replace(right, wrong, 1)
     rides = spark.createDataFrame([], "station string, leaves timestamp, km double, city string")
     with pytest.raises(QueryError) as refused:
         sql(spark, text, rides=rides)
     message = str(refused.value)
-    assert said in message
+    assert advice in message
     if at:
         place = text.index(at, text.index(wrong))
         line = text[:place].count("\n")
@@ -59,7 +59,7 @@ def test_a_mistake_is_told_at_its_place(spark: SparkSession, right: str, wrong: 
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "at", "said"),
+    ("right", "wrong", "at", "advice"),
     [
         ("FROM TUMBLE", "FROM TUMBLE", "TUMBLE", "such as WATERMARK DELAY OF INTERVAL '10' MINUTE"),
         ("rides,", "nowhere,", "nowhere", "`nowhere` cannot be found"),
@@ -76,8 +76,8 @@ def test_a_mistake_is_told_at_its_place(spark: SparkSession, right: str, wrong: 
         ("GROUP", "WHERE window_start IS NULL GROUP", "window_start IS", "where reads 'window_start'"),
     ],
 )
-def test_an_error_of_a_call_is_told_in_sql_at_its_place(
-    spark: SparkSession, right: str, wrong: str, at: str, said: str
+def test_an_error_of_a_call_is_reported_in_sql_at_its_place(
+    spark: SparkSession, right: str, wrong: str, at: str, advice: str
 ) -> None:
     text = HOURS.replace("AVG(km)", "stats.time_weighted_average(km)") if "CLIP" in wrong else HOURS
     text = text.replace("AVG(km)", "stats.collect_list(km)") if "COLUMNAR" in wrong else text
@@ -87,7 +87,7 @@ def test_an_error_of_a_call_is_told_in_sql_at_its_place(
     with pytest.raises(QueryError) as refused:
         sql(spark, text, rides=rides)
     message = str(refused.value)
-    assert said in message
+    assert advice in message
     assert not any(word in message for word in ("watermark=", "clip=", "F.col(", "events(", "evaluator=", "query["))
     place = text.index(at, 0 if at == "TUMBLE" else HOURS.index(right))
     line = text[:place].count("\n")

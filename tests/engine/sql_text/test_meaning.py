@@ -61,15 +61,14 @@ def rides(spark: SparkSession) -> DataFrame:
 @pytest.fixture(scope="module")
 def windowed(spark: SparkSession, rides: DataFrame) -> dict[str, DataFrame]:
     """The rows beside each of their windows, by the name of the function."""
-    found = {}
+    tables = {}
     for name in ("TUMBLE", "HOP", "CUMULATE", "SESSION"):
-        rows = [
-            (*row, *(_START + timedelta(minutes=end) for end in window))
-            for row, (minute, key, *_) in zip(rides.collect(), _ROWS, strict=True)
-            for window in windows_of(minute, key, name)
-        ]
-        found[name] = spark.createDataFrame(rows, f"{_SCHEMA}, window_start timestamp, window_end timestamp")
-    return found
+        rows: list[tuple[Any, ...]] = []
+        for row, (minute, key, *_) in zip(rides.collect(), _ROWS, strict=True):
+            for start, end in windows_of(minute, key, name):
+                rows.append((*row, _START + timedelta(minutes=start), _START + timedelta(minutes=end)))
+        tables[name] = spark.createDataFrame(rows, f"{_SCHEMA}, window_start timestamp, window_end timestamp")
+    return tables
 
 
 @pytest.mark.cases(5)
@@ -158,7 +157,7 @@ _JOINED: Final = "SELECT l.id FROM {0} AS l {1} {0} AS r ON l.k = r.k AND l.wind
 
 
 @pytest.mark.parametrize(
-    ("text", "at", "said"),
+    ("text", "at", "message"),
     [
         (f"SELECT k, COUNT(*) AS n FROM {_TUMBLE} GROUP BY k", "GROUP BY k", "GROUP BY does not name the windows"),
         (f"SELECT COUNT(*) AS n FROM {_CUMULATE} GROUP BY window_start", "GROUP", "does not name the windows"),
@@ -213,11 +212,11 @@ _JOINED: Final = "SELECT l.id FROM {0} AS l {1} {0} AS r ON l.k = r.k AND l.wind
         ),
     ],
 )
-def test_what_would_mean_something_else_is_refused_at_its_place(text: str, at: str, said: str) -> None:
+def test_a_text_that_would_mean_something_else_is_refused_at_its_place(text: str, at: str, message: str) -> None:
     from muntin_engine.sql_text.query_reading import read
     from muntin_engine.sql_text.sql_source import SqlError, SqlText
 
     with pytest.raises(SqlError) as refused:
         read(SqlText(text), lambda name: False)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert text[refused.value.column - 1 :].startswith(at), str(refused.value)

@@ -57,8 +57,8 @@ def test_each_kind_of_windows_goes_through_sql(spark: SparkSession, rides: DataF
 
 
 def test_each_policy_goes_through_sql(spark: SparkSession, rides: DataFrame) -> None:
-    def query(window: dict[str, Any] | None = None, **given: Any) -> Query:
-        stream = events(rides, key="station", at="leaves", **given)
+    def query(window: dict[str, Any] | None = None, **options: Any) -> Query:
+        stream = events(rides, key="station", at="leaves", **options)
         return stream.window(hopping("1 hour", "10 minutes"), **(window or {})).aggregate(n=stats.sum("km"))
 
     for emission in EMISSIONS:
@@ -66,13 +66,14 @@ def test_each_policy_goes_through_sql(spark: SparkSession, rides: DataFrame) -> 
     for late in LATE:
         assert_same(spark, query(late_policy=late), rides)
     for policy in PROGRESS:
-        clock: dict[str, Any] = (
-            {} if getattr(policy, "idle", None) is None else {"change": "line", "source": "line", "sources": ["a"]}
-        )
-        assert_same(spark, query(watermark=policy, **clock), rides)
-    for name, values in {"clip": ("none", "left", "right", "full"), "timestamps": ("align", "point_at_end")}.items():
-        for value in values:
-            assert_same(spark, query({name: value}), rides)
+        columns: dict[str, Any] = {}
+        if getattr(policy, "idle", None) is not None:
+            columns = {"change": "line", "source": "line", "sources": ["a"]}
+        assert_same(spark, query(watermark=policy, **columns), rides)
+    for clip in ("none", "left", "right", "full"):
+        assert_same(spark, query({"clip": clip}), rides)
+    for timestamps in ("align", "point_at_end"):
+        assert_same(spark, query({"timestamps": timestamps}), rides)
 
 
 def test_random_queries_go_through_sql_or_are_refused_by_name(spark: SparkSession, rides: DataFrame) -> None:
@@ -96,7 +97,7 @@ def test_random_queries_go_through_sql_or_are_refused_by_name(spark: SparkSessio
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda s: s.windows(a=tumbling("1 hour"), b=tumbling("1 day")).aggregate(n=stats.count()), "windows()"),
         (lambda s: s.join(s, "clip", left_columns="km"), "how='clip'"),
@@ -106,11 +107,11 @@ def test_random_queries_go_through_sql_or_are_refused_by_name(spark: SparkSessio
         ),
     ],
 )
-def test_what_sql_has_no_words_for_is_named(rides: DataFrame, make: Any, said: str) -> None:
+def test_a_call_that_has_no_text_in_sql_is_named(rides: DataFrame, make: Any, message: str) -> None:
     stream = events(rides, key="station", at="leaves", watermark="1 minute")
     with pytest.raises(QueryError, match="has no text in SQL") as refused:
         make(stream).to_sql(rides=rides)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_idle_sources_clocks_and_heartbeats_go_through_sql(spark: SparkSession, rides: DataFrame) -> None:
@@ -120,8 +121,8 @@ def test_idle_sources_clocks_and_heartbeats_go_through_sql(spark: SparkSession, 
     query = stream.window(tumbling("1 hour")).aggregate(n=stats.count())
     assert "bounded_delay(INTERVAL '1' MINUTE, idle => MAP(" in assert_same(spark, query, rides)
     beats = spark.createDataFrame([], _SCHEMA)
-    beaten = events(rides, at="leaves").with_heartbeat(beats, at="arrives", delay="1 minute").with_clock(beats)
-    query = beaten.window(tumbling("1 hour")).aggregate(n=stats.count())
+    stream = events(rides, at="leaves").with_heartbeat(beats, at="arrives", delay="1 minute").with_clock(beats)
+    query = stream.window(tumbling("1 hour")).aggregate(n=stats.count())
     text = query.to_sql(rides=rides, beats=beats)
     assert "THEN with_heartbeat('beats', at => 'arrives', delay => INTERVAL '1' MINUTE)" in text
     assert "THEN with_clock('beats')" in text
@@ -129,13 +130,14 @@ def test_idle_sources_clocks_and_heartbeats_go_through_sql(spark: SparkSession, 
 
 
 def test_joins_and_unions_go_through_sql(spark: SparkSession, rides: DataFrame) -> None:
-    left, right = (events(rides, key="station", start="leaves", end="arrives", watermark="1 minute") for _ in "lr")
+    left = events(rides, key="station", start="leaves", end="arrives", watermark="1 minute")
+    right = events(rides, key="station", start="leaves", end="arrives", watermark="1 minute")
     for how in ("inner", "left"):
         assert_same(spark, left.join(right, how, left_columns=["km"], right_columns={"far": "km2"}), rides)
     for how in ("semi", "anti"):
         assert_same(spark, left.join(right, how, left_columns="km"), rides)
-    met = left.join(right, left_columns=["km"], right_columns=["km2"], same_window=tumbling("1 hour"), emit="eager")
-    assert_same(spark, met, rides)
+    by_hour = left.join(right, left_columns=["km"], right_columns=["km2"], same_window=tumbling("1 hour"), emit="eager")
+    assert_same(spark, by_hour, rides)
     points = events(rides, key="station", at="leaves", watermark="1 minute", late_policy=correct("1 hour"))
     query = union(bikes=points, scooters=points).window(tumbling("1 hour")).aggregate(n=stats.count())
     assert_same(spark, query, rides)

@@ -23,6 +23,7 @@ def as_text(cells: Cells) -> list[str]:
 
 
 def _row_as_text(row: StateRow) -> str:
+    """Return a row as `as_text` has it; an open start or end is empty."""
     start = "" if row.start == EARLIEST else row.start
     end = "" if row.end == INFINITY else row.end
     parts = [row.kind, "/".join(map(str, row.key)), f"[{start},{end})"]

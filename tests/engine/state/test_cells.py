@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from random import Random
 
 import pytest
@@ -14,8 +15,8 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.compatibility import Compatibility
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.wire.task_payload import TaskPayload
-from tests.engine.evaluators.arrays.test_array_evaluator import Largest, Told, sliced
-from tests.engine.wire.payloads import arrived, rows, task_of
+from tests.engine.evaluators.arrays.test_array_evaluator import Largest, ResultsOfSums, sliced
+from tests.engine.wire.payloads import bucket_input, rows, task_of
 
 SEED = 7
 
@@ -30,6 +31,7 @@ def test_a_cell_comes_back_as_it_was_put() -> None:
 
 
 def flipped(data: bytes, place: int, bit: int = 0) -> bytes:
+    """Return data with one bit flipped."""
     return data[:place] + bytes([data[place] ^ 1 << bit]) + data[place + 1 :]
 
 
@@ -38,9 +40,10 @@ def test_each_flipped_bit_and_each_lost_byte_is_found() -> None:
     cells = CheckedCells(stored, "bucket 3")
     cells.put("entry 7", b"some state")
     sealed = stored.cells["entry 7"]
-    damaged = [flipped(sealed, place, bit) for place in range(len(sealed)) for bit in range(8)]
-    for wrong in [*damaged, *(sealed[:length] for length in range(len(sealed))), sealed + b"\0"]:
-        stored.cells["entry 7"] = wrong
+    with_flipped_bit = [flipped(sealed, place, bit) for place, bit in product(range(len(sealed)), range(8))]
+    cut_short = [sealed[:length] for length in range(len(sealed))]
+    for damaged in [*with_flipped_bit, *cut_short, sealed + b"\0"]:
+        stored.cells["entry 7"] = damaged
         with pytest.raises(StateError, match=r"damaged: the cell 'entry 7' of bucket 3(.|\n)*restore the checkpoint"):
             cells.get("entry 7")
 
@@ -79,26 +82,27 @@ def test_the_store_is_not_asked_for_a_cell_that_the_metadata_do_not_list() -> No
     assert CheckedCells(Asked()).get("waiting") is None
 
 
-def in_batch(kept: MemoryCells, batch: int, query: str = "q", bucket: int = 3, idle: int = 99) -> CheckedCells:
-    """Open the cells of a bucket in a micro-batch, which was evaluated in none from `idle` on."""
-    return CheckedCells(kept, f"bucket {bucket}", Origin(query, bucket, batch), lambda first: first >= idle)
+def in_batch(cells: MemoryCells, batch: int, query: str = "q", bucket: int = 3, idle: int = 99) -> CheckedCells:
+    """Open the cells of a bucket in a micro-batch; the bucket was not evaluated in micro-batches from `idle` on."""
+    return CheckedCells(cells, f"bucket {bucket}", Origin(query, bucket, batch), lambda first: first >= idle)
 
 
 def written(batches: int, query: str = "q", bucket: int = 3) -> list[dict[str, bytes]]:
     """Write an entry and the metadata in each micro-batch; return the cells after each."""
     stored = MemoryCells()
-    after = []
+    cells_after_batches = []
     for batch in range(batches):
         cells = in_batch(stored, batch, query, bucket)
         assert (cells.get(METADATA) is None) == (batch == 0)
         cells.put(f"entry {batch}", b"some state")
         cells.put("waiting", b"%d" % batch)
         cells.put(METADATA, b"so far")
-        after.append(dict(stored.cells))
-    return after
+        cells_after_batches.append(dict(stored.cells))
+    return cells_after_batches
 
 
 def holding(*parts: dict[str, bytes]) -> MemoryCells:
+    """Return cells; a later part replaces cells of an earlier one."""
     stored = MemoryCells()
     for part in parts:
         stored.cells |= part
@@ -122,14 +126,14 @@ def test_metadata_are_of_the_micro_batch_before_or_the_bucket_was_idle_since() -
         in_batch(holding(), 3, idle=1).get(METADATA)
 
 
-@pytest.mark.parametrize("other", [{"query": "another"}, {"bucket": 7}])
-def test_state_of_another_query_or_bucket_is_refused_with_its_origin(other: dict[str, str | int]) -> None:
-    elsewhere = written(2, **other)[-1]  # type: ignore[arg-type]
-    with pytest.raises(StateError, match=f"has the state .*{next(iter(other.values()))}(.|\\n)*check\\("):
+@pytest.mark.parametrize("origin", [{"query": "another"}, {"bucket": 7}])
+def test_state_of_another_query_or_bucket_is_refused_with_its_origin(origin: dict[str, str | int]) -> None:
+    elsewhere = written(2, **origin)[-1]  # type: ignore[arg-type]
+    with pytest.raises(StateError, match=f"has the state .*{next(iter(origin.values()))}(.|\\n)*check\\("):
         in_batch(holding(elsewhere), 2).get(METADATA)
 
 
-def test_a_cell_of_another_time_or_place_is_told_by_the_metadata_that_list_it() -> None:
+def test_a_cell_of_another_time_or_place_is_recognized_by_the_metadata_that_list_it() -> None:
     after = written(3)
     elsewhere = written(3, bucket=7)
     for stored, message in (
@@ -145,14 +149,14 @@ def test_a_cell_of_another_time_or_place_is_told_by_the_metadata_that_list_it() 
 TASKS = {
     "general": task_of(),
     "sliced": sliced(Largest()),
-    "columnar": sliced(Told()),
+    "columnar": sliced(ResultsOfSums()),
 }
 
 
 def feed(task: TaskPayload, cells: MemoryCells, start: int) -> None:
     columns = {} if task.plan.input.is_point else {"end": [start + 30] * 2}
     batch = rows(start=[start, start + 1], k0=["a", "b"], i0=[5, 6], **columns)
-    assert not any(blob.stream == "rejected" for blob in run_bucket(task, 0, cells, arrived(task, batch)))
+    assert not any(blob.stream == "rejected" for blob in run_bucket(task, 0, cells, bucket_input(task, batch)))
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -42,11 +42,11 @@ def allowed(pattern: Any) -> set[tuple[Any, Any]]:
 @SETTINGS
 @given(st.lists(TOLD, max_size=8), st.lists(TOLD, max_size=4), st.integers(0, 9))
 def test_a_key_is_as_far_as_the_furthest_pattern_that_allows_it(
-    known: list[CompletePattern], told: list[CompletePattern], watermark: int
+    stored: list[CompletePattern], reported: list[CompletePattern], watermark: int
 ) -> None:
-    patterns = KeyPatterns(KeyPatterns(known).to_data()).advance(told, watermark)
+    patterns = KeyPatterns(KeyPatterns(stored).to_data()).advance(reported, watermark)
     for key in KEYS:
-        times = [time for pattern, time in (*known, *told) if time > watermark and key in allowed(pattern)]
+        times = [time for pattern, time in (*stored, *reported) if time > watermark and key in allowed(pattern)]
         assert patterns.watermark_of(key) == max(times, default=EARLIEST)
         assert patterns.reached_by(key) == max((time for time in times if time < INFINITY), default=EARLIEST)
     data = patterns.to_data()

@@ -21,14 +21,14 @@ from muntin_engine.time.changes import InputChange, OutputKind, Progress
 from muntin_stats import Sum
 from tests.scenarios.feed import Deducted, Feed, RunningTotal, at, query
 from tests.scenarios.query import Query
-from tests.scenarios.small import constants
+from tests.scenarios.small import limits_in_engine
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let entries be as small as those of a test."""
     monkeypatch.setattr("muntin_engine.state.log.FULL_ENTRY", 8_000)
-    for place, _ in constants():
+    for place, _ in limits_in_engine():
         if place.endswith(("ENTRY_BYTES", "MOST_DEAD")):
             monkeypatch.setattr(place, 64 if place.endswith("MOST_DEAD") else 8_000)
 

@@ -34,7 +34,10 @@ class Sums:
 
     def write(self, delta: dict[int, int], first_live: int) -> list[Entry]:
         live = sorted(number for number in delta if number >= first_live)
-        return [self._entry({number: delta[number] for number in numbers}) for numbers in self._pieces(live)]
+        entries: list[Entry] = []
+        for numbers in self._pieces(live):
+            entries.append(self._entry({number: delta[number] for number in numbers}))
+        return entries
 
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         merged = Sums()

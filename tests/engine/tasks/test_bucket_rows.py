@@ -22,7 +22,7 @@ from muntin_engine.time.lifetimes import Shift
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.shuffle import collect
 from muntin_engine.wire.task_payload import TaskPayload
-from tests.engine.wire.payloads import UTC, arrived, rows, sent, task_of
+from tests.engine.wire.payloads import UTC, bucket_input, map_output_rows, rows, task_of
 from tests.modules.members import Count
 
 CHANGING = task_of(
@@ -34,7 +34,7 @@ FAR = 2**61
 
 
 def taken(task: TaskPayload, *batches: pa.RecordBatch) -> BucketRows:
-    return read_bucket_rows(task, arrived(task, *batches).rows)
+    return read_bucket_rows(task, bucket_input(task, *batches).rows)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_patterns_of_timestamps_and_of_floats_are_values_as_those_of_keys_are() 
 def test_all_buckets_get_a_pattern_once_however_many_rows_and_tasks_have_it() -> None:
     task = task_with()
     marks = [mark(5, k0="eu"), mark(9, k0="eu"), mark(8, k0="eu", k1=3), mark(7, low1=1), mark(7, low1=1, high1=5)]
-    with_patterns = [row for row in sent(task, batch(*marks), batch(*marks)) if row["patterns"] is not None]
+    with_patterns = [row for row in map_output_rows(task, batch(*marks), batch(*marks)) if row["patterns"] is not None]
     assert {row["bucket"] for row in with_patterns} == set(task.buckets)
     for row in with_patterns:
         assert collect([row]).reports[0].patterns == [([("eu",), ()], 9), ([(), (1, None)], 7)]
@@ -190,7 +190,7 @@ def test_a_pattern_without_a_time_and_one_that_the_policy_does_not_allow_are_rej
     for by_key, pattern, reason in ((True, without_time, "null time"), (False, with_time, "undeclared punctuation")):
         task = task_with(by_key=by_key)
         assert patterns_of(task, pattern) == []
-        (rejected_row,) = read_bucket_rows(task, collect(sent(task, batch(pattern))).rows).rejected
+        (rejected_row,) = read_bucket_rows(task, collect(map_output_rows(task, batch(pattern))).rows).rejected
         assert rejected_row.reason == reason
         assert '"the low1": 3' in rejected_row.row
 
@@ -198,7 +198,7 @@ def test_a_pattern_without_a_time_and_one_that_the_policy_does_not_allow_are_rej
 def run(task: TaskPayload, cells: dict[int, MemoryCells], *changes: dict[str, Any]) -> dict[str, list[Any]]:
     """Run a micro-batch through all buckets, and return the keys of the results, and the rows that were late."""
     output: dict[str, list[Any]] = {"results": [], "late": []}
-    map_output = sent(task, batch(*changes))
+    map_output = map_output_rows(task, batch(*changes))
     for bucket in task.buckets:
         arrivals = collect([row for row in map_output if row["bucket"] == bucket])
         for blob in run_bucket(task, bucket, cells[bucket], arrivals):

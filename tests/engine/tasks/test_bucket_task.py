@@ -25,9 +25,9 @@ from muntin_engine.tasks.task_metrics import names_of_counts
 from muntin_engine.time.changes import Progress
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
-from tests.engine.evaluators.arrays.test_array_evaluator import Told
+from tests.engine.evaluators.arrays.test_array_evaluator import ResultsOfSums
 from tests.engine.plan.plans import input_of, plan_of
-from tests.engine.wire.payloads import IDS, TICKS, arrived, rows, sent, task_of
+from tests.engine.wire.payloads import IDS, TICKS, bucket_input, map_output_rows, rows, task_of
 from tests.modules.columnar import INVERTIBLE
 
 OF_ROWS = {"accepted", "late", "rejected", "results"}
@@ -36,7 +36,7 @@ OF_ROWS = {"accepted", "late", "rejected", "results"}
 def run(task: TaskPayload, cells: MemoryCells, *batches: pa.RecordBatch) -> dict[str, list[dict[str, Any]]]:
     """Run a bucket, check the counts, and return its output by stream, without metrics."""
     output: dict[str, list[dict[str, Any]]] = {}
-    for blob in run_bucket(task, 0, cells, arrived(task, *batches)):
+    for blob in run_bucket(task, 0, cells, bucket_input(task, *batches)):
         if blob.stream not in OF_ROWS:
             assert blob.data is None
         elif blob.data is None:
@@ -130,7 +130,7 @@ def test_rows_with_ids_come_out_on_arrays_as_they_do_one_by_one(late: Lateness, 
         if is_filtered:
             batches = list(map(without_every_third, batches))
         outputs.append([sorted_streams(run(task, cells, batch)) for batch in batches])
-        counts = {blob.stream: blob.rows for blob in run_bucket(task, 0, cells, arrived(task, batches[1]))}
+        counts = {blob.stream: blob.rows for blob in run_bucket(task, 0, cells, bucket_input(task, batches[1]))}
         assert counts.get("late_n") == 1 or is_filtered
     on_arrays, one_by_one = outputs
     assert on_arrays == one_by_one
@@ -164,7 +164,7 @@ def test_an_id_that_is_nan_is_equal_to_itself_as_a_key_is(evaluator: str, kind: 
     results = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
 
     def new_process() -> TaskPayload:
-        return task_of(Told(), has_changes=True, has_ids=True, evaluator=evaluator, results=results)
+        return task_of(ResultsOfSums(), has_changes=True, has_ids=True, evaluator=evaluator, results=results)
 
     first = rows(start=[1, 1], end=[30, 30], id=ids(["nan", "-0.0"]), change=["insert"] * 2, i0=[5, 6])
     assert run(new_process(), cells, first) == {"accepted": [{"rows": 2}]}
@@ -209,7 +209,7 @@ def test_every_bucket_gets_the_signals_of_all_rows() -> None:
         rows(start=[1, None], end=[2, None], change=["insert", "signal"], signal=[None, "dusk"]),
         rows(start=[None] * 3, end=[None] * 3, change=["signal"] * 3, signal=["dawn", "dusk", None]),
     ]
-    reports = [row for row in sent(early_task(on_signal("dusk")), *batches) if row["rows"] is None]
+    reports = [row for row in map_output_rows(early_task(on_signal("dusk")), *batches) if row["rows"] is None]
     assert [row["bucket"] for row in reports] == list(IDS)
     assert all(row["signals"] == ["dawn", "dusk"] for row in reports)
 
@@ -267,7 +267,7 @@ def batch(*changes: tuple[Any, ...]) -> pa.RecordBatch:
 
 
 def blobs_of(task: TaskPayload, cells: MemoryCells, *changes: tuple[Any, ...]) -> dict[str, OutputBlob]:
-    return {blob.stream: blob for blob in run_bucket(task, 0, cells, arrived(task, batch(*changes)))}
+    return {blob.stream: blob for blob in run_bucket(task, 0, cells, bucket_input(task, batch(*changes)))}
 
 
 def test_without_ids_an_insertion_that_is_left_out_is_no_row_and_advances_the_progress() -> None:
@@ -328,7 +328,7 @@ def shedding(late: str = "side", **changed: Any) -> TaskPayload:
 
 
 def rows_of(task: TaskPayload, *batches: pa.RecordBatch) -> dict[str, tuple[int, list[dict[str, Any]]]]:
-    blobs = run_bucket(task, 0, MemoryCells(), arrived(task, *batches))
+    blobs = run_bucket(task, 0, MemoryCells(), bucket_input(task, *batches))
     output: dict[str, tuple[int, list[dict[str, Any]]]] = {}
     for blob in blobs:
         table = [] if blob.data is None else from_blob(blob.data).to_pylist()

@@ -24,7 +24,7 @@ from muntin_engine.testing import crash_everywhere, query_under_test
 from tests.engine.plan import plans
 from tests.engine.plan.plans import plan_of, planned
 from tests.engine.wire import payloads
-from tests.engine.wire.payloads import arrived, rows, task_of
+from tests.engine.wire.payloads import bucket_input, rows, task_of
 from tests.modules.members import Members
 
 
@@ -94,7 +94,8 @@ def test_the_metrics_ask_it() -> None:
 def test_a_bucket_is_evaluated_by_it() -> None:
     task = task_of(is_static=True, evaluator="echo")
     imported = {
-        blob.stream: blob.rows for blob in run_bucket(task, 0, MemoryCells(), arrived(task, rows(start=[1], end=[2])))
+        blob.stream: blob.rows
+        for blob in run_bucket(task, 0, MemoryCells(), bucket_input(task, rows(start=[1], end=[2])))
     }
     assert (imported["accepted"], imported["results"]) == (1, 1)
 

@@ -19,7 +19,7 @@ from muntin_engine.tasks.input_rows import read_rows
 from muntin_engine.time.changes import LATEST, Progress
 from muntin_engine.time.progress_tracker import Observation
 from muntin_engine.wire.task_payload import TaskPayload
-from tests.engine.wire.payloads import IDS, arrived, reasons, rows, sent, task_of
+from tests.engine.wire.payloads import IDS, bucket_input, map_output_rows, refusal_reasons, rows, task_of
 
 CHANGING = task_of(has_changes=True)
 
@@ -34,22 +34,22 @@ def column(task: TaskPayload, name: str, **columns: Any) -> list[Any]:
 
 
 def test_a_task_without_rows_still_reports() -> None:
-    assert [(row["bucket"], row["rows"], row["newest"]) for row in sent(task_of())] == [
+    assert [(row["bucket"], row["rows"], row["newest"]) for row in map_output_rows(task_of())] == [
         (bucket, None, EARLIEST) for bucket in IDS
     ]
 
 
 def test_small_batches_are_gathered_into_one_blob() -> None:
     batches = [rows(start=[tick], end=[tick + 1]) for tick in range(50)]
-    assert sum(row["rows"] is not None for row in sent(task_of(), *batches)) == 1
+    assert sum(row["rows"] is not None for row in map_output_rows(task_of(), *batches)) == 1
 
 
 def test_a_blob_is_bounded_by_rows_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     batches = [rows(start=[tick] * 4, end=[99] * 4) for tick in range(6)]
     monkeypatch.setattr(map_task, "MOST_ROWS", 8)
-    assert sum(row["rows"] is not None for row in sent(task_of(), *batches)) == 3
+    assert sum(row["rows"] is not None for row in map_output_rows(task_of(), *batches)) == 3
     monkeypatch.setattr(map_task, "MOST_WAITING_BYTES", 1)
-    assert sum(row["rows"] is not None for row in sent(task_of(), *batches)) == 6
+    assert sum(row["rows"] is not None for row in map_output_rows(task_of(), *batches)) == 6
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_huge_integer_read_as_a_float_is_rounded_and_not_refused() -> None:
 
 
 def test_a_batch_of_punctuation_alone_sends_no_blob() -> None:
-    reports = sent(CHANGING, rows(start=[30], end=[None], change=["punctuate"]))
+    reports = map_output_rows(CHANGING, rows(start=[30], end=[None], change=["punctuate"]))
     assert {(row["rows"], row["watermark"]) for row in reports} == {(None, 30)}
 
 
@@ -125,18 +125,18 @@ def sourced(policy: Any = None, **changed: Any) -> TaskPayload:
     return task_of(has_changes=True, policy=policy or ordered(), sources=SOURCES, **changed)
 
 
-def batch(*given: tuple[str, int | None, str | None]) -> pa.RecordBatch:
-    """Return rows that do something, at a time, and are of a source."""
-    changes, starts, sources = zip(*given, strict=True)
+def batch(*row_values: tuple[str, int | None, str | None]) -> pa.RecordBatch:
+    """Return rows with a change, a start and a source each."""
+    changes, starts, sources = zip(*row_values, strict=True)
     return rows(
         start=list(starts),
-        end=[None] * len(given),
+        end=[None] * len(row_values),
         change=list(changes),
         source=pa.array(sources, pa.string()),
     )
 
 
-def test_a_mark_without_a_source_speaks_for_all() -> None:
+def test_punctuation_without_a_source_is_of_all_sources() -> None:
     _, progress, observed, *_ = read_rows(sourced().input, batch(("punctuate", 7, None), ("close", None, "south")))
     assert sorted(observed, key=str) == [
         Observation("south", watermark=INFINITY),
@@ -148,13 +148,16 @@ def test_a_mark_without_a_source_speaks_for_all() -> None:
 def test_a_row_of_an_undeclared_source_is_set_aside_and_says_nothing() -> None:
     changes = batch(("insert", 5, "west"), ("insert", 6, None), ("punctuate", 9, "west"), ("insert", 3, "north"))
     assert read_rows(sourced().input, changes).observations == [Observation("north", 3, 1)]
-    assert reasons(read_bucket_rows(sourced(), arrived(sourced(), changes).rows).rejected) == ["undeclared source"] * 3
+    assert (
+        refusal_reasons(read_bucket_rows(sourced(), bucket_input(sourced(), changes).rows).rejected)
+        == ["undeclared source"] * 3
+    )
 
 
 def test_only_the_largest_starts_are_kept_however_many_rows_come() -> None:
     task = task_of(policy=bounded_disorder(2), buckets=1)
     batches = [rows(start=list(range(low, low + 50)), end=[None] * 50) for low in (100, 0, 40)]
-    (observed,) = arrived(task, *batches).reports[0].observations
+    (observed,) = bucket_input(task, *batches).reports[0].observations
     assert observed == Observation(None, 149, 150, (149, 148, 147))
 
 
@@ -168,7 +171,7 @@ def test_a_reading_of_a_clock_is_progress_and_no_row_of_any_source() -> None:
 def test_punctuation_of_a_key_travels_with_its_key_and_is_no_event(tick: int, key_watermark: int) -> None:
     task = task_of(has_changes=True, policy=punctuated().with_key_punctuation())
     changes = rows(start=[5, tick], end=[9, None], change=["insert", "punctuate_key"], k0=["a", "b"])
-    came = arrived(task, changes)
+    came = bucket_input(task, changes)
     assert came.reports[0].progress == Progress(EARLIEST, 9, 5)
     intake = read_bucket_rows(task, came.rows)
     assert (intake.key_watermarks, [key for key, _ in intake.changes]) == ([[(("b",), key_watermark)]], [("a",)])
@@ -176,8 +179,8 @@ def test_punctuation_of_a_key_travels_with_its_key_and_is_no_event(tick: int, ke
 
 def test_a_key_cannot_punctuate_itself_unless_the_policy_says_so() -> None:
     task = task_of(has_changes=True)
-    came = arrived(task, rows(start=[70], end=[None], change=["punctuate_key"]))
-    assert reasons(read_bucket_rows(task, came.rows).rejected) == ["undeclared punctuation"]
+    came = bucket_input(task, rows(start=[70], end=[None], change=["punctuate_key"]))
+    assert refusal_reasons(read_bucket_rows(task, came.rows).rejected) == ["undeclared punctuation"]
     assert came.reports[0].progress == Progress()
 
 
@@ -194,8 +197,8 @@ def test_sources_are_counted_once_and_late_rows_with_the_rows() -> None:
     ):
         state = cells if bucket == first_bucket else MemoryCells()
         if bucket == second_bucket:
-            list(run_bucket(task, bucket, state, arrived(task, first)))
-        counts = {blob.stream: blob.rows for blob in run_bucket(task, bucket, state, arrived(task, changes))}
+            list(run_bucket(task, bucket, state, bucket_input(task, first)))
+        counts = {blob.stream: blob.rows for blob in run_bucket(task, bucket, state, bucket_input(task, changes))}
         assert {
             name: counts[name] for name in counts if re.match("accepted|results|late$|late_south|rows_", name)
         } == expected

@@ -89,7 +89,7 @@ def test_a_row_that_a_module_does_not_accept_is_no_bad_row_and_is_counted_for_th
 
 
 @pytest.mark.parametrize(
-    ("wanted", "values", "expected"),
+    ("declared_type", "values", "expected"),
     [
         (int, pa.array([1, None]), [False, True]),
         (int | None, pa.array([1, None]), [False, False]),
@@ -105,9 +105,9 @@ def test_a_row_that_a_module_does_not_accept_is_no_bad_row_and_is_counted_for_th
         (tuple[int, str | None], pa.array([{"x": 1, "y": None}, {"x": None, "y": "b"}]), [False, True]),
     ],
 )
-def test_a_null_is_found_at_any_depth(wanted: Any, values: pa.Array, expected: list[bool]) -> None:
-    assert forbidden_nulls(values, describe(wanted)).tolist() == expected
-    assert [forbids(value, describe(wanted)) for value in values.to_pylist()] == expected
+def test_a_null_is_found_at_any_depth(declared_type: Any, values: pa.Array, expected: list[bool]) -> None:
+    assert forbidden_nulls(values, describe(declared_type)).tolist() == expected
+    assert [forbids(value, describe(declared_type)) for value in values.to_pylist()] == expected
 
 
 def test_a_null_in_a_struct_counts_by_the_field_and_not_below_a_missing_struct() -> None:

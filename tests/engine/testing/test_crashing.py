@@ -285,17 +285,17 @@ def test_a_time_in_a_state_keeps_the_clock_of_its_zone(emit: EmitPolicy) -> None
 
 
 @pytest.mark.parametrize(
-    ("module", "said"),
+    ("module", "message"),
     [
         (Buffer(), r"test.buffer 1 made a state that cannot be stored: bytearray.* of type bytearray cannot be stored"),
         (Turns(), r"test.turns 1 made a state that cannot be stored: Span.*: Span refuses it: ValueError: the least"),
     ],
     ids=lambda part: getattr(part, "name", ""),
 )
-def test_what_would_come_back_as_something_else_is_refused_where_it_is_stored(module: Module, said: str) -> None:
+def test_what_would_come_back_as_something_else_is_refused_where_it_is_stored(module: Module, message: str) -> None:
     script = Script().point("a", 1, 2).point("b", 4, 3).close()
     error = failure(script, query(module, hopping(10, 5)), emit=EmitPolicy.EAGER)
-    assert re.search(said, str(error)), error
+    assert re.search(message, str(error)), error
 
 
 @pytest.mark.parametrize("module", [Buffer(), Turns()], ids=lambda module: module.name)

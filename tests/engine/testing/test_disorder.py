@@ -78,7 +78,7 @@ def test_a_change_comes_before_all_that_are_later_by_more_than_the_band_is_wide(
 def test_a_grain_spaces_punctuation_out() -> None:
     times = [step.time for step in band_disorder(points(3), 4, 3, every=10).steps if isinstance(step, Punctuation)]
     assert len(times) > 3
-    assert all(after - before >= 10 for before, after in pairwise(times))
+    assert all(next_time - time >= 10 for time, next_time in pairwise(times))
 
 
 def test_blocks_come_one_after_the_other_with_punctuation_between_and_no_order_within() -> None:
@@ -89,9 +89,12 @@ def test_blocks_come_one_after_the_other_with_punctuation_between_and_no_order_w
             blocks[-1].append(starts(step))
         else:
             blocks.append([])
-    filled = [block for block in blocks if block]
-    assert [{at // 20 for at in block} for block in filled] == [{0}, {1}, {2}]
-    assert all(block != sorted(block) for block in filled)
+    first, second, third = (block for block in blocks if block)
+    assert {time // 20 for time in first} == {0}
+    assert {time // 20 for time in second} == {1}
+    assert {time // 20 for time in third} == {2}
+    for block in (first, second, third):
+        assert block != sorted(block), "there is no order within a block"
 
 
 def test_a_source_that_is_behind_is_in_order_and_comes_so_much_later() -> None:
@@ -101,24 +104,23 @@ def test_a_source_that_is_behind_is_in_order_and_comes_so_much_later() -> None:
         assert of_key == sorted(of_key)
         assert len(of_key) > 5
     for place, step in enumerate(arriving):
-        behind = [starts(other) for other in arriving[:place] if other.key == "b"]
-        if step.key == "a" and behind:
-            assert max(behind) <= starts(step) + 15
-            assert (
-                min([starts(other) for other in arriving[place:] if other.key == "b"], default=99) >= starts(step) + 15
-            )
+        starts_of_b_before = [starts(earlier) for earlier in arriving[:place] if earlier.key == "b"]
+        starts_of_b_after = [starts(later) for later in arriving[place:] if later.key == "b"]
+        if step.key == "a" and starts_of_b_before:
+            assert max(starts_of_b_before) <= starts(step) + 15
+            assert min(starts_of_b_after, default=99) >= starts(step) + 15
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda s: band_disorder(s, -1, 0), "a width of -1 ticks makes no disorder; expected 0 or more"),
         (lambda s: block_disorder(s, 0, 0), "a length of 0 ticks makes no disorder; expected 1 or more"),
         (lambda s: source_skew(s, {"a": -2}), "a delay of -2 ticks makes no disorder; expected 0 or more"),
     ],
 )
-def test_a_length_that_makes_no_sense_is_refused(make: Callable[[Script], Any], told: str) -> None:
-    with pytest.raises(StreamError, match=told):
+def test_a_length_that_makes_no_sense_is_refused(make: Callable[[Script], Any], message: str) -> None:
+    with pytest.raises(StreamError, match=message):
         make(Script().point("a", 1))
 
 

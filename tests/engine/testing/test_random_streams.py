@@ -55,16 +55,18 @@ def test_a_random_stream_is_legal_and_the_same_for_the_same_seed(seed: int) -> N
 
 def test_random_streams_have_all_kinds_of_events_and_changes() -> None:
     scripts = [random_stream(seed) for seed in SEEDS]
-    changes = [step.change for step in chain.from_iterable(script.changes() for script in scripts)]
+    changes: list[Any] = []
+    for script in scripts:
+        changes += [step.change for step in script.changes()]
     inserted = [change.event for change in changes if isinstance(change, Insertion)]
     revised = [change for change in changes if isinstance(change, Revision)]
-    left = list(chain.from_iterable(map(events_left, scripts)))
+    final_events = list(chain.from_iterable(map(events_left, scripts)))
     starts = Counter(event.start for event in inserted)
     counts = {
         "points": sum(event.duration == 1 for event in inserted),
         "intervals": sum(1 < event.duration < 1000 for event in inserted),
         "open": sum(event.end == INFINITY for event in inserted),
-        "open for ever": sum(event.end == INFINITY for event in left),
+        "open for ever": sum(event.end == INFINITY for event in final_events),
         "negative": sum(event.start < 0 for event in inserted),
         "deleted": sum(change.is_retraction for change in revised),
         "shortened": sum(change.event.start < change.new_end < change.event.end for change in revised),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -41,7 +42,8 @@ WRONG: dict[str, type[Module]] = {
 OF_STREAMS = "test_results_without_windows_survive_restarts"
 
 
-def check(law: str, module: Module, **attributes: Any) -> None:
+def check_law(law: str, module: Module, **attributes: Any) -> None:
+    """Run a law of a module's suite with these attributes."""
     suite = type("TestSubject", (RestartLaws,), {"module": module, **attributes})
     getattr(suite(), law)()
 
@@ -51,7 +53,7 @@ def check(law: str, module: Module, **attributes: Any) -> None:
 def test_a_wrong_module_breaks_the_law_and_the_smallest_stream_shows_it(law: str) -> None:
     module = WRONG[law]()
     with pytest.raises(LawError) as broken:
-        check(law, module)
+        check_law(law, module)
     assert broken.value.law == law.removeprefix("test_").replace("_", " ")
     assert str(broken.value).startswith(f"{module.name} 1 breaks the law: {broken.value.law}\n")
     assert "smallest stream:" in str(broken.value)
@@ -61,46 +63,46 @@ def test_a_wrong_module_breaks_the_law_and_the_smallest_stream_shows_it(law: str
 
 def test_the_smallest_stream_is_one_event_where_that_is_enough() -> None:
     with pytest.raises(LawError) as broken:
-        check("test_eager_results_survive_restarts", TotalOnSelf(), windows=(snapshot(),))
+        check_law("test_eager_results_survive_restarts", TotalOnSelf(), windows=(snapshot(),))
     assert broken.value.stream == ("           0\n+ 'E0'     [)   1\n\nwithout    [)   1\nrun again  [)   2")
 
 
 @pytest.mark.parametrize("module", [cls() for cls in HONEST], ids=lambda module: module.name)
 def test_an_honest_module_of_every_shape_keeps_its_laws(module: Module) -> None:
-    check("test_speculative_results_survive_restarts", module)
+    check_law("test_speculative_results_survive_restarts", module)
 
 
 @pytest.mark.parametrize("law", [law for law in laws_of(RestartLaws) if law != OF_STREAMS])
 def test_a_module_with_all_capabilities_keeps_each_law(law: str) -> None:
-    check(law, Mean(), payloads=st.integers(0, 40).map(float))
-    check(law, Cache())
+    check_law(law, Mean(), payloads=st.integers(0, 40).map(float))
+    check_law(law, Cache())
 
 
 ROWS = "test_results_of_row_windows_survive_restarts"
 
 
 def test_an_operator_that_follows_rows_has_one_law_over_both_of_its_outputs() -> None:
-    check(ROWS, Departures())
+    check_law(ROWS, Departures())
     with pytest.raises(LawError) as broken:
-        check(ROWS, DeparturesOnSelf())
+        check_law(ROWS, DeparturesOnSelf())
     assert "given by rows that left" in str(broken.value)
     with pytest.raises(pytest.skip.Exception, match=r"test\.departures follows rows"):
-        check("test_final_results_survive_restarts", Departures())
+        check_law("test_final_results_survive_restarts", Departures())
 
 
 def test_an_operator_that_follows_a_stream_has_one_law_which_others_do_not_have() -> None:
-    check(OF_STREAMS, Numbers())
+    check_law(OF_STREAMS, Numbers())
     with pytest.raises(pytest.skip.Exception, match=r"test\.numbers follows a stream"):
-        check("test_final_results_survive_restarts", Numbers())
+        check_law("test_final_results_survive_restarts", Numbers())
     with pytest.raises(pytest.skip.Exception, match=r"test\.departures is for windows"):
-        check(OF_STREAMS, Departures())
+        check_law(OF_STREAMS, Departures())
 
 
 def test_row_windows_of_ones_own_are_tried_alone_and_none_is_skipped() -> None:
     with pytest.raises(LawError, match=r"results of batch\(2\)"):
-        check(ROWS, TotalOnSelf(), windows=(tumbling(5), batch(2)))
+        check_law(ROWS, TotalOnSelf(), windows=(tumbling(5), batch(2)))
     with pytest.raises(pytest.skip.Exception, match=r"there are no such windows among tumbling\(5\)"):
-        check(ROWS, TotalOnSelf(), windows=(tumbling(5),))
+        check_law(ROWS, TotalOnSelf(), windows=(tumbling(5),))
 
 
 NOT_SLICED = [cls() for cls in HONEST if cls.is_time_sensitive or not hasattr(cls, "combine")]
@@ -109,7 +111,7 @@ NOT_SLICED = [cls() for cls in HONEST if cls.is_time_sensitive or not hasattr(cl
 @pytest.mark.parametrize("module", NOT_SLICED, ids=lambda module: module.name)
 def test_what_is_never_evaluated_over_slices_is_skipped_with_a_reason(module: Module) -> None:
     with pytest.raises(pytest.skip.Exception, match=rf"{module.name} (is time-sensitive|has no combine)"):
-        check("test_results_over_slices_survive_restarts", module)
+        check_law("test_results_over_slices_survive_restarts", module)
 
 
 class ReadsNothingKnown(IncrementalAggregate[dict[str, int], int, int]):
@@ -131,7 +133,7 @@ class ReadsNothingKnown(IncrementalAggregate[dict[str, int], int, int]):
 
 
 def test_a_module_without_a_columnar_form_for_its_payloads_is_tried_with_its_rows() -> None:
-    check("test_results_over_slices_survive_restarts", ReadsNothingKnown())
+    check_law("test_results_over_slices_survive_restarts", ReadsNothingKnown())
 
 
 # `crash_everywhere` over row windows: rows in their order, both outputs, and the queries that it refuses.
@@ -175,10 +177,11 @@ def test_windows_that_read_fields_of_the_payload_survive() -> None:
 def test_it_can_be_measured() -> None:
     measured = measure(POINTS, query(Total(), batch(2)))
     assert measured.evaluator == "in_order"
-    assert sorted(row.value[0] for rows in measured.output.values() for row in rows) == [1, 5, 7]
+    rows = chain.from_iterable(measured.output.values())
+    assert sorted(row.value[0] for row in rows) == [1, 5, 7]
 
 
-def test_what_row_windows_cannot_do_is_refused() -> None:
+def test_queries_that_row_windows_cannot_serve_are_refused() -> None:
     with pytest.raises(
         PolicyError, match=r"last\(2\) is computed when the watermark has passed the row, and emit='eager'"
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, ClassVar
 
 import pytest
@@ -124,7 +125,7 @@ class Strict(Store):
 
 
 def read(name: str) -> list[Any]:
-    return [row for rows in Store.stores[name].values() for row in rows]
+    return list(chain.from_iterable(Store.stores[name].values()))
 
 
 def take_away(name: str) -> None:
@@ -138,10 +139,10 @@ def _empty() -> None:
 
 
 @pytest.mark.parametrize("sink", [Store, Strict, Doubling])
-def test_a_sink_that_keeps_them_passes(sink: Callable[[str], Sink]) -> None:
-    held = check_sink(sink, read, take_away=take_away)
-    assert len(held) == 7
-    broken = {law: why for law, why in held.items() if why != "holds"}
+def test_a_sink_that_keeps_the_laws_passes(sink: Callable[[str], Sink]) -> None:
+    verdicts = check_sink(sink, read, take_away=take_away)
+    assert len(verdicts) == 7
+    broken = {law: verdict for law, verdict in verdicts.items() if verdict != "holds"}
     expected: dict[Any, Any] = {
         Strict: {"a new column is taken with its values, or refused": "a new column is refused: no bikes here"},
         Doubling: {"last_written is the last micro-batch", "what was written is taken away, and it is missed"},
@@ -150,7 +151,7 @@ def test_a_sink_that_keeps_them_passes(sink: Callable[[str], Sink]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sink", "law", "found"),
+    ("sink", "law", "fault"),
     [
         (Appending, "a micro-batch that comes again", r"micro-batch 0 came again: 3 are too many, such as \{km: 0.0"),
         (InTwoSteps, "a crash loses nothing", r"a crash in micro-batch \d at line \d+ of \S+test_sink_laws, in write"),
@@ -162,12 +163,14 @@ def test_a_sink_that_keeps_them_passes(sink: Callable[[str], Sink]) -> None:
         (Losing, "every row arrives", r"micro-batch 0 was written: 1 rows are missing, such as .*station: None"),
     ],
 )
-def test_a_sink_that_breaks_one_is_told_which_and_where(sink: Callable[[str], Sink], law: str, found: str) -> None:
-    with pytest.raises(SinkLawError, match=rf"breaks a law of sinks: {law}.*\n  found: .*{found}") as caught:
+def test_a_sink_that_breaks_a_law_is_told_which_and_where(sink: Callable[[str], Sink], law: str, fault: str) -> None:
+    with pytest.raises(SinkLawError, match=rf"breaks a law of sinks: {law}.*\n  found: .*{fault}") as caught:
         check_sink(sink, read, take_away=take_away)
     assert "\n  to do: " in str(caught.value)
 
 
 def test_a_law_that_needs_more_says_so() -> None:
-    held = check_sink(Store, read)
-    assert held["what was written is taken away, and it is missed"].startswith("not tried: check_sink(..., take_away=")
+    verdicts = check_sink(Store, read)
+    assert verdicts["what was written is taken away, and it is missed"].startswith(
+        "not tried: check_sink(..., take_away="
+    )

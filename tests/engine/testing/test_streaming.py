@@ -146,8 +146,8 @@ def test_columns_may_be_of_any_type(streaming: StartsJob) -> None:
 def test_streams_of_a_join_go_by_their_names(streaming: StartsJob) -> None:
     def pairs(bids: Any, auctions: Any) -> Query:
         stream = events(bids, key="k", at="at", watermark=0)
-        others = events(auctions, key="k", start="opens", end="closes", watermark=0)
-        return stream.join(others, left_columns=["price"], right_columns=["seller"])
+        auction_events = events(auctions, key="k", start="opens", end="closes", watermark=0)
+        return stream.join(auction_events, left_columns=["price"], right_columns=["seller"])
 
     job = streaming(
         pairs, bids="k string, at long, price int", auctions="k string, opens long, closes long, seller string"

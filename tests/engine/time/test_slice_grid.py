@@ -165,12 +165,20 @@ def test_before_the_first_watermark_all_is_open_and_after_the_last_nothing() -> 
 
 
 def test_only_windows_of_equal_periods_share_slices() -> None:
-    day = CalendarWindows(1, 1, "day", "Asia/Tokyo")
-    week, month = (CalendarWindows(size, size, unit, "Asia/Tokyo") for size, unit in ((7, "day"), (1, "month")))  # type: ignore[arg-type]
-    elsewhere = CalendarWindows(1, 1, "day")
-    later = CalendarWindows(1, 1, "day", "Asia/Tokyo", "1970-01-01 06:00")
-    grids: list[Any] = [(day.grid(), other.grid()) for other in (week, month, elsewhere, later)]
-    assert list(map(share_slices, grids)) == [True, False, False, False]
+    def shares_slices_with_days(windows: CalendarWindows) -> bool:
+        days = CalendarWindows(1, 1, "day", "Asia/Tokyo").grid()
+        grid = windows.grid()
+        assert days is not None
+        assert grid is not None
+        return share_slices((days, grid))
+
+    assert shares_slices_with_days(CalendarWindows(7, 7, "day", "Asia/Tokyo"))
+    months = CalendarWindows(1, 1, "month", "Asia/Tokyo")
+    assert not shares_slices_with_days(months)
+    days_of_another_zone = CalendarWindows(1, 1, "day")
+    assert not shares_slices_with_days(days_of_another_zone)
+    days_from_six = CalendarWindows(1, 1, "day", "Asia/Tokyo", "1970-01-01 06:00")
+    assert not shares_slices_with_days(days_from_six)
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Pacific/Apia", "America/New_York", "Australia/Lord_Howe"])

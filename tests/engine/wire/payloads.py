@@ -1,4 +1,4 @@
-"""Jobs and rows without Spark."""
+"""Task payloads and projected rows, for tests without Spark."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ X = describe(int, "x")
 _ROLES: Final = ("end", "id", "change", "new_end", "signal", "source")
 
 
-def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
+def task_of(  # noqa: PLR0913  # each is a part that some test changes
     module: Module | None = None,
-    given: Sequence[Field] = (X,),
+    payload: Sequence[Field] = (X,),
     *,
     names: Mapping[str, str] | None = None,
     evaluator: str = "general",
@@ -45,14 +45,14 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
     buckets: int = 4,
     is_filtered: bool = False,
     plan: Mapping[str, Any] | None = None,
-    **changed: Any,
+    **task_parts: Any,
 ) -> TaskPayload:
     """Return a task over integer ticks with one key, by default the plainest one.
 
     Args:
         module: Module; one with a columnar form is its own form.
-        given: Columns that the module reads.
-        names: Names of columns in the query, by those under which they travel.
+        payload: Columns that the module reads.
+        names: Names of columns in the query, by their names in the projection.
         evaluator: Name of the evaluator.
         is_point: True if events last one tick.
         has_ids: True if events may be revised.
@@ -62,15 +62,15 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
         late: Policy for late rows.
         buckets: Number of buckets.
         is_filtered: True if insertions are tested.
-        plan: Other parts of the plan.
-        changed: Parts of the task.
+        plan: Parts of the plan that differ from the defaults.
+        task_parts: Parts of the task that differ from the defaults.
     """
     module = module or Members()
-    bound = bind_inputs(type(module), given)
-    places = tuple(range(len(given)))
+    bound = bind_inputs(type(module), payload)
+    places = tuple(range(len(payload)))
     form = module if isinstance(module, ColumnarAggregate) else None
     query_names = {"k0": "key", "start": "since"}
-    for place, field in enumerate(given):
+    for place, field in enumerate(payload):
         query_names[f"i{place}"] = field.name
     if names is not None:
         query_names = dict(names)
@@ -78,13 +78,15 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
         query_names.setdefault("end", "until")
     if has_ids:
         query_names.setdefault("id", "id")
+
     roles: dict[str, Any] = {}
     for role in ("start", *_ROLES):
         if role in query_names:
             roles[role] = NamedColumn(query_names[role], "bigint")
-    payload = tuple(NamedColumn(query_names[f"i{place}"], "bigint") for place in places)
+    payload_columns = tuple(NamedColumn(query_names[f"i{place}"], "bigint") for place in places)
     conditions = (NamedColumn("kept", "boolean"),) if is_filtered else ()
-    keys = changed.pop("keys", (pa.string(),))
+
+    keys = task_parts.pop("keys", (pa.string(),))
     modules = (
         ModulePlan(
             "" if module.is_operator else "m",
@@ -95,11 +97,11 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
             bound.selector(places),
             result or bound.result,
             form,
-            tuple(given),
+            tuple(payload),
         ),
     )
     key_columns = (NamedColumn(query_names["k0"], "string"),) * len(keys)
-    columns = Columns(**roles, keys=key_columns, payload=payload, conditions=conditions)
+    columns = Columns(**roles, keys=key_columns, payload=payload_columns, conditions=conditions)
     parts: dict[str, Any] = {
         "inputs": (Input(columns, progress=policy or Punctuated(), sources=tuple(sources), late=late or Lateness()),),
         "axis": Axis.TICKS,
@@ -110,19 +112,21 @@ def task_of(  # noqa: PLR0913  # each is a part that some test has otherwise
         "modules": modules,
         "buckets": buckets,
     }
-    types = [pa.int64()] * len(given)
+
+    types = [pa.int64()] * len(payload)
     if is_filtered and has_ids:
         types.append(pa.bool_())
     settings: dict[str, Any] = {
         "identity": {},
-        "columns": (InputColumns(changed.pop("inputs", tuple(types)), changed.pop("has_changes", False)),),
+        "columns": (InputColumns(task_parts.pop("inputs", tuple(types)), task_parts.pop("has_changes", False)),),
         "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.int64()))]),
     }
+
     unchosen = Plan(**(parts | dict(plan or {})))
     (declaration,) = [declaration for declaration in DECLARATIONS if declaration.name == evaluator]
     choice = choose(unchosen, declaration)
     assert isinstance(choice, Choice), choice
-    return TaskPayload(plan=replace(unchosen, choice=choice), keys=keys, **(settings | changed))
+    return TaskPayload(plan=replace(unchosen, choice=choice), keys=keys, **(settings | task_parts))
 
 
 def rows(**columns: Any) -> pa.RecordBatch:
@@ -138,7 +142,7 @@ def _type(name: str) -> pa.DataType:
     return pa.string() if name in ("change", "signal", "k0") else pa.int64()
 
 
-def sent(task: TaskPayload, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
+def map_output_rows(task: TaskPayload, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
     """Return the rows that a map task sends."""
     output: list[dict[str, Any]] = []
     for batch in Distributor(pack_task(task))(batches):
@@ -146,10 +150,11 @@ def sent(task: TaskPayload, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
     return output
 
 
-def arrived(task: TaskPayload, *batches: pa.RecordBatch) -> BucketArrivals:
+def bucket_input(task: TaskPayload, *batches: pa.RecordBatch) -> BucketArrivals:
     """Return the input of a bucket, where there is only one."""
-    return collect(sent(task, *batches))
+    return collect(map_output_rows(task, *batches))
 
 
-def reasons(refused: Iterable[Any]) -> list[str]:
+def refusal_reasons(refused: Iterable[Any]) -> list[str]:
+    """Return why rows were refused."""
     return [row.reason for row in refused]

@@ -166,7 +166,7 @@ def test_ids_are_distinct_ints_and_a_smaller_query_has_the_first_of_them() -> No
 
 def test_queries_of_one_pass_have_ids_of_their_own_that_are_spread_as_well() -> None:
     places = range(5)
-    ids = [id for place in places for id in bucket_ids(MOST_BUCKETS, place)]
+    ids = list(chain.from_iterable(bucket_ids(MOST_BUCKETS, place) for place in places))
     assert len(set(ids)) == 5 * MOST_BUCKETS
     for place in places:
         spread = Counter(murmur3(id) % 8 for id in bucket_ids(16, place))

@@ -66,7 +66,7 @@ FAR = "from tests.modules.members import Members\nclass Far(Members):\n    name,
 
 
 @pytest.mark.parametrize(
-    ("left", "said"),
+    ("file_text", "message"),
     [
         (None, "muntin_far_away"),
         ("# empty", "muntin_far_away"),
@@ -74,7 +74,7 @@ FAR = "from tests.modules.members import Members\nclass Far(Members):\n    name,
     ],
 )
 def test_a_module_whose_package_is_elsewhere_or_another_is_one_clear_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str | None, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_text: str | None, message: str
 ) -> None:
     install(tmp_path, "muntin-far-away", {"muntin_far_away.py": FAR})
     file = tmp_path / "muntin_far_away.py"
@@ -82,10 +82,10 @@ def test_a_module_whose_package_is_elsewhere_or_another_is_one_clear_error(
     data = pack_task(task_of(importlib.import_module("muntin_far_away").Far()))
     del sys.modules["muntin_far_away"]
     file.unlink()
-    if left is not None:
-        file.write_text(left)
+    if file_text is not None:
+        file.write_text(file_text)
     importlib.invalidate_caches()
-    with pytest.raises(ModuleNotOnWorkerError, match=rf"{said}(.|\n)*install the module's package"):
+    with pytest.raises(ModuleNotOnWorkerError, match=rf"{message}(.|\n)*install the module's package"):
         open_task(data)
     sys.modules.pop("muntin_far_away", None)
 

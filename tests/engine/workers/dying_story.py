@@ -17,7 +17,7 @@ from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks.bucket_task import run_bucket
 from tests.engine.evaluators.arrays.test_array_evaluator import sliced
-from tests.engine.wire.payloads import TICKS, arrived, rows, task_of
+from tests.engine.wire.payloads import TICKS, bucket_input, rows, task_of
 
 WAYS: dict[str, Callable[[], object]] = {
     "exit": lambda: os._exit(3),
@@ -59,7 +59,7 @@ def die(folder: str, way: str) -> None:
     task = sliced(DyingParts(), **settings) if way == "sliced" else task_of(Dying(way), results=schema, **settings)
     ends = {} if task.plan.input.is_point else {"end": [4, 14, 24]}
     batch = rows(start=[3, 13, 23], k0=["a", "b", "b"], i0=[5, 6, 7], **ends)
-    list(run_bucket(task, 0, MemoryCells(), arrived(task, batch)))
+    list(run_bucket(task, 0, MemoryCells(), bucket_input(task, batch)))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from muntin_engine.workers.oversight import overseen
 from muntin_engine.workers.traces import read_traces
 from muntin_engine.workers.traces_folder import last_death, last_module
 from tests.conftest import ROOT
-from tests.engine.wire.payloads import TICKS, arrived, rows, task_of
+from tests.engine.wire.payloads import TICKS, bucket_input, rows, task_of
 
 SCHEMA = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
 PLACE = "\n  key: ('b',)\n  window: [20, 30)"
@@ -50,7 +50,7 @@ def run(breaks: Callable[[], object], folder: str = "") -> None:
     """Evaluate a bucket whose window from 20 on of key `b` does that."""
     task = task_of(Breaks(breaks), results=SCHEMA, is_static=True, worker=WorkerSettings(traces_folder=folder))
     batch = rows(start=[3, 13, 23], end=[4, 14, 24], k0=["a", "b", "b"], i0=[5, 6, 7])
-    list(run_bucket(task, 0, MemoryCells(), arrived(task, batch)))
+    list(run_bucket(task, 0, MemoryCells(), bucket_input(task, batch)))
 
 
 def replaces(owner: Any, *names: str) -> Callable[[], None]:
@@ -79,17 +79,17 @@ TAKEN = {
 }
 
 
-@pytest.mark.parametrize("taken", TAKEN)
-def test_a_module_that_replaces_what_all_code_uses_is_named_and_the_rest_goes_on(taken: str) -> None:
+@pytest.mark.parametrize("names", TAKEN)
+def test_a_module_that_replaces_what_all_code_uses_is_named_and_the_rest_goes_on(names: str) -> None:
     before = (dict(vars(builtins)), struct.pack, pickle.dumps)
     modules = dict(sys.modules)
     with pytest.raises(ModuleContractError) as caught:
-        run(TAKEN[taken])
+        run(TAKEN[names])
     assert (dict(vars(builtins)), struct.pack, pickle.dumps) == before
     assert {**sys.modules, **modules} == sys.modules
     first, *place, remedy = str(caught.value).splitlines()
     assert first.startswith("test.breaks 1.2.3 replaced or removed ")
-    assert set(first.split("removed ")[1].partition(",")[0].split()) <= {*taken.replace(",", "").split()} | {
+    assert set(first.split("removed ")[1].partition(",")[0].split()) <= {*names.replace(",", "").split()} | {
         "1",
         "more",
     }
@@ -124,7 +124,7 @@ def test_state_that_was_written_wrong_has_a_note_on_the_module_that_ran_last() -
     times = {"start": [3, 13, 23, None], "end": [4, 14, 24, None], "change": ["insert"] * 3 + ["close"]}
     batch = rows(**times, k0=["a", "b", "b", None], i0=[5, 6, 7, None])
     with pytest.raises(StateError, match="was written wrong: other bytes are read back") as caught:
-        list(run_bucket(task, 0, OtherCells(), arrived(task, batch)))
+        list(run_bucket(task, 0, OtherCells(), bucket_input(task, batch)))
     assert f"the module that ran last: test.breaks 1.2.3{PLACE}" in "".join(caught.value.__notes__)
 
 

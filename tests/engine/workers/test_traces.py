@@ -89,21 +89,26 @@ def test_what_ran_last_is_known_however_the_process_ended(tmp_path: Path) -> Non
     ways = ["exit", "fault", "kill", "sliced"]
     story = [sys.executable, "-m", "tests.engine.workers.dying_story", str(tmp_path), *ways]
     lines = subprocess.run(story, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    ended = {name: (int(pid), int(code)) for name, pid, code in (line.split() for line in lines)}
-    assert {name: code for name, (_, code) in ended.items()} == {"exit": 3, "fault": -11, "kill": -9, "sliced": 3}
+    pids: dict[str, int] = {}
+    exit_codes: dict[str, int] = {}
+    for line in lines:
+        way, pid, code = line.split()
+        pids[way] = int(pid)
+        exit_codes[way] = int(code)
+    assert exit_codes == {"exit": 3, "fault": -11, "kill": -9, "sliced": 3}
     traces = {trace.pid: trace for trace in read_traces(tmp_path)}
     for way in ("exit", "fault", "kill"):
-        trace = traces[ended[way][0]]
+        trace = traces[pids[way]]
         assert trace.is_running
         assert not trace.is_alive
         assert (
             trace.death_message
             == f"a worker (process {trace.pid}) died while or after test.dying 1.2.3 ran{PLACE[:-1]}"
         )
-    assert traces[ended["sliced"][0]].death_message.endswith("died while or after test.dying_parts 1.2.3 ran")
+    assert traces[pids["sliced"]].death_message.endswith("died while or after test.dying_parts 1.2.3 ran")
     message = last_death([tmp_path])
     assert message.startswith("one of these workers died, and Spark ended the others:\na worker (process ")
-    assert all(traces[pid].death_message in message for pid, _ in ended.values())
+    assert all(traces[pid].death_message in message for pid in pids.values())
 
 
 def test_a_worker_that_spark_ended_does_not_hide_the_one_that_died(tmp_path: Path) -> None:

@@ -57,8 +57,8 @@ class LargestFn:
         return accumulator
 
     def merge_accumulators(self, accumulators):
-        first, *others = accumulators
-        for other in others:
+        first, *other_accumulators = accumulators
+        for other in other_accumulators:
             first.extend(other)
         return first
 
@@ -88,8 +88,8 @@ class GroupsFn:
         return accumulator
 
     def merge_accumulators(self, accumulators):
-        first, *others = accumulators
-        for other in others:
+        first, *other_accumulators = accumulators
+        for other in other_accumulators:
             for group, values in other.items():
                 first[group] = first[group] + values if group in first else values
         return first
@@ -256,10 +256,10 @@ class Mean:
         return mean
 
     def __sub__(self, other):
-        rest = Mean()
-        rest.n = self.n - other.n
-        rest.mean = (self.mean * self.n - other.mean * other.n) / rest.n if rest.n else 0.0
-        return rest
+        difference = Mean()
+        difference.n = self.n - other.n
+        difference.mean = (self.mean * self.n - other.mean * other.n) / difference.n if difference.n else 0.0
+        return difference
 
     def get(self) -> float:
         return self.mean
@@ -350,6 +350,6 @@ LAWFUL = (
 )
 
 
-@pytest.mark.parametrize(("module", "given"), LAWFUL, ids=lambda value: getattr(value, "name", ""))
-def test_what_an_adapter_makes_keeps_all_laws(module, given):
-    assert broken_laws(module, **given) == []
+@pytest.mark.parametrize(("module", "attributes"), LAWFUL, ids=lambda value: getattr(value, "name", ""))
+def test_what_an_adapter_makes_keeps_all_laws(module, attributes):
+    assert broken_laws(module, **attributes) == []

@@ -27,7 +27,7 @@ from muntin.errors import ModuleContractError, ModuleDefinitionError
 from muntin.schemas import spell
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin_adapters.combinators import Caught, all_of, catching, filtering, preset
-from tests.modules.row_operators import Told
+from tests.modules.row_operators import HandlerCalls
 from tests.modules.stream_operators import Gaps
 from tests.plugins.adapters.combined_modules import Mean, Total
 from tests.plugins.adapters.failing_modules import (
@@ -42,13 +42,13 @@ from tests.plugins.adapters.failing_modules import (
     Unmade,
 )
 from tests.scenarios.feed import Feed, at
-from tests.scenarios.known import Arrival
 from tests.scenarios.query import Lifetimes, Query
+from tests.scenarios.reference_input import Arrival
 from tests.scenarios.running import Mishaps, Run
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.streams import scenario_of
 
-AS_IT_IS = Mishaps(disorder=False, cuts=None, crashes=0.0)
+NO_MISHAPS = Mishaps(disorder=False, cuts=None, crashes=0.0)
 GRIDS = (tumbling(6), hopping(12, 4), hopping(7, 3), cumulate(12, 4))
 ZERO = "compute_result: ZeroDivisionError: division by zero"
 
@@ -123,18 +123,18 @@ class Wordless(Exception):
 
 
 @pytest.mark.parametrize(
-    ("raised", "told"),
+    ("raised", "message"),
     [
         (Wordless(), "Wordless: <Wordless, whose str() raises RuntimeError>"),
         (ValueError("\ud800" + "x" * 600), f"ValueError: \\ud800{'x' * 374} [101 characters left out] {'x' * 125}"),
         (StopIteration(), "StopIteration: "),
     ],
 )
-def test_an_error_can_be_stored_and_read_whatever_it_says(raised: Exception, told: str) -> None:
+def test_an_error_can_be_stored_and_read_whatever_it_says(raised: Exception, message: str) -> None:
     module = catching(raising(raised))()
     feed = Feed(Query(tumbling(10), (module,), lifetimes="points"), "grouped")
     (row,) = feed.batch(at(3), watermark=INFINITY).rows
-    assert row["result"] == {"result": None, "error": f"compute_result: {told}"}
+    assert row["result"] == {"result": None, "error": f"compute_result: {message}"}
 
 
 def raising(error: BaseException) -> type[Aggregate[int, int]]:
@@ -191,17 +191,17 @@ def test_a_window_has_its_result_again_once_the_bad_row_is_retracted() -> None:
     """
     query = Query(hopping(8, 4), (catching(Refusing)(),), emit=EmitPolicy.EAGER)
     stream = Script().insert(1, 1, 2, 6).insert(2, 5, 6, -1).batch().retract(2).batch().close()
-    run = Run(query, query.evaluators["general"], AS_IT_IS)
+    run = Run(query, query.evaluators["general"], NO_MISHAPS)
     live = []
     for batch in stream.batches():
         run.process(Arrival((batch,)))
         live.append({row.window[0]: row.values[0] for row in run.output})
     failed = (None, "add_events: ValueError: -1 is negative")
     assert live == [{-4: (10, None), 0: failed, 4: failed}, *[{-4: (10, None), 0: (10, None)}] * 2]
-    Scenario(query, stream, AS_IT_IS).check()
+    Scenario(query, stream, NO_MISHAPS).check()
 
 
-@pytest.mark.parametrize("operator", [Gaps, Told])
+@pytest.mark.parametrize("operator", [Gaps, HandlerCalls])
 def test_what_follows_a_stream_or_rows_is_refused(operator: Any) -> None:
     with pytest.raises(ModuleDefinitionError, match=r"cannot be combined: it is a .*Operator, whose state is that of"):
         catching(operator)

@@ -138,6 +138,6 @@ LAWFUL: tuple[tuple[Any, dict[str, Any]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("module", "given"), LAWFUL, ids=lambda value: getattr(value, "name", ""))
-def test_what_an_adapter_makes_keeps_all_laws(module: Any, given: dict[str, Any]) -> None:
-    assert broken_laws(module, **given) == []
+@pytest.mark.parametrize(("module", "attributes"), LAWFUL, ids=lambda value: getattr(value, "name", ""))
+def test_what_an_adapter_makes_keeps_all_laws(module: Any, attributes: dict[str, Any]) -> None:
+    assert broken_laws(module, **attributes) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from itertools import pairwise
+from itertools import combinations, pairwise, permutations
 from math import nan
 from random import Random
 from typing import Any
@@ -139,9 +139,9 @@ SAMPLES: list[tuple[Any, Samples, list[tuple[int, int, Any]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("module", "samples", "found"), SAMPLES, ids=lambda value: getattr(value, "name", ""))
-def test_a_pattern_of_samples_is_found(module: Any, samples: Samples, found: list[tuple[int, int, Any]]) -> None:
-    assert find(module, samples, Window(0, 20)) == found
+@pytest.mark.parametrize(("module", "samples", "expected"), SAMPLES, ids=lambda value: getattr(value, "name", ""))
+def test_a_pattern_of_samples_is_found(module: Any, samples: Samples, expected: list[tuple[int, int, Any]]) -> None:
+    assert find(module, samples, Window(0, 20)) == expected
 
 
 @pytest.mark.parametrize(("right", "is_found"), [(101.5, True), (98.5, True), (104.0, False), (97.0, False)])
@@ -218,11 +218,11 @@ PAIRS: list[tuple[list[Event[Step[str]]], int, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("events", "within", "found"), PAIRS)
+@pytest.mark.parametrize(("events", "within", "expected"), PAIRS)
 def test_the_second_starts_within_the_time_after_the_end_of_the_first(
-    events: list[Event[Step[str]]], within: int, found: list[str]
+    events: list[Event[Step[str]]], within: int, expected: list[str]
 ) -> None:
-    assert pairs(events, within) == found
+    assert pairs(events, within) == expected
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -233,13 +233,12 @@ def test_pairs_are_those_of_the_definition(seed: int) -> None:
     events = [Event(start, start + random.randint(1, 9), step) for start, step in zip(starts, steps, strict=True)]
     window = Window(0, 20)
     within = random.randrange(15)
-    expected = [
-        f"{a.payload.label}{b.payload.label}"
-        for a in events
-        for b in events
-        if a is not b and a.payload.opens and b.payload.closes
-        if 0 <= b.start - a.end <= within and window.start <= b.start < window.end
-    ]
+    expected: list[str] = []
+    for first, second in permutations(events, 2):
+        if not (first.payload.opens and second.payload.closes):
+            continue
+        if 0 <= second.start - first.end <= within and window.start <= second.start < window.end:
+            expected.append(f"{first.payload.label}{second.payload.label}")
     assert pairs(events, within, window) == sorted(expected)
 
 
@@ -268,20 +267,22 @@ def test_with_tumbling_windows_and_a_reach_each_pair_is_reported_once() -> None:
 COMPLETE_TO = 60
 
 
-def told(operator: StreamOperator[Any, Any, Any], events: Sequence[tuple[int, Any]]) -> list[tuple[int, Any]]:
+def results_of(operator: StreamOperator[Any, Any, Any], events: Sequence[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    """Return the starts and values of the results of an operator over points."""
     history = [Event.point(time, payload) for time, payload in events]
     return [(row.start, row.value) for row in evaluate(WindowedQuery.unwindowed(operator), history, COMPLETE_TO)]
 
 
-def drawn(random: Random, *payloads: Any) -> list[tuple[int, Any]]:
+def random_events(random: Random, *payloads: Any) -> list[tuple[int, Any]]:
+    """Draw the times and payloads of twelve points, in order of time."""
     return sorted(((random.randrange(50), random.choice(payloads)) for _ in range(12)), key=lambda event: event[0])
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_silence_is_a_gap_between_events(seed: int) -> None:
-    times = [time for time, _ in drawn(Random(seed), None)]
+    times = [time for time, _ in random_events(Random(seed), None)]
     gaps = [last + 7 for last, time in pairwise([*times, INFINITY]) if time - last >= 7 and last + 7 <= COMPLETE_TO]
-    rows = told(Silence(after=7), [(time, None) for time in times])
+    rows = results_of(Silence(after=7), [(time, None) for time in times])
     assert [(time, row.since) for time, row in rows] == [(gap, gap - 7) for gap in gaps]
 
 
@@ -292,27 +293,25 @@ X = Part("x", opens=False, closes=False, breaks=True)
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_pair_is_two_events_with_neither_a_break_nor_another_second_between_them(seed: int) -> None:
-    events = drawn(Random(seed), A, A, B, X)
-    expected = [
-        (time, began)
-        for place, (began, first) in enumerate(events)
-        for later, (time, second) in enumerate(events)
-        if first is A and second is B and place < later and time - began <= 9
-        if not any(between in (B, X) for _, between in events[place + 1 : later])
-    ]
-    rows = told(FollowedWithout(within=9), events)
+    events = random_events(Random(seed), A, A, B, X)
+    expected: list[tuple[int, int]] = []
+    for (first_place, (began, first)), (second_place, (time, second)) in combinations(enumerate(events), 2):
+        between = [payload for _, payload in events[first_place + 1 : second_place]]
+        if first is A and second is B and time - began <= 9 and B not in between and X not in between:
+            expected.append((time, began))
+    rows = results_of(FollowedWithout(within=9), events)
     assert sorted((time, row.began) for time, row in rows) == sorted(expected)
     assert all((row.first, row.second) == ("a", "b") for _, row in rows)
 
 
 def test_an_event_never_follows_itself() -> None:
-    assert [row.first for _, row in told(FollowedWithout(within=5), [(1, Part("a")), (3, Part("b"))])] == ["a"]
+    assert [row.first for _, row in results_of(FollowedWithout(within=5), [(1, Part("a")), (3, Part("b"))])] == ["a"]
 
 
 def test_a_machine_goes_from_state_to_state_by_events_and_by_time() -> None:
     moves = [("shut", "open", "open"), ("open", "close", "shut"), ("ajar", "close", "shut")]
     events = [(1, "open"), (3, "close"), (10, "open"), (12, "knock"), (15, "close"), (20, "close")]
-    assert told(StateMachine("shut", moves, [("open", 5, "ajar")]), events) == [
+    assert results_of(StateMachine("shut", moves, [("open", 5, "ajar")]), events) == [
         (1, Transition("shut", "open", "open", None)),
         (3, Transition("open", "shut", "close", 1)),
         (10, Transition("shut", "open", "open", None)),

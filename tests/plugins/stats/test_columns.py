@@ -35,7 +35,7 @@ from muntin_stats import (
     Sum,
     Variance,
 )
-from tests.plugins.forms import form_of, result, results_at_once, same, tree_result
+from tests.plugins.forms import equal_results, form_of, result, results_at_once, tree_result
 
 REPEATABLY = settings(max_examples=25)
 
@@ -77,14 +77,16 @@ EXACT = [
     Case(Median(), int, INTEGERS),
     *(Case(Quantile(q), float, FLOATS) for q in (0, 0.1, 0.25, 1 / 3, 0.9, 1)),
     *(Case(Quantile(q), int, INTEGERS) for q in (0, 0.1, 0.25, 1 / 3, 0.9, 1)),
-    *(Case(cls(ddof), int, INTEGERS) for cls in (Variance, StandardDeviation) for ddof in (0, 1, 2)),
+    *(Case(Variance(ddof), int, INTEGERS) for ddof in (0, 1, 2)),
+    *(Case(StandardDeviation(ddof), int, INTEGERS) for ddof in (0, 1, 2)),
     *(Case(cls(), Point[int, int], POINTS) for cls in (LinearTrend, Covariance, Correlation)),
     Case(DistinctCount(), float, FLOATS | st.sampled_from([1.0, nan, 0.0])),
     Case(DistinctCount(), int, INTEGERS),
     *(Case(cls(), float, FLOATS) for cls in (Min, Max)),
     *(Case(cls(), int, INTEGERS) for cls in (Min, Max)),
     *(Case(cls(), bool, st.booleans()) for cls in (Min, Max)),
-    *(Case(cls(), annotation, values) for cls in (Min, Max) for annotation, values in TIMES.items()),
+    *(Case(Min(), annotation, values) for annotation, values in TIMES.items()),
+    *(Case(Max(), annotation, values) for annotation, values in TIMES.items()),
 ]
 """Forms whose results are those of their modules to the bit."""
 
@@ -129,12 +131,12 @@ def test_a_form_gives_the_result_of_its_module_whatever_is_merged_with_what(case
 
     @REPEATABLY
     @given(payload_lists(case), st.randoms(use_true_random=False))
-    def check(payloads: list[Any], random: Random) -> None:
+    def assert_form_gives_result(payloads: list[Any], random: Random) -> None:
         expected = result(case.module, payloads)
-        assert same(result(form, payloads), expected)
-        assert same(tree_result(form, payloads, random), expected)
+        assert equal_results(result(form, payloads), expected)
+        assert equal_results(tree_result(form, payloads, random), expected)
 
-    check()
+    assert_form_gives_result()
 
 
 @pytest.mark.parametrize("case", ALL, ids=str)
@@ -144,14 +146,14 @@ def test_a_result_does_not_depend_on_those_computed_along_with_it(case: Case) ->
 
     @settings(REPEATABLY, max_examples=10)
     @given(groups)
-    def check(groups: list[list[Any]]) -> None:
+    def assert_groups_are_independent(groups: list[list[Any]]) -> None:
         groups = [group for group in groups if not form.skips_nulls or any(map(_is_whole, group))]
         if groups:
             at_once = results_at_once(form, groups)
             alone = [results_at_once(form, [group])[0] for group in groups]
-            assert all(map(same, at_once, alone)), (at_once, alone)
+            assert all(map(equal_results, at_once, alone)), (at_once, alone)
 
-    check()
+    assert_groups_are_independent()
 
 
 def _is_whole(payload: Any) -> bool:
@@ -161,7 +163,7 @@ def _is_whole(payload: Any) -> bool:
 @pytest.mark.parametrize("case", ALL, ids=str)
 @pytest.mark.parametrize("payloads", [[], [None], [None, None]])
 def test_nothing_but_nulls_gives_what_the_module_gives(case: Case, payloads: list[None]) -> None:
-    assert same(result(form_of(case.module, case.annotation), payloads), result(case.module, payloads))
+    assert equal_results(result(form_of(case.module, case.annotation), payloads), result(case.module, payloads))
 
 
 @pytest.mark.parametrize("case", ALL, ids=str)

@@ -53,15 +53,15 @@ def exact(values: Sequence[float]) -> Fraction:
 
 @given(FEW, FEW, st.integers(1, 2**70))
 def test_a_sum_is_that_of_fractions_in_any_order_and_rounded_once(
-    kept: list[float], gone: list[float], divisor: int
+    remaining: list[float], removed: list[float], divisor: int
 ) -> None:
-    assert exact(expand(kept)) == exact(kept)
-    assert expand(kept) == expand(kept[::-1]) == expand(sorted(kept))
-    assert Total.of(kept) + Total.of(gone) - Total.of(gone) == Total.of(kept)
-    quotient = exact(kept) / divisor
-    assert Total.of(kept).over(divisor) == nearest(quotient.numerator, quotient.denominator)
-    integers, scale = whole(kept)
-    assert [Fraction(integer, 2**scale) for integer in integers] == list(map(Fraction, kept))
+    assert exact(expand(remaining)) == exact(remaining)
+    assert expand(remaining) == expand(remaining[::-1]) == expand(sorted(remaining))
+    assert Total.of(remaining) + Total.of(removed) - Total.of(removed) == Total.of(remaining)
+    quotient = exact(remaining) / divisor
+    assert Total.of(remaining).over(divisor) == nearest(quotient.numerator, quotient.denominator)
+    integers, scale = whole(remaining)
+    assert [Fraction(integer, 2**scale) for integer in integers] == list(map(Fraction, remaining))
 
 
 def test_the_ends_of_floats_are_summed_as_any_others() -> None:
@@ -69,7 +69,9 @@ def test_the_ends_of_floats_are_summed_as_any_others() -> None:
     assert expand([5e-324, float_info.max, -float_info.max]) == [5e-324]
     assert expand([]) == expand([0.0, -0.0]) == expand([2.5, -2.5]) == []
     twice = Total.of([1.7e308, 1.7e308])
-    assert (twice.rounded, twice.over(2), (twice - Total.of([1.7e308])).rounded) == (inf, 1.7e308, 1.7e308)
+    assert twice.rounded == inf
+    assert twice.over(2) == 1.7e308
+    assert (twice - Total.of([1.7e308])).rounded == 1.7e308
     assert Total().rounded == 0.0
     assert nearest(10**400, -3) == nearest(-(10**400), 3) == -inf
     assert nearest(-(10**400), -3) == inf

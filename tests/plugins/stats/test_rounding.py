@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from math import inf, isfinite, isnan, nan, sqrt
 from random import Random
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from muntin_stats import Average, LinearTrend, Point, Sum, Variance
-from tests.plugins.forms import form_of, result, results_at_once, same, tree_result
+from tests.plugins.forms import equal_results, form_of, result, results_at_once, tree_result
 
 REPEATABLY = settings(max_examples=60)
 
@@ -29,7 +30,7 @@ RANDOMS = st.randoms(use_true_random=False)
 CLOSE = 1e-12
 
 
-def both(module: Any, annotation: Any, payloads: list[Any], random: Random) -> tuple[Any, Any]:
+def form_and_module_results(module: Any, annotation: Any, payloads: list[Any], random: Random) -> tuple[Any, Any]:
     """Return the result by merging in any order, and the exact one; the type of the result is checked."""
     rounded = tree_result(form_of(module, annotation), payloads, random)
     exact = result(module, payloads)
@@ -44,25 +45,25 @@ def test_a_window_without_the_large_value_is_right_to_the_bit(values: list[float
         form = form_of(module, float)
         small = form.add_events(form.create_state(), values)
         large = form.add_events(form.create_state(), [1e16, *values, -1e16])
-        with_it = form.combine(large, small)
-        assert same(form.compute_result(form.combine(form.create_state(), small)), result(module, values))
-        assert same(tree_result(form, values, random), result(module, values))
+        with_large_value = form.combine(large, small)
+        assert equal_results(form.compute_result(form.combine(form.create_state(), small)), result(module, values))
+        assert equal_results(tree_result(form, values, random), result(module, values))
         assert results_at_once(form, [[1e16, *values], values])[1] == result(module, values)
-        assert form.compute_result(with_it) == result(module, [1e16, *values, -1e16, *values])
+        assert form.compute_result(with_large_value) == result(module, [1e16, *values, -1e16, *values])
 
 
 @REPEATABLY
 @given(st.lists(EIGHTHS | ODD, min_size=1, max_size=6), RANDOMS)
-def test_what_is_not_finite_decides_sums_and_averages(values: list[float], random: Random) -> None:
+def test_infinity_and_nan_decide_sums_and_averages(values: list[float], random: Random) -> None:
     assume(not all(map(isfinite, values)))
-    assert same(*both(Sum(), float, values, random))
-    assert same(*both(Average(), float, values, random))
+    assert equal_results(*form_and_module_results(Sum(), float, values, random))
+    assert equal_results(*form_and_module_results(Average(), float, values, random))
 
 
 @REPEATABLY
 @given(st.lists(MODEST | st.none(), max_size=12), st.integers(0, 2), RANDOMS)
 def test_a_variance_is_right_to_twelve_digits(payloads: list[float | None], ddof: int, random: Random) -> None:
-    rounded, exact = both(Variance(ddof), float, payloads, random)
+    rounded, exact = form_and_module_results(Variance(ddof), float, payloads, random)
     assert rounded is exact is None or rounded == pytest.approx(exact, rel=CLOSE, abs=1e-300)
 
 
@@ -88,7 +89,7 @@ def test_a_variance_of_equal_numbers_is_zero() -> None:
 @given(st.lists(MODEST | ODD, max_size=5), st.integers(0, 2), RANDOMS)
 def test_what_is_not_finite_makes_a_variance_nan(values: list[float], ddof: int, random: Random) -> None:
     assume(not all(map(isfinite, values)))
-    assert same(*both(Variance(ddof), float, values, random))
+    assert equal_results(*form_and_module_results(Variance(ddof), float, values, random))
 
 
 @pytest.mark.parametrize("values", [[1e200, -1e200], [1.7e308, -1.7e308, 1.7e308, 1.0, -1.7e308, 3.0]])
@@ -120,7 +121,7 @@ def test_a_trend_is_right_to_twelve_digits(
     pairs: list[tuple[float, float]], x: float, y: float, random: Random
 ) -> None:
     points = [Point(x + right, y + up) for right, up in pairs]
-    rounded, exact = both(LinearTrend(), Point[float, float], points, random)
+    rounded, exact = form_and_module_results(LinearTrend(), Point[float, float], points, random)
     if exact is not None:
         assert abs(rounded - exact) <= CLOSE * slope_scale(points)
 
@@ -128,7 +129,7 @@ def test_a_trend_is_right_to_twelve_digits(
 @REPEATABLY
 @given(st.lists(st.none() | st.builds(Point, EIGHTHS | st.none(), EIGHTHS | st.none()), max_size=6), RANDOMS)
 def test_a_trend_skips_points_with_a_null(points: list[Point[float, float] | None], random: Random) -> None:
-    rounded, exact = both(LinearTrend(), Point[float, float], points, random)
+    rounded, exact = form_and_module_results(LinearTrend(), Point[float, float], points, random)
     assert rounded is exact is None or rounded == pytest.approx(exact, rel=1e-9, abs=1e-9)
 
 
@@ -137,7 +138,7 @@ def test_a_trend_skips_points_with_a_null(points: list[Point[float, float] | Non
 def test_a_trend_of_any_size_is_right_to_ten_digits(points: list[Point[float, float]], random: Random) -> None:
     xs = [point.x or 0.0 for point in points]
     ys = [point.y or 0.0 for point in points]
-    rounded, exact = both(LinearTrend(), Point[float, float], points, random)
+    rounded, exact = form_and_module_results(LinearTrend(), Point[float, float], points, random)
     spread = max(xs) - min(xs)
     assume(exact is None or (spread > 1e-290 and abs(exact) < inf))
     assert rounded is exact is None or abs(rounded - exact) <= 1e-10 * max((max(ys) - min(ys)) / spread, abs(exact))
@@ -145,9 +146,10 @@ def test_a_trend_of_any_size_is_right_to_ten_digits(points: list[Point[float, fl
 
 @REPEATABLY
 @given(st.lists(st.builds(Point, EIGHTHS | ODD, EIGHTHS | ODD), min_size=1, max_size=4), RANDOMS)
-def test_what_is_not_finite_makes_a_trend_nan(points: list[Point[float, float]], random: Random) -> None:
-    assume(any(not isfinite(coordinate or 0.0) for point in points for coordinate in point))
-    rounded, exact = both(LinearTrend(), Point[float, float], points, random)
+def test_infinity_and_nan_make_a_trend_nan(points: list[Point[float, float]], random: Random) -> None:
+    coordinates = [coordinate or 0.0 for coordinate in chain.from_iterable(points)]
+    assume(not all(map(isfinite, coordinates)))
+    rounded, exact = form_and_module_results(LinearTrend(), Point[float, float], points, random)
     assert isnan(rounded)
     assert isnan(exact)
 

@@ -22,7 +22,7 @@ from muntin_adapters.combinators import skipping_nulls
 from muntin_stats import ApproximateDistinctCount, ApproximateMedian, ApproximateQuantile, MissingSketchesError
 from muntin_stats.sketch_library import sketch_library
 from muntin_stats.stand_ins import stand_in
-from tests.plugins.forms import broken_laws, result, same, tree_result
+from tests.plugins.forms import broken_laws, equal_results, result, tree_result
 
 pytest.importorskip("datasketches", reason="datasketches is not installed, or has no wheel for this Python")
 
@@ -52,12 +52,12 @@ def merged(module: Any, values: list[Any], parts: int, random: Random) -> Any:
     return states[0]
 
 
-def rank_distance(found: float, values: list[float], q: float) -> float:
+def rank_distance(estimate: float, values: list[float], q: float) -> float:
     """Return by which share of the members the ranks that a value has lie away from the one that is wanted."""
     target_rank = max(1, ceil(q * len(values)))
-    first = sum(value < found for value in values) + 1
-    last = sum(value <= found for value in values)
-    assert first <= last, f"{found} is no member"
+    first = sum(value < estimate for value in values) + 1
+    last = sum(value <= estimate for value in values)
+    assert first <= last, f"{estimate} is no member"
     return max(first - target_rank, target_rank - last, 0) / len(values)
 
 
@@ -88,7 +88,7 @@ def test_up_to_k_members_a_quantile_is_the_member_of_the_rank_itself(
 ) -> None:
     values = sorted((value for value in payloads if value is not None), key=lambda value: (isnan(value), value))
     expected = values[max(1, ceil(q * len(values))) - 1] if values else None
-    assert same(tree_result(ApproximateQuantile(q, k=30), payloads, random), expected)
+    assert equal_results(tree_result(ApproximateQuantile(q, k=30), payloads, random), expected)
 
 
 @pytest.mark.parametrize("parts", [1, 7, 60])
@@ -311,6 +311,6 @@ LAWFUL: tuple[tuple[Any, dict[str, Any]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("module", "given"), LAWFUL, ids=lambda value: getattr(value, "name", ""))
-def test_what_an_adapter_makes_keeps_all_laws(module: Any, given: dict[str, Any]) -> None:
-    assert broken_laws(module, **given) == []
+@pytest.mark.parametrize(("module", "attributes"), LAWFUL, ids=lambda value: getattr(value, "name", ""))
+def test_what_an_adapter_makes_keeps_all_laws(module: Any, attributes: dict[str, Any]) -> None:
+    assert broken_laws(module, **attributes) == []

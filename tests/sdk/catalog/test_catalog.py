@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -245,13 +246,14 @@ def test_the_package_of_a_plugins_name_keeps_it_and_who_takes_it_is_named(
         installation.plugin("stats", "stats.average", distribution=distribution)
     installation.plugin("tides", "tides.range")
     catalog = installation.catalog()
-    own, other = (0, 1) if first else (1, 0)
-    assert catalog.module("stats.average").__module__ == f"plugin_{own}_stats"
+    muntin_place = 0 if first else 1
+    acme_place = 1 - muntin_place
+    assert catalog.module("stats.average").__module__ == f"plugin_{muntin_place}_stats"
     loaded, failed = catalog.plugins()
     assert [plugin.name for plugin in loaded] == ["stats", "tides"]
     assert [str(error) for error in failed] == [
-        f"the name 'stats' is offered twice: by plugin_{own}_stats of Muntin_Stats 0.1.0"
-        f" and by plugin_{other}_stats of acme-stats 0.1.0\n"
+        f"the name 'stats' is offered twice: by plugin_{muntin_place}_stats of Muntin_Stats 0.1.0"
+        f" and by plugin_{acme_place}_stats of acme-stats 0.1.0\n"
         "  the first keeps it, as the package muntin-stats; the second is not loaded: rename its entry point,"
         " or uninstall it"
     ]
@@ -395,6 +397,7 @@ def test_a_plugin_may_implement_one_hook_alone_and_the_hostile_one_all() -> None
         return manager.hook
 
     alone = hooks_of(OnlyFunctions())
-    assert (alone.muntin_modules(), alone.muntin_functions()) == ([], [[]])
-    offered = [module for modules in hooks_of(plugin).muntin_modules() for module in modules]
+    assert alone.muntin_modules() == []
+    assert alone.muntin_functions() == [[]]
+    offered = list(chain.from_iterable(hooks_of(plugin).muntin_modules()))
     assert len({module.name for module in offered}) == len(offered) > len(HOSTILE)

@@ -49,7 +49,7 @@ Histogram = made(
     name="demo.histogram",
     components=lambda self: {"bins": Component.sum("int64", shape=(8,))},
     lift=lambda self, payloads: {"bins": np.eye(8, dtype="int64")[np.clip(payloads // 256 + 4, 0, 7).astype("int64")]},
-    compute_results=lambda self, kept: np.fromiter(kept["bins"].tolist(), object),
+    compute_results=lambda self, components: np.fromiter(components["bins"].tolist(), object),
 )
 """Eight bins; values beyond the ends are in the first and the last."""
 
@@ -71,7 +71,7 @@ Variance = made(
     lift=lambda self, payloads: {
         "moments": np.stack([np.ones_like(payloads), payloads, np.zeros_like(payloads)], axis=1)
     },
-    compute_results=lambda self, kept: kept["moments"][:, 2] / kept["moments"][:, 0],
+    compute_results=lambda self, components: components["moments"][:, 2] / components["moments"][:, 0],
 )
 
 
@@ -80,12 +80,12 @@ LogSum = made(
     name="demo.log_sum",
     components=lambda self: {"log": Component.merged(np.logaddexp, float("-inf"))},
     lift=lambda self, payloads: {"log": payloads},
-    compute_results=lambda self, kept: kept["log"],
+    compute_results=lambda self, components: components["log"],
 )
 
 
-def lower_median(self: object, kept: Arrays) -> Any:
-    values: Ragged = kept["values"]
+def lower_median(self: object, components: Arrays) -> Any:
+    values: Ragged = components["values"]
     return values.values[values.offsets[:-1] + (values.counts - 1) // 2]
 
 
@@ -98,8 +98,8 @@ Median = made(
 )
 
 
-def different(self: object, kept: Arrays) -> Any:
-    words: Ragged = kept["words"]
+def different(self: object, components: Arrays) -> Any:
+    words: Ragged = components["words"]
     is_new = np.r_[True, words.values[1:] != words.values[:-1]].astype("int64")
     is_new[words.offsets[:-1]] = 1
     return np.add.reduceat(is_new, words.offsets[:-1])
@@ -120,7 +120,7 @@ Earliest = made(
     name="demo.earliest",
     components=lambda self: {"earliest": Component.min("datetime64[us]")},
     lift=lambda self, payloads: {"earliest": payloads},
-    compute_results=lambda self, kept: kept["earliest"],
+    compute_results=lambda self, components: components["earliest"],
 )
 
 
@@ -135,7 +135,9 @@ Busiest = made(
     name="demo.busiest",
     components=lambda self: {"last": Component.max("datetime64[D]"), "length": Component.sum("timedelta64[us]")},
     lift=lambda self, payloads: {"last": payloads["day"], "length": payloads["length"]},
-    compute_results=lambda self, kept: np.ma.MaskedArray(kept["length"], kept["last"] >= np.datetime64("2039-01-01")),
+    compute_results=lambda self, components: np.ma.MaskedArray(
+        components["length"], components["last"] >= np.datetime64("2039-01-01")
+    ),
 )
 """How long all stays were together, up to the last day on which one began."""
 
@@ -151,7 +153,7 @@ WeightedMean = made(
     name="demo.weighted_mean",
     components=lambda self: {"weighted": Component.sum(), "weight": Component.sum()},
     lift=lambda self, payloads: {"weighted": payloads["value"] * payloads["weight"], "weight": payloads["weight"]},
-    compute_results=lambda self, kept: kept["weighted"] / kept["weight"],
+    compute_results=lambda self, components: components["weighted"] / components["weight"],
 )
 
 
@@ -178,8 +180,8 @@ Bits = made(
         "odd": Component.merged(lambda a, b: a ^ b, 0, "int64", inverse=lambda a, b: a ^ b),
     },
     lift=lambda self, payloads: dict.fromkeys(("all", "any", "odd"), payloads),
-    compute_results=lambda self, kept: np.fromiter(
-        zip(*(kept[name].tolist() for name in ("all", "any", "odd")), strict=True), object
+    compute_results=lambda self, components: np.fromiter(
+        zip(*(components[name].tolist() for name in ("all", "any", "odd")), strict=True), object
     ),
 )
 """The bits that all, any and an odd number of payloads have."""
@@ -206,7 +208,7 @@ Account = made(
     name="demo.account",
     components=lambda self: {"balance": Component.sum("object")},
     lift=lambda self, payloads: {"balance": payloads},
-    compute_results=lambda self, kept: kept["balance"],
+    compute_results=lambda self, components: components["balance"],
 )
 
 

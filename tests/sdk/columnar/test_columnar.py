@@ -329,6 +329,6 @@ def test_payloads_of_a_type_variable_come_as_those_of_the_type_that_they_have() 
     ids=repr,
 )
 def test_results_become_python_values(results: Any, values: list[Any]) -> None:
-    found = python_values(results)
-    assert found == values
-    assert list(map(type, found)) == list(map(type, values))
+    values_read = python_values(results)
+    assert values_read == values
+    assert list(map(type, values_read)) == list(map(type, values))

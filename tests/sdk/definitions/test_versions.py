@@ -216,7 +216,7 @@ def test_an_upgrade_that_forgets_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "said"),
+    ("old", "message"),
     [
         (OldState("3.0", [2.0], 2.0), "it does not continue from its version 3.0"),
         (OldState("1.0", [2.0], object()), "no checkpoint holds such a state of an older version"),
@@ -224,9 +224,9 @@ def test_an_upgrade_that_forgets_is_found() -> None:
     ],
     ids=["newer", "no plain data", "unknown"],
 )
-def test_an_old_state_that_cannot_be_upgraded_is_told(old: OldState, said: str) -> None:
+def test_an_old_state_that_cannot_be_upgraded_is_told(old: OldState, message: str) -> None:
     suite = type("TestOld", (IncrementalAggregateLaws,), {"module": Total(), "old_states": [old]})
-    with pytest.raises(LawError, match=said):
+    with pytest.raises(LawError, match=message):
         suite().test_old_states_are_upgraded()
 
 

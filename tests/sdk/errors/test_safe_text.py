@@ -28,7 +28,7 @@ class Shy:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "expected"),
     [
         (ZeroDivisionError("division by zero"), "ZeroDivisionError: division by zero"),
         (SystemExit(3), "SystemExit: 3"),
@@ -39,8 +39,8 @@ class Shy:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_an_exception_says_can_be_printed(error: BaseException, said: str) -> None:
-    assert safe_message(error) == said
+def test_what_an_exception_says_can_be_printed(error: BaseException, expected: str) -> None:
+    assert safe_message(error) == expected
 
 
 def test_long_text_loses_its_middle() -> None:
@@ -51,7 +51,7 @@ def test_long_text_loses_its_middle() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "expected"),
     [
         (("a", 1), "('a', 1)"),
         (Shy(), "<Shy, whose repr() raises KeyboardInterrupt>"),
@@ -60,8 +60,8 @@ def test_long_text_loses_its_middle() -> None:
     ],
     ids=["plain", "raising", "huge", "in a list"],
 )
-def test_any_value_can_be_spelt(value: Any, said: str) -> None:
-    assert safe_repr(value) == said
+def test_any_value_can_be_spelt(value: Any, expected: str) -> None:
+    assert safe_repr(value) == expected
 
 
 def raised(error: BaseException, cause: BaseException | None = None) -> BaseException:

@@ -94,11 +94,13 @@ class Means(IncrementalAggregate[float, Any, float]):
 
 
 def laws(kit: Any, module: Any, law: str = "") -> Callable[[], object]:
-    def check() -> object:
+    """Return a function that defines a test class of a laws class, and runs a law of it if there is one."""
+
+    def run_law() -> object:
         tests = type("TestMade", (kit,), {"module": module})()
         return getattr(tests, law)() if law else tests
 
-    return check
+    return run_law
 
 
 SURVIVES = "test_state_survives_its_codec"

@@ -112,9 +112,9 @@ def test_these_base_classes_are_all_there_are() -> None:
 
 
 def module(base: Any, **attributes: Any) -> type[Module]:
-    """Make a module class that is complete but for what a test takes away."""
-    given = {"name": "demo.broken", "compute_result": lambda self, *given: 0, **attributes}
-    return made(base, **given)  # type: ignore[no-any-return]  # it is one
+    """Make a module class that is complete, unless a test replaces an attribute."""
+    defaults = {"name": "demo.broken", "compute_result": lambda self, *arguments: 0}
+    return made(base, **(defaults | attributes))  # type: ignore[no-any-return]  # it is one
 
 
 UNTYPED: Any = Aggregate

@@ -75,7 +75,8 @@ def full(windows: LastRows, rows: Sequence[Row], tick: int) -> list[tuple[Hashab
     It is full with its n-th row, when a row that follows is too far away from one before it, or when its first row is
     too old.
     """
-    admitted = [row for row in (_read(windows, row) for row in rows) if row.is_admitted]
+    read_rows = [_read(windows, row) for row in rows]
+    admitted = [row for row in read_rows if row.is_admitted]
     full_partitions: list[tuple[Hashable, int]] = []
     for partition in {row.partition for row in admitted}:
         time = _first_full(windows, [row for row in admitted if row.partition == partition])
@@ -108,6 +109,7 @@ def _read(windows: PartitionedRows, row: Row) -> ReadRow:
 
 
 def _sliding(windows: LastRows, rows: Sequence[ReadRow], partition: Hashable, tick: int) -> Iterator[Computed]:
+    """Yield the windows of a partition's last rows that are computed up to a tick."""
     rows = [row for row in rows if row.partition == partition]
     triggers = windows.triggers
     if isinstance(triggers, CountPolicy):
@@ -161,11 +163,12 @@ def _stays(windows: LastRows, rows: Sequence[ReadRow], place: int, time: int) ->
         return time - row.time <= evicts.length
     assert isinstance(evicts, DeltaPolicy)
     nearest_first = [*reversed(rows[: place + 1]), *later]
-    attribute = next((other.evict for other in nearest_first if other.evict is not None), None)
-    return all(other.evict - attribute <= evicts.size for other in later if other.evict is not None)
+    attribute = next((row.evict for row in nearest_first if row.evict is not None), None)
+    return all(row.evict - attribute <= evicts.size for row in later if row.evict is not None)
 
 
 def _tumbling(windows: RowBatches, all_rows: Sequence[ReadRow], partition: Hashable, tick: int) -> Iterator[Computed]:
+    """Yield the batches of a partition that are complete up to a tick."""
     (evicts,) = windows.policies
     rows = [row for row in all_rows if row.partition == partition and not _is_marker(evicts, row)]
     if isinstance(evicts, ElapsedPolicy):

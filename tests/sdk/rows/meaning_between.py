@@ -20,15 +20,18 @@ def computed_between(windows: RowsBetween, rows: Sequence[Row], tick: int, *, is
     names = {row.values[0] if windows.partitions else 0 for row in rows}
     for name in names:
         partition_rows = [row for row in rows if not windows.partitions or row.values[0] == name]
-        computed += [
-            Computed(window, name, numbers) for window, numbers in _of_partition(windows, partition_rows, tick, is_over)
-        ]
+        for window, numbers in _windows_of_partition(windows, partition_rows, tick, is_over):
+            computed.append(Computed(window, name, numbers))
     return computed
 
 
-def _of_partition(
+def _windows_of_partition(
     windows: RowsBetween, rows: Sequence[Row], tick: int, is_over: bool
 ) -> Iterator[tuple[Window, tuple[int, ...]]]:
+    """Yield the windows of a partition, each with the numbers of its rows.
+
+    Rows are read as letters, and windows are found by regular expressions over them.
+    """
     letters = "".join(_letter(windows, row) for row in rows)
     closed, broken = _expressions(windows)
     length = INFINITY if windows.within is None else windows.within.length
@@ -56,10 +59,15 @@ def _of_partition(
 
 
 def _letter(windows: RowsBetween, row: Row) -> str:
+    """Return "o" for a row that opens a window, "c" for one that closes it, "b" for both, "n" for neither."""
     values = list(row.values[1:] if windows.partitions else row.values)
     opens = values.pop(0) if windows.opens else True
     closes = values.pop(0) if windows.closes else False
-    return "b" if opens and closes else "o" if opens else "c" if closes else "n"
+    if opens and closes:
+        return "b"
+    if opens:
+        return "o"
+    return "c" if closes else "n"
 
 
 def _expressions(windows: RowsBetween) -> tuple[re.Pattern[str], re.Pattern[str]]:

@@ -11,7 +11,7 @@ from muntin import Event, RowOperator, tumbling
 from muntin.errors import ModuleDefinitionError, PolicyError
 from muntin.rows import MemberRow, RowsInWindow, RowWindows, batch, elapsed, last, marker
 from muntin.testing import Computation, LawError, RowOperatorLaws, WindowedQuery, evaluate, evaluate_evicted, laws_of
-from tests.modules.row_operators import Full, Told, numbers
+from tests.modules.row_operators import Full, HandlerCalls, numbers
 
 
 class Payload(NamedTuple):
@@ -23,17 +23,15 @@ class Payload(NamedTuple):
     m: bool = False
 
 
-def told(windows: RowWindows, *rows: Payload, at: list[int] | None = None, until: int = 2**63 - 1) -> list[str]:
-    """What the module is told, in order; a row comes at each tick from 1 on unless its time is said."""
+def lines_of(windows: RowWindows, *rows: Payload, at: list[int] | None = None, until: int = 2**63 - 1) -> list[str]:
+    """Return the calls of handlers as text, in their order; a row is at each tick from 1 on, unless `at` has times."""
     times = at or range(1, len(rows) + 1)
     events = [Event.point(time, row) for time, row in zip(times, rows, strict=True)]
-    query = WindowedQuery(windows, [Computation(Told(), select=lambda row: row.name)])
-    outputs = {
-        name: [(row.start, row.value) for row in evaluated(query, events, until)]
-        for name, evaluated in (("results", evaluate), ("evicted", evaluate_evicted))
-    }
-    merged = sorted((line.place, line.text) for lines in outputs.values() for _, line in lines)
-    return [text for _, text in merged]
+    query = WindowedQuery(windows, [Computation(HandlerCalls(), select=lambda row: row.name)])
+    results = [row.value for row in evaluate(query, events, until)]
+    evicted = [row.value for row in evaluate_evicted(query, events, until)]
+    calls = sorted([*results, *evicted], key=lambda line: line.place)
+    return [line.text for line in calls]
 
 
 def of(*names: int) -> list[Payload]:
@@ -42,7 +40,7 @@ def of(*names: int) -> list[Payload]:
 
 def test_a_sliding_window_says_what_comes_what_leaves_and_when_it_is_computed() -> None:
     """IB-28, IB-30: insertion and eviction, the trigger, and the window that is full for the first time."""
-    assert told(last(2).trigger(2), *of(1, 2, 3, 4)) == [
+    assert lines_of(last(2).trigger(2), *of(1, 2, 3, 4)) == [
         "insert 1 of 1",
         *("insert 2 of 1,2", "full 1,2", "trigger 1,2 [1, 3)"),
         *("evict 1 of 2", "insert 3 of 2,3"),
@@ -52,19 +50,19 @@ def test_a_sliding_window_says_what_comes_what_leaves_and_when_it_is_computed() 
 
 def test_a_tumbling_window_says_that_it_is_flushed_and_then_what_leaves() -> None:
     """IB-29: before the flush with the rows, after it without; and a marker that finds none."""
-    assert told(batch(2), *of(1, 2, 3), until=4) == [
+    assert lines_of(batch(2), *of(1, 2, 3), until=4) == [
         "insert 1 of 1",
         *("insert 2 of 1,2", "flush 1,2 [1, 3)", "evict 1,2 of -"),
         "insert 3 of 3",
     ]
-    marked = told(batch(marker("m")), Payload(1, m=True), Payload(2), Payload(3, m=True))
+    marked = lines_of(batch(marker("m")), Payload(1, m=True), Payload(2), Payload(3, m=True))
     assert marked == ["empty -", "pass 1 of -", "insert 2 of 2", "flush 2 [2, 3)", "evict 2 of -", "pass 3 of -"]
 
 
 def test_a_partition_says_that_it_is_removed_before_its_rows_leave() -> None:
     """IB-27, IB-38: a handler that is told of all rows that leave, whatever the reason."""
     windows = last(5).trigger(9).partition("p", most=1)
-    lines = told(windows, Payload(1, p="a"), Payload(2, p="a"), Payload(3, p="b"))
+    lines = lines_of(windows, Payload(1, p="a"), Payload(2, p="a"), Payload(3, p="b"))
     assert lines == [
         *("insert 1 of 1 in a", "insert 2 of 1,2 in a", "insert 3 of 3 in b"),
         *("remove 1,2 in a", "evict 1,2 of - in a"),
@@ -72,13 +70,16 @@ def test_a_partition_says_that_it_is_removed_before_its_rows_leave() -> None:
 
 
 def test_time_is_that_of_what_happens() -> None:
-    query = WindowedQuery(last(elapsed(3)).trigger(9), [Computation(Told())])
+    query = WindowedQuery(last(elapsed(3)).trigger(9), [Computation(HandlerCalls())])
     events = [Event.point(time, time) for time in (1, 2, 20)]
-    left = evaluate_evicted(query, events)
-    assert [(row.start, row.end, row.value.text) for row in left] == [(5, 6, "evict 1 of 2"), (6, 7, "evict 2 of -")]
-    came = [(row.window.start, row.value.text) for row in evaluate(query, events, 10)]
-    assert came == [(1, "insert 1 of 1"), (2, "insert 2 of 1,2"), (5, "full 1,2")]
-    flushed = evaluate(WindowedQuery(batch(elapsed(10)), [Computation(Told())]), events)
+    evictions = evaluate_evicted(query, events)
+    assert [(row.start, row.end, row.value.text) for row in evictions] == [
+        (5, 6, "evict 1 of 2"),
+        (6, 7, "evict 2 of -"),
+    ]
+    results = [(row.window.start, row.value.text) for row in evaluate(query, events, 10)]
+    assert results == [(1, "insert 1 of 1"), (2, "insert 2 of 1,2"), (5, "full 1,2")]
+    flushed = evaluate(WindowedQuery(batch(elapsed(10)), [Computation(HandlerCalls())]), events)
     windows = [(row.start, row.end) for row in flushed if row.value.text.startswith("flush")]
     assert windows == [(0, 10), (20, 30)]
 
@@ -105,8 +106,9 @@ def test_a_handler_sees_the_windows_of_all_partitions_of_its_key() -> None:
 
 
 def test_rows_that_the_module_does_not_accept_are_members_of_which_it_is_told_nothing() -> None:
-    query = WindowedQuery(last(2), [Computation(Told(), accepts=lambda number: number != 2)])
-    texts = [row.value.text for row in evaluate(query, [Event.point(number, number) for number in (1, 2, 3)])]
+    query = WindowedQuery(last(2), [Computation(HandlerCalls(), accepts=lambda number: number != 2)])
+    events = [Event.point(number, number) for number in (1, 2, 3)]
+    texts = [row.value.text for row in evaluate(query, events)]
     assert [text for text in texts if text.startswith("insert")] == ["insert 1 of 1", "insert 3 of 3"]
 
 
@@ -128,7 +130,7 @@ def test_a_window_is_full_for_the_first_time_once_though_it_was_empty_since() ->
 
 def test_other_windows_are_refused_with_what_to_write() -> None:
     with pytest.raises(PolicyError, match=r"finds nothing in tumbling\(5\): it needs row windows\n  write.*last\(10\)"):
-        WindowedQuery(tumbling(5), [Computation(Told())])
+        WindowedQuery(tumbling(5), [Computation(HandlerCalls())])
 
 
 class Counting(RowOperator[int, dict[str, int], tuple[int, int], list[int]]):

@@ -18,7 +18,7 @@ from muntin_engine.errors import StateMismatchError
 from tests.modules.rows import Listed
 from tests.scenarios.query import Query
 from tests.scenarios.running import Run
-from tests.scenarios.stepping import AS_IT_IS, steps
+from tests.scenarios.stepping import NO_MISHAPS, steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def listing(windows: RowWindows) -> Query:
 def follow(windows: RowWindows, script: Script, before: Run | None = None) -> tuple[list[Any], Run]:
     """What a query gives for a script, from the state on that another run left behind."""
     query = listing(windows)
-    run = Run(query, query.plan(), AS_IT_IS)
+    run = Run(query, query.plan(), NO_MISHAPS)
     run.cells = run.cells if before is None else before.cells
     *_, run = steps(query, script, run=run)
     return [row["result"] for row in run.output_changes], run

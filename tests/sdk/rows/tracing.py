@@ -44,7 +44,7 @@ class Trace:
     def rows(self, *rows: Row) -> Trace:
         for row in rows:
             self.newest = row.time
-            self._take(self.windows.step(self.state, row))
+            self._apply(self.windows.step(self.state, row))
         return self
 
     def counted(self, *values: Any) -> Trace:
@@ -52,39 +52,40 @@ class Trace:
         return self.rows(*(Row(value, value) for value in values))
 
     def valued(self, *values: float | None) -> Trace:
-        """Take rows whose number is their place, from 1, whose time is that too, and whose one attribute is given."""
+        """Add rows with one attribute each; the first has the number 1 and the time 1, the second 2, and so on."""
         return self.rows(*(Row(place, place, (value,)) for place, value in enumerate(values, 1)))
 
     def advance(self, tick: int) -> Trace:
-        self._take(self.windows.advance(self.state, tick))
+        self._apply(self.windows.advance(self.state, tick))
         return self
 
     def close(self, tick: int | None = None) -> Trace:
-        self._take(self.windows.close(self.state, self.newest + 1 if tick is None else tick))
+        self._apply(self.windows.close(self.state, self.newest + 1 if tick is None else tick))
         return self
 
     def restart(self) -> Trace:
-        """Go on with the state as a checkpoint gives it back."""
+        """Continue with the state as a checkpoint restores it."""
         self.state = self.windows.from_data(restored(self.windows.to_data(self.state)))
         return self
 
-    def _take(self, actions: Iterable[Action]) -> None:
+    def _apply(self, actions: Iterable[Action]) -> None:
+        """Apply actions to the members of each partition, and write a line for each."""
         for kind, partition, rows, window in actions:
-            held = self.members.setdefault(partition, [])
+            members = self.members.setdefault(partition, [])
             if kind is ActionKind.INSERT:
-                assert not set(rows) & set(held)
-                held.extend(rows)
+                assert not set(rows) & set(members)
+                members.extend(rows)
             shown: Sequence[int] = rows
             if window is not None:
-                shown = tuple(held)
-                self.computed.append(Computed(window, partition, tuple(held)))
+                shown = tuple(members)
+                self.computed.append(Computed(window, partition, tuple(members)))
             if kind in (ActionKind.FLUSH, ActionKind.REMOVE):
-                shown = tuple(held)
-                held.clear()
+                shown = tuple(members)
+                members.clear()
             if kind is ActionKind.EVICT:
-                assert set(rows) <= set(held), "only members leave"
+                assert set(rows) <= set(members), "only members leave"
                 for number in rows:
-                    held.remove(number)
+                    members.remove(number)
             name = "" if self.windows.partition_by is None else f"{partition}: "
             self.lines.append(f"{name}{kind}{' ' * bool(shown)}{','.join(map(str, shown))}")
 

@@ -309,15 +309,15 @@ FLOATS = st.lists(
 
 
 @given(FLOATS, FLOATS)
-def test_a_sum_is_that_of_fractions(some: list[float], others: list[float]) -> None:
-    first = exact_sum(np.array(some))
-    second = exact_sum(np.array(others))
-    assert first == sum(map(Fraction, some))
-    assert added(first, second) == sum(map(Fraction, [*some, *others]))
+def test_a_sum_is_that_of_fractions(first_values: list[float], second_values: list[float]) -> None:
+    first = exact_sum(np.array(first_values))
+    second = exact_sum(np.array(second_values))
+    assert first == sum(map(Fraction, first_values))
+    assert added(first, second) == sum(map(Fraction, [*first_values, *second_values]))
 
 
 @pytest.mark.parametrize(("values", "expected"), [([inf, 1.0], inf), ([-inf, inf], nan), ([nan, inf], nan)])
-def test_what_is_not_finite_decides(values: list[float], expected: float) -> None:
+def test_infinity_and_nan_decide_a_sum(values: list[float], expected: float) -> None:
     assert repr(nearest(exact_sum(np.array(values)))) == repr(expected)
     assert repr(nearest(added(values[0], exact_sum(np.array(values[1:]))))) == repr(expected)
 

@@ -114,7 +114,7 @@ def test_a_class_whose_annotations_cannot_be_read_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("annotation", "values", "made"),
+    ("annotation", "values", "expected"),
     [
         (Trade, {"price": 1.5, "size": 2}, Trade(1.5, 2)),
         (Place, {"row": 1, "name": "a"}, Place(1, "a")),
@@ -123,10 +123,10 @@ def test_a_class_whose_annotations_cannot_be_read_is_refused_by_name() -> None:
     ],
     ids=spelled,
 )
-def test_a_struct_makes_what_the_writer_declared(annotation: Any, values: dict[str, Any], made: Any) -> None:
+def test_a_struct_makes_what_the_writer_declared(annotation: Any, values: dict[str, Any], expected: Any) -> None:
     struct = describe(annotation).type
     assert isinstance(struct, Struct)
-    assert struct.make(**values) == made
+    assert struct.make(**values) == expected
 
 
 @dataclass(frozen=True)

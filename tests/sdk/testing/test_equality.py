@@ -253,10 +253,10 @@ def test_payloads_fit_the_type_they_are_made_for(annotation: Any) -> None:
 
     @QUICK
     @given(strategies.payloads(field))
-    def check(payload: Any) -> None:
+    def assert_payload_fits(payload: Any) -> None:
         assert misfit(field, payload) is None
 
-    check()
+    assert_payload_fits()
 
 
 def test_every_kind_of_scalar_has_a_strategy() -> None:
@@ -266,14 +266,14 @@ def test_every_kind_of_scalar_has_a_strategy() -> None:
 @pytest.mark.parametrize(
     ("annotation", "is_wanted"),
     [
-        (Trade, lambda made: isinstance(made, Trade) and len(made.tags) > 1),
-        (Place, lambda made: isinstance(made, Place)),
-        (Options, lambda made: made == {"fast": True}),
-        (tuple[int, str], lambda made: isinstance(made, tuple) and made[1] != ""),
-        (float | None, lambda made: made is None),
-        (float | None, lambda made: made is not None and made < -1),
-        (datetime, lambda made: made.utcoffset() == timedelta(0)),
-        (T, lambda made: isinstance(made, int)),
+        (Trade, lambda payload: isinstance(payload, Trade) and len(payload.tags) > 1),
+        (Place, lambda payload: isinstance(payload, Place)),
+        (Options, lambda payload: payload == {"fast": True}),
+        (tuple[int, str], lambda payload: isinstance(payload, tuple) and payload[1] != ""),
+        (float | None, lambda payload: payload is None),
+        (float | None, lambda payload: payload is not None and payload < -1),
+        (datetime, lambda payload: payload.utcoffset() == timedelta(0)),
+        (T, lambda payload: isinstance(payload, int)),
     ],
 )
 def test_payloads_are_made_as_the_writer_declared_them(annotation: Any, is_wanted: Callable[[Any], bool]) -> None:
@@ -297,12 +297,12 @@ def test_floats_are_finite_and_their_sums_exact(floats: list[float]) -> None:
 def test_events_overlap_their_window(open_ends: bool) -> None:
     @QUICK
     @given(strategies.events(st.integers(), WINDOW, open_ends=open_ends))
-    def check(event: Event[int]) -> None:
+    def assert_event_overlaps(event: Event[int]) -> None:
         assert event.start < WINDOW.end
         assert event.end > WINDOW.start
         assert open_ends or event.end < INFINITY
 
-    check()
+    assert_event_overlaps()
 
 
 @pytest.mark.parametrize(
@@ -338,8 +338,8 @@ class Positive:
 def test_a_payload_that_refuses_its_values_asks_for_a_strategy() -> None:
     @QUICK
     @given(st.data())
-    def check(data: DataObject) -> None:
+    def assert_drawing_fails(data: DataObject) -> None:
         with pytest.raises(ModuleDefinitionError, match="never good enough\n  to do: give the laws class a strategy"):
             data.draw(strategies.payloads(describe(Positive)))
 
-    check()
+    assert_drawing_fails()

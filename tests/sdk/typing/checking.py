@@ -36,8 +36,12 @@ class Complaint:
 
 def expected_in(file: Path) -> dict[int, tuple[str, str]]:
     """Return the code and the text that a file's markers ask for, by line."""
-    found = {number: _EXPECTED.search(line) for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)}
-    return {number: (match["code"], match["text"]) for number, match in found.items() if match}
+    markers: dict[int, tuple[str, str]] = {}
+    for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+        match = _EXPECTED.search(line)
+        if match is not None:
+            markers[number] = (match["code"], match["text"])
+    return markers
 
 
 def check_types(files: Iterable[Path], cache: Path, path: Iterable[Path] = ()) -> dict[Path, dict[int, Complaint]]:
@@ -45,8 +49,8 @@ def check_types(files: Iterable[Path], cache: Path, path: Iterable[Path] = ()) -
 
     Args:
         files: The files.
-        cache: Where the type checker keeps what it knows.
-        path: Where it looks for modules besides the sources of the repository.
+        cache: The folder of the type checker's cache.
+        path: The folders where it looks for modules besides the sources of the repository.
     """
     command = [sys.executable, "-m", "mypy", "--cache-dir", str(cache), *map(str, files)]
     environment = {**os.environ, "MYPYPATH": os.pathsep.join(map(str, path))}

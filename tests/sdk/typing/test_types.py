@@ -28,16 +28,17 @@ def name_of(file: Path) -> str:
 
 
 @pytest.mark.parametrize("file", ACCEPTED, ids=name_of)
-def test_what_is_right_is_accepted(file: Path, complaints: dict[Path, dict[int, Complaint]]) -> None:
+def test_a_file_without_mistakes_is_accepted(file: Path, complaints: dict[Path, dict[int, Complaint]]) -> None:
     assert complaints.get(file, {}) == {}
 
 
 @pytest.mark.parametrize("file", REFUSED, ids=name_of)
 def test_each_mistake_is_refused_where_it_is_made(file: Path, complaints: dict[Path, dict[int, Complaint]]) -> None:
-    expected, found = expected_in(file), complaints[file]
-    assert sorted(found) == sorted(expected)
+    expected = expected_in(file)
+    file_complaints = complaints[file]
+    assert sorted(file_complaints) == sorted(expected)
     for line, (code, text) in expected.items():
-        assert found[line].says(code, text), f"line {line}: {found[line]}"
+        assert file_complaints[line].says(code, text), f"line {line}: {file_complaints[line]}"
 
 
 def test_there_is_something_to_accept_and_to_refuse() -> None:

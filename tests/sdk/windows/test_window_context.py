@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import takewhile
 from random import Random
+from typing import NamedTuple
 
 import pytest
 
@@ -70,10 +71,13 @@ def events(random: Random) -> list[tuple[int, int]]:
     return [(start, start + random.choice((1, 2, 5, 9))) for start in starts]
 
 
-def windows_of(kind: WindowKind, event: tuple[int, int], others: list[tuple[int, int]]) -> list[Window]:
-    stretches = [
-        stretch for stretch in (kind.membership(*neighbour) for neighbour in others) if stretch[0] < stretch[1]
-    ]
+def windows_of(kind: WindowKind, event: tuple[int, int], neighbours: list[tuple[int, int]]) -> list[Window]:
+    """Return the windows of an event up to a limit, beside its neighbours on the axis."""
+    stretches: list[tuple[int, int]] = []
+    for neighbour in neighbours:
+        start, end = kind.membership(*neighbour)
+        if start < end:
+            stretches.append((start, end))
     return list(takewhile(lambda window: window.start < LIMIT, kind.windows_of(Stretches(stretches), *event)))
 
 
@@ -96,41 +100,56 @@ def test_a_kind_says_as_much_context_as_its_windows_need(kind: WindowKind) -> No
 
 
 def rows(random: Random, first: int, at: int, count: int) -> list[Row]:
-    contexts = []
+    """Draw rows, whose numbers begin with `first`, and whose times go on from `at`."""
+    random_rows: list[Row] = []
     for number in range(first, first + count):
         at += random.randint(0, 2)
-        contexts.append(Row(number, at, (random.randint(0, 9),)))
-    return contexts
+        random_rows.append(Row(number, at, (random.randint(0, 9),)))
+    return random_rows
 
 
-def places(windows: RowWindows, given: list[Row], number: int) -> tuple[set[int], int]:
-    """Return in which of the windows that are computed a row is, and up to where this is known.
+class RowPlaces(NamedTuple):
+    """The windows that have a row: windows of time by their ends, others by how many there were before.
 
-    Windows of time are named by where they end, others by how many there were before.
+    Attributes:
+        places: The windows that have the row.
+        limit: Place up to which all windows are computed.
     """
-    trace = Trace(windows).rows(*given)
+
+    places: set[int]
+    limit: int
+
+    def before(self, limit: int) -> set[int]:
+        """Return the places before a limit."""
+        return {place for place in self.places if place < limit}
+
+
+def row_places(windows: RowWindows, rows_of_stream: list[Row], number: int) -> RowPlaces:
+    """Return in which of the windows that are computed a row is."""
+    computed_windows = Trace(windows).rows(*rows_of_stream).computed
     if windows.context is FREE:
-        ends = [computed.window.end for computed in trace.computed]
-        return {computed.window.end for computed in trace.computed if number in computed.rows}, max(ends, default=0)
-    return {place for place, computed in enumerate(trace.computed) if number in computed.rows}, len(trace.computed)
+        ends = [computed.window.end for computed in computed_windows]
+        places = {computed.window.end for computed in computed_windows if number in computed.rows}
+        return RowPlaces(places, max(ends, default=0))
+    places = {place for place, computed in enumerate(computed_windows) if number in computed.rows}
+    return RowPlaces(places, len(computed_windows))
 
 
 @pytest.mark.parametrize("windows", ROWS, ids=str)
 def test_row_windows_say_as_much_context_as_they_need(windows: RowWindows) -> None:
     assert windows.context is ROWS[windows]
-    differ = 0
+    differences = 0
     for seed in range(60):
         random = Random(seed)
         past = rows(random, 0, 0, 5)
         other_past = rows(random, 0, 0, 4) if windows.context is FREE else past[:4]
         row = Row(4, max(past[4].time, other_past[-1].time), past[4].values)
-        places_of_row = places(windows, [*past[:4], row, *rows(random, 5, row.time, 15)], 4)
-        places_of_same_row = places(windows, [*other_past, row, *rows(random, 5, row.time, 15)], 4)
-        both_know = min(places_of_row[1], places_of_same_row[1])
-        differ += {at for at in places_of_row[0] if at < both_know} != {
-            at for at in places_of_same_row[0] if at < both_know
-        }
-    assert (differ > 0) == (windows.context is FORWARD)
+        after_past = row_places(windows, [*past[:4], row, *rows(random, 5, row.time, 15)], 4)
+        after_other_past = row_places(windows, [*other_past, row, *rows(random, 5, row.time, 15)], 4)
+        limit = min(after_past.limit, after_other_past.limit)
+        if after_past.before(limit) != after_other_past.before(limit):
+            differences += 1
+    assert (differences > 0) == (windows.context is FORWARD)
 
 
 def test_partitions_that_are_bounded_together_take_rows_with_them() -> None:

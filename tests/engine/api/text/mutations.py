@@ -33,8 +33,8 @@ def mutated(random: Random, data: Any) -> Any:
         case "drop":
             del holder[last]
         case "misspell" if isinstance(last, str):
-            other = random.choice((last[:-1], f"{last}e", "zzz"))
-            entries = [(other if name == last else name, part) for name, part in holder.items()]
+            misspelt = random.choice((last[:-1], f"{last}e", "zzz"))
+            entries = [(misspelt if name == last else name, part) for name, part in holder.items()]
             holder.clear()
             holder.update(entries)
         case "add":
@@ -65,7 +65,7 @@ def _at(data: Any, path: Path) -> Any:
     return data
 
 
-def left_out(original: Any, restored: Any, known: frozenset[str], place: str = "") -> list[str]:
+def left_out(original: Any, restored: Any, droppable: frozenset[str], place: str = "") -> list[str]:
     """List the places at which restored data lack a part of the original, or have another one.
 
     Args:
@@ -81,13 +81,13 @@ def left_out(original: Any, restored: Any, known: frozenset[str], place: str = "
         for name, part in original.items():
             part_place = f"{place}.{name}"
             if name in restored:
-                places += left_out(part, restored[name], known, part_place)
-            elif part or name not in known:
+                places += left_out(part, restored[name], droppable, part_place)
+            elif part or name not in droppable:
                 places.append(part_place)
         return places
     if isinstance(original, list) and isinstance(restored, list) and len(original) == len(restored):
         for number, (part, restored_part) in enumerate(zip(original, restored, strict=True)):
-            places += left_out(part, restored_part, known, f"{place}[{number}]")
+            places += left_out(part, restored_part, droppable, f"{place}[{number}]")
         return places
     is_empty = restored is None and original in ([], {})
     is_equal = type(original) is type(restored) and original == restored

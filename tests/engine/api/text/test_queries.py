@@ -48,54 +48,57 @@ def rides(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame([], _SCHEMA)
 
 
-def there_and_back(query: Query, rides: DataFrame, **others: DataFrame) -> Query:
-    data = query.to_dict(rides=rides, **others)
+def read_back(query: Query, rides: DataFrame, **other_tables: DataFrame) -> Query:
+    """Return a query made of its data, which are valid and have gone through JSON; both have the same data."""
+    data = query.to_dict(rides=rides, **other_tables)
     _VALID.validate(data)
-    back = query_from_dict(json.loads(json.dumps(data)), {"rides": rides, **others})
-    assert back.to_dict(rides=rides, **others) == data
+    back = query_from_dict(json.loads(json.dumps(data)), {"rides": rides, **other_tables})
+    assert back.to_dict(rides=rides, **other_tables) == data
     return back
 
 
-def same(query: Query, back: Query) -> None:
+def assert_same_query(query: Query, back: Query) -> None:
+    """Compare a query that was read back with the original."""
     assert plan_to_data(back.plan) == plan_to_data(query.plan)
     assert plan_identity(back.plan) == plan_identity(query.plan)
-    assert [plan_to_data(one.plan) for one in back.inner] == [plan_to_data(one.plan) for one in query.inner]
+    assert [plan_to_data(inner.plan) for inner in back.inner] == [plan_to_data(inner.plan) for inner in query.inner]
     assert back.selection == query.selection
-    assert [one.df.schema for one in back.sources] == [one.df.schema for one in query.sources]
+    assert [source.df.schema for source in back.sources] == [source.df.schema for source in query.sources]
 
 
-_WANTED = {"windows", "join", "union", "as_events", "where", "select", "with_columns", "to_edges"}
+_CALLS = {"windows", "join", "union", "as_events", "where", "select", "with_columns", "to_edges"}
 
 
 @pytest.mark.nightly
 def test_random_queries_come_back(rides: DataFrame) -> None:
-    random, calls = Random(27), Counter[str]()
-    while sum(calls.values()) < 80 or not calls.keys() >= _WANTED:
-        with suppress(MuntinError):  # what is refused is no query
+    random = Random(27)
+    calls = Counter[str]()
+    while sum(calls.values()) < 80 or not calls.keys() >= _CALLS:
+        with suppress(MuntinError):  # a query that is refused is drawn again
             query = random_query(random, rides)
-            same(query, there_and_back(query, rides))
+            assert_same_query(query, read_back(query, rides))
             calls.update(step.call for step in query.steps)
-    assert calls.keys() >= _WANTED
+    assert calls.keys() >= _CALLS
 
 
 def test_each_kind_of_windows_and_each_trigger_is_in_a_query_that_comes_back(rides: DataFrame) -> None:
     from muntin import early
 
-    def stream(**given: Any) -> Any:
-        return events(rides, key="station", at="leaves", **given)
+    def stream(**options: Any) -> Any:
+        return events(rides, key="station", at="leaves", **options)
 
-    made = 0
+    query_count = 0
     for windows in (*WINDOWS, *ROWS):
         if "elapsed" in repr(write_value(windows)):
             continue  # a bare number of ticks, which timestamps do not have
         query = stream(order="line").window(windows).aggregate(n=stats.count())
-        same(query, there_and_back(query, rides))
-        made += 1
+        assert_same_query(query, read_back(query, rides))
+        query_count += 1
     for trigger in TRIGGERS:
         query = stream().window(tumbling("1 hour"), emit=early(trigger)).aggregate(n=stats.sum("km"))
-        same(query, there_and_back(query, rides))
-        made += 1
-    assert made == len(WINDOWS) + len(ROWS) - 2 + len(TRIGGERS)
+        assert_same_query(query, read_back(query, rides))
+        query_count += 1
+    assert query_count == len(WINDOWS) + len(ROWS) - 2 + len(TRIGGERS)
 
 
 def test_every_call_of_the_api_has_a_signature_to_be_written_by() -> None:
@@ -125,7 +128,7 @@ def test_other_streams_are_inputs_with_names(rides: DataFrame, spark: SparkSessi
     clocked = events(rides, at="leaves").with_heartbeat(beats, at="at", delay="1 minute")
     query = union(a=clocked, b=events(rides, at="leaves")).window(snapshot()).aggregate(n=stats.count())
     assert '"with_heartbeat": "input"' in json.dumps(query.to_dict(rides=rides))
-    same(query, there_and_back(query, rides, beats=beats))
+    assert_same_query(query, read_back(query, rides, beats=beats))
 
 
 def test_a_column_of_sparks_is_text_that_means_the_same_or_refused(rides: DataFrame) -> None:
@@ -134,7 +137,7 @@ def test_a_column_of_sparks_is_text_that_means_the_same_or_refused(rides: DataFr
     data = query.to_dict(rides=rides)
     assert data["query"][:2] == [{"events": "rides", "key": "station", "at": "leaves"}, {"where": {"sql": "(km > 2)"}}]
     assert data["query"][3]["aggregate"]["n"]["columns"] == [{"sql": "(km * 2)"}]
-    same(query, there_and_back(query, rides))
+    assert_same_query(query, read_back(query, rides))
     secret = stream.window(tumbling("1 hour")).aggregate(n=module("stats.last", F.when(F.col("km") > 2, "far")))
     text = stream.window(tumbling("1 hour")).aggregate(n=module("stats.last", F.lit("km"))).to_dict()
     assert text["query"][3]["aggregate"]["n"]["columns"] == [{"sql": "'km'"}]
@@ -177,7 +180,7 @@ def test_a_person_writes_it_in_yaml(rides: DataFrame) -> None:
     )
     query = query_from_dict(yaml.safe_load(text), {"rides": rides}.__getitem__, [near])
     written = yaml.safe_dump(query.to_dict(rides=rides), sort_keys=False)
-    same(query, query_from_dict(yaml.safe_load(written), {"rides": rides}, [near]))
+    assert_same_query(query, query_from_dict(yaml.safe_load(written), {"rides": rides}, [near]))
     assert [step.call for step in query.steps] == ["events", "join", "as_events", "window", "aggregate"]
 
 
@@ -211,7 +214,7 @@ def test_queries_of_one_pass_come_back_and_share_what_they_shared(rides: DataFra
     assert back.to_dict(rides=rides) == data
     assert list(back.queries) == ["days", "visits"]
     for name, query in asked.queries.items():
-        same(query, back.queries[name])
+        assert_same_query(query, back.queries[name])
     first, second = back.queries.values()
     assert first.source.rows.df is second.source.rows.df
 
@@ -259,7 +262,7 @@ def test_a_module_of_the_program_is_given(rides: DataFrame) -> None:
     data = query.to_dict(rides=rides)
     with pytest.raises(QueryError, match=r"query\[2\].aggregate.w: .*\n(.*\n)*.*modules="):
         query_from_dict(data, {"rides": rides})
-    same(query, query_from_dict(data, {"rides": rides}, [Widest, module(max_of, "km", returns=float)]))
+    assert_same_query(query, query_from_dict(data, {"rides": rides}, [Widest, module(max_of, "km", returns=float)]))
     with pytest.raises(QueryError, match=r"aggregate\(modules=...\) cannot be written"):
         windowed.aggregate(w=module(Widest, "km", floor=lambda: 1)).to_dict()
 
@@ -273,7 +276,7 @@ def test_a_condition_of_a_join_is_given_by_name(rides: DataFrame) -> None:
     near = condition(is_near, left="km", right="km", most=2.0)
     query = left.join(right, left_columns=["km"], right_columns={"other": "km2"}, on=near)
     data = json.loads(json.dumps(query.to_dict(rides=rides)))
-    same(query, query_from_dict(data, {"rides": rides}, [near]))
+    assert_same_query(query, query_from_dict(data, {"rides": rides}, [near]))
 
 
 def is_near(one: float, other: float, most: float) -> bool:
@@ -281,7 +284,7 @@ def is_near(one: float, other: float, most: float) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda d: d.pop("muntin"), "is not the text of a query"),
         (lambda d: d.update(muntin=2), "version 2"),
@@ -347,9 +350,9 @@ def is_near(one: float, other: float, most: float) -> bool:
         (lambda d: d["query"][2].update(aggregate=["stats.count"]), "aggregate: expected a mapping of names"),
     ],
 )
-def test_a_mistake_is_told_with_its_place_and_the_closest_name(rides: DataFrame, change: Any, told: str) -> None:
+def test_a_mistake_is_told_with_its_place_and_the_closest_name(rides: DataFrame, change: Any, message: str) -> None:
     query = events(rides, key="station", at="leaves").window(tumbling("1 hour")).aggregate(n=stats.sum("km"))
     data = json.loads(json.dumps(query.to_dict(rides=rides)))
     change(data)
-    with pytest.raises(QueryError, match=told):
+    with pytest.raises(QueryError, match=message):
         query_from_dict(data, {"rides": rides})

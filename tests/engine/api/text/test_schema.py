@@ -31,13 +31,13 @@ TEXT: dict[str, Any] = {
 }
 
 
-def changed(place: int, **given: Any) -> dict[str, Any]:
+def changed(place: int, **changes: Any) -> dict[str, Any]:
     text = copy.deepcopy(TEXT)
-    text["query"][place] |= given
+    text["query"][place] |= changes
     return text
 
 
-def test_it_is_a_schema_and_takes_a_query_whose_steps_have_one_call_and_its_arguments_alone() -> None:
+def test_the_schema_is_valid_and_takes_a_query_whose_steps_have_one_call_and_its_arguments_alone() -> None:
     Draft7Validator.check_schema(SCHEMA)
     assert list(VALID.iter_errors(TEXT)) == []
     for place, step in enumerate(TEXT["query"]):
@@ -59,14 +59,19 @@ def test_it_takes_the_queries_of_one_pass_by_name() -> None:
 
 def test_each_call_and_each_kind_of_windows_policies_and_triggers_is_in_it() -> None:
     assert {f"call {name}" for name in SIGNATURES} <= set(SCHEMA["definitions"])
-    named = [one["properties"]["kind"] for one in SCHEMA["definitions"].values() if "allOf" in one]
-    assert set(FUNCTIONS) <= {name for kind in named for name in kind["anyOf"][0]["enum"]}
+    names: list[str] = []
+    for definition in SCHEMA["definitions"].values():
+        if "allOf" in definition:
+            names += definition["properties"]["kind"]["anyOf"][0]["enum"]
+    assert set(FUNCTIONS) <= set(names)
 
 
 def test_no_parameter_is_named_as_a_call() -> None:
-    """A step is known by the call that it has an entry of."""
-    beside = {part for name, call in SIGNATURES.items() for part in call.parameters if part != main_parameter(name)}
-    assert beside & set(SIGNATURES) == set()
+    """A step of a text is recognized by its entry for a call, so no other entry may have the name of a call."""
+    parameters: set[str] = set()
+    for name, call in SIGNATURES.items():
+        parameters.update(parameter for parameter in call.parameters if parameter != main_parameter(name))
+    assert parameters.isdisjoint(SIGNATURES)
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,10 @@ def rides(spark: SparkSession) -> DataFrame:
 
 
 def texts(rides: DataFrame, random: Random, number: int) -> list[Any]:
-    """Return texts of queries, random ones and some with what these do not have."""
+    """Return texts of queries: some with calls that random queries do not have, and random ones."""
 
-    def stream(**given: Any) -> Any:
-        return events(rides, key="station", at="leaves", **given)
+    def stream(**options: Any) -> Any:
+        return events(rides, key="station", at="leaves", **options)
 
     ranged = stream(
         watermark=punctuated().with_key_punctuation(), change="line", key_ranges={"station": ("line", None)}
@@ -45,11 +45,12 @@ def texts(rides: DataFrame, random: Random, number: int) -> list[Any]:
     idle = stream(
         watermark=bounded_delay("1 minute").with_idle("1 hour", lag="2 hours"), late_policy="drop", change="line"
     )
-    hour, both = tumbling("1 hour"), union(a=stream(), b=stream())
+    hour = tumbling("1 hour")
+    united = union(a=stream(), b=stream())
     queries: list[Query] = [
         ranged.window(hour).aggregate(n=stats.sum("km")),
         idle.with_heartbeat(rides, at="leaves", delay="1 minute").window(hour).aggregate(n=module("stats.count")),
-        both.window(hour).aggregate(n=stats.average_difference(from_stream("a", "km"), from_stream("b", "km2"))),
+        united.window(hour).aggregate(n=stats.average_difference(from_stream("a", "km"), from_stream("b", "km2"))),
         stream().apply(module("patterns.silence", after="10 minutes")),
         stream().window(hour).apply(module("stats.top_k", "km", k=3)),
     ]
@@ -63,13 +64,18 @@ def texts(rides: DataFrame, random: Random, number: int) -> list[Any]:
 
 def names_in(schema: Any) -> Iterator[str]:
     """Return the names of all parameters that a schema has."""
-    for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
-        yield from names_in(part)
-    yield from schema.get("properties", ()) if isinstance(schema, dict) else ()
+    if isinstance(schema, dict):
+        yield from schema.get("properties", ())
+        for part in schema.values():
+            yield from names_in(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from names_in(part)
 
 
 def test_a_text_with_mistakes_makes_what_it_says_or_is_refused_with_its_place(rides: DataFrame) -> None:
-    random, known = Random(27), frozenset(names_in(query_schema()))
+    random = Random(27)
+    names = frozenset(names_in(query_schema()))
     right = texts(rides, random, 25)
     accepted: list[tuple[Any, Query]] = []
     refused: list[tuple[QueryError, Any]] = []
@@ -87,7 +93,7 @@ def test_a_text_with_mistakes_makes_what_it_says_or_is_refused_with_its_place(ri
         back = query.to_dict(rides=rides)
         assert VALID.is_valid(text), text
         assert VALID.is_valid(back), back
-        assert left_out(text, back, known) == [], (text, back)
+        assert left_out(text, back, names) == [], (text, back)
         assert query_from_dict(back, {"rides": rides}).to_dict(rides=rides) == back
     assert len(accepted) > 5
     assert len(refused) > 40
@@ -114,7 +120,7 @@ def doubled(times: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("argument", "told"),
+    ("argument", "message"),
     [
         (circle(), rf"query\[0\]\.at\[0\].*: the text is more than {DEEPEST} deep"),
         (nested(5000), f"more than {DEEPEST} deep"),
@@ -130,13 +136,13 @@ def doubled(times: int) -> Any:
     ],
     ids=lambda part: str(part)[:30] if isinstance(part, str) else type(part).__name__,
 )
-def test_what_json_does_not_have_is_refused_without_reading_on(argument: Any, told: str) -> None:
-    with pytest.raises(QueryError, match=told):
+def test_what_json_does_not_have_is_refused_without_reading_on(argument: Any, message: str) -> None:
+    with pytest.raises(QueryError, match=message):
         query_from_dict({"muntin": 1, "query": [{"events": "rides", "at": argument}]}, {})
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (None, "None is not the text of a query"),
         ([], "is not the text of a query"),
@@ -154,8 +160,8 @@ def test_what_json_does_not_have_is_refused_without_reading_on(argument: Any, to
     ],
     ids=lambda part: spelled(part)[:40],
 )
-def test_what_is_no_text_at_all_is_told_what_one_is(text: Any, told: str) -> None:
-    with pytest.raises(QueryError, match=told):
+def test_what_is_no_text_at_all_is_told_what_one_is(text: Any, message: str) -> None:
+    with pytest.raises(QueryError, match=message):
         query_from_dict(text, {})
 
 
@@ -167,7 +173,7 @@ def failing(error: BaseException) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("tables", "told"),
+    ("tables", "message"),
     [
         ({}, "no DataFrame is given as 'rides'\n  there are none\n  give it: rides=df"),
         ({"Rides": None, "tides": None}, "no DataFrame is given as 'rides'\n  did you mean 'tides'"),
@@ -180,10 +186,10 @@ def failing(error: BaseException) -> Any:
     ],
     ids=lambda part: spelled(part)[:40],
 )
-def test_a_table_that_is_not_there_is_told_with_its_name_and_place(tables: Any, told: str) -> None:
-    with pytest.raises(QueryError, match=rf"query\[0\]\.events: {told}"):
+def test_a_table_that_is_not_there_is_told_with_its_name_and_place(tables: Any, message: str) -> None:
+    with pytest.raises(QueryError, match=rf"query\[0\]\.events: {message}"):
         query_from_dict({"muntin": 1, "query": [{"events": "rides", "at": "leaves"}]}, tables)
-    with pytest.raises(QueryError, match=rf"one_pass\.long\[0\]\.events: {told}"):
+    with pytest.raises(QueryError, match=rf"one_pass\.long\[0\]\.events: {message}"):
         one_pass_from_dict({"muntin": 1, "one_pass": {"long": [{"events": "rides", "at": "leaves"}]}}, tables)
 
 

@@ -255,7 +255,7 @@ class Drawing:
         text = self.text(depth - 1)
         time = self._one_of([self.time, self.day])(depth - 1)
         cast = self._one_of(["cast", "try_cast"])
-        one = [
+        functions_of_one = [
             "abs",
             "ceil",
             "floor",
@@ -271,11 +271,34 @@ class Drawing:
             "asin",
             "acos",
         ]
-        one += ["atan", "radians", "degrees", "sign", "round"]
-        two = ["coalesce", "greatest", "least", "nullif", "pow", "atan2", "log", "pmod", "nanvl", "nvl", "mod"]
-        two += ["try_add", "try_subtract", "try_multiply", "try_divide"]
-        parts = ["year", "month", "day", "hour", "minute", "second", "dayofweek", "weekday", "dayofyear", "quarter"]
-        parts += ["weekofyear", "unix_timestamp", "unix_seconds", "unix_millis", "unix_micros"]
+        functions_of_one += ["atan", "radians", "degrees", "sign", "round"]
+        functions_of_two = [
+            "coalesce",
+            "greatest",
+            "least",
+            "nullif",
+            "pow",
+            "atan2",
+            "log",
+            "pmod",
+            "nanvl",
+            "nvl",
+            "mod",
+        ]
+        functions_of_two += ["try_add", "try_subtract", "try_multiply", "try_divide"]
+        parts_of_time = [
+            "year",
+            "month",
+            "day",
+            "hour",
+            "minute",
+            "second",
+            "dayofweek",
+            "weekday",
+            "dayofyear",
+            "quarter",
+        ]
+        parts_of_time += ["weekofyear", "unix_timestamp", "unix_seconds", "unix_millis", "unix_micros"]
         return self._one_of(
             [
                 f"({left} {self._one_of(['+', '-', '*', '/', '%', 'div', '&', '|', '^'])} {right})",
@@ -284,8 +307,8 @@ class Drawing:
                 f"~{self._one_of(['a', 'b', 'y'])}",
                 f"{cast}({left} as {self._one_of(['int', 'bigint', 'double', 'decimal(12,3)', 'smallint', 'float'])})",
                 f"{cast}(n as {self._one_of(['int', 'double', 'decimal(10,2)'])})",
-                f"{self._one_of(two)}({left}, {right})",
-                f"{self._one_of(one)}({left})",
+                f"{self._one_of(functions_of_two)}({left}, {right})",
+                f"{self._one_of(functions_of_one)}({left})",
                 f"round({left}, {self._one_of('0123')})",
                 f"if({condition}, {left}, {right})",
                 f"nvl2({left}, {right}, {left})",
@@ -293,7 +316,7 @@ class Drawing:
                 f"case a when {self.number(0)} then {left} else {right} end",
                 f"length({text})",
                 f"instr({text}, {self.text(0)})",
-                f"{self._one_of(parts)}({time})",
+                f"{self._one_of(parts_of_time)}({time})",
                 f"extract({self._one_of(['year', 'week', 'dow', 'hour'])} from {time})",
                 f"datediff({time}, {self.day(0)})",
                 f"timestampdiff({self._one_of(['second', 'hour', 'day'])}, t, u)",

@@ -79,8 +79,10 @@ def united(make: Callable[[pa.Table], Any]) -> EventStream:
 
 def with_heartbeats(make: Callable[[pa.Table], Any]) -> EventStream:
     beats = make(BEATS)
-    both = rides(make(RIDES)).with_heartbeat(beats, at="at", delay=1).with_heartbeat(beats, at="at", source="area")
-    return union(rides=both, cars=cars(make(CARS)))
+    with_heartbeats = (
+        rides(make(RIDES)).with_heartbeat(beats, at="at", delay=1).with_heartbeat(beats, at="at", source="area")
+    )
+    return union(rides=with_heartbeats, cars=cars(make(CARS)))
 
 
 @pytest.mark.parametrize("stream_of", [with_columns, united, with_heartbeats])

@@ -91,7 +91,7 @@ def test_a_result_of_unknown_type_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "column_type", "expected"),
+    ("declared_type", "column_type", "expected"),
     [
         (Any, pa.int32(), pa.int32()),
         (int, pa.int16(), pa.int16()),
@@ -102,8 +102,10 @@ def test_a_result_of_unknown_type_is_refused() -> None:
         (dict[str, float], mapping(pa.string(), DECIMAL), pa.map_(pa.string(), pa.float64())),
     ],
 )
-def test_a_column_travels_as_a_module_reads_it(wanted: Any, column_type: pa.DataType, expected: pa.DataType) -> None:
-    assert carried_type(describe(wanted), column_type) == expected
+def test_a_column_travels_as_a_module_reads_it(
+    declared_type: Any, column_type: pa.DataType, expected: pa.DataType
+) -> None:
+    assert carried_type(describe(declared_type), column_type) == expected
 
 
 def test_the_fields_of_a_struct_travel_as_the_fields_of_their_name_are_read() -> None:

@@ -45,8 +45,8 @@ def test_a_column_that_several_modules_read_is_carried_once(df: DataFrame) -> No
 
 
 def test_an_expression_is_not_mistaken_for_a_column_of_its_name(df: DataFrame) -> None:
-    found = query(df, module(Members, (F.col("x") * 10).alias("x")), module(Members, "x"))
-    assert [(row["m0"], row["m1"]) for row in collect(found.results())] == [([30], [3])]
+    over_both = query(df, module(Members, (F.col("x") * 10).alias("x")), module(Members, "x"))
+    assert [(row["m0"], row["m1"]) for row in collect(over_both.results())] == [([30], [3])]
 
 
 def test_text_with_an_operator_is_an_expression_unless_a_column_has_that_name(df: DataFrame) -> None:
@@ -132,14 +132,14 @@ def test_columns_that_the_input_does_not_have_are_refused_by_who_names_them(
     loggers = [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
     for logger in loggers:
         monkeypatch.setattr(logger, "handle", logged.append)
-    given = [module(Members, made(column)) for column in modules] or [module(Count)]
+    calls = [module(Members, column_of(column)) for column in modules] or [module(Count)]
     with pytest.raises(QueryError, match=message):
-        query(df, *given, **{argument: made(column) for argument, column in columns.items()})
+        query(df, *calls, **{argument: column_of(column) for argument, column in columns.items()})
     assert not logged
     assert not any(logger.disabled for logger in loggers)
 
 
-def made(column: Any) -> Any:
+def column_of(column: Any) -> Any:
     """Return a column, which some tests can make only when there is a session."""
     return column() if callable(column) and not isinstance(column, str) else column
 
@@ -170,12 +170,12 @@ def test_bucket_ids_hash_as_spark_hashes_and_lie_evenly_in_its_partitions(spark:
 def test_policies_that_a_query_leaves_out_are_those_that_its_module_is_made_for(df: DataFrame) -> None:
     stream = events(df, at="at", key="k")
     crossings = module("patterns.threshold_crossing", F.col("x").cast("double"), threshold=1.0)
-    found = stream.window(tumbling(10)).apply(crossings)
-    assert (found.plan.clip, found.plan.timestamps) == (ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
-    assert "clip right (as its modules ask), timestamps unchanged (as its modules ask)" in found.plan_text()
-    said = stream.window(tumbling(10), clip="none", timestamps="align").apply(crossings)
-    assert (said.plan.clip, said.plan.timestamps) == (ClipPolicy.NONE, TimestampPolicy.ALIGN)
-    assert "lifetimes   those that the module returns are discarded" in said.plan_text()
+    by_default = stream.window(tumbling(10)).apply(crossings)
+    assert (by_default.plan.clip, by_default.plan.timestamps) == (ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
+    assert "clip right (as its modules ask), timestamps unchanged (as its modules ask)" in by_default.plan_text()
+    by_name = stream.window(tumbling(10), clip="none", timestamps="align").apply(crossings)
+    assert (by_name.plan.clip, by_name.plan.timestamps) == (ClipPolicy.NONE, TimestampPolicy.ALIGN)
+    assert "lifetimes   those that the module returns are discarded" in by_name.plan_text()
     plain = query(df, module(Count)).plan
     assert (plain.clip, plain.timestamps, plain.from_modules) == (ClipPolicy.NONE, TimestampPolicy.ALIGN, frozenset())
     with pytest.raises(PolicyError, match="it needs hopping or tumbling windows"):
@@ -206,8 +206,8 @@ def test_changes_of_lifetimes_are_in_ticks_of_the_axis(
     df: DataFrame, columns: dict[str, Any], length: Any, ticks: int
 ) -> None:
     priced = df.withColumn("price", F.col("at").cast("decimal(9, 2)"))
-    found = events(priced, **columns).shift(length).window(snapshot()).aggregate(n=module(Count)).plan
-    assert found.input.lifetime_changes == (Shift(ticks),)
+    plan = events(priced, **columns).shift(length).window(snapshot()).aggregate(n=module(Count)).plan
+    assert plan.input.lifetime_changes == (Shift(ticks),)
 
 
 @pytest.mark.parametrize(
@@ -276,29 +276,30 @@ def test_streams_of_a_union_have_columns_of_the_same_types_and_names_of_their_ow
 
 def test_a_module_with_several_inputs_reads_columns_of_each_stream(df: DataFrame) -> None:
     points = events(df, at="at", key="k")
-    other = events(df.select("at", "k", F.lit(5.0).alias("celsius")), at="at", key="k")
-    both = union(left=points, right=other).window(tumbling(10))
-    query = both.aggregate(n=module(Count), apart=module("stats.average_difference", left="x", right="celsius"))
+    celsius_events = events(df.select("at", "k", F.lit(5.0).alias("celsius")), at="at", key="k")
+    united = union(left=points, right=celsius_events).window(tumbling(10))
+    query = united.aggregate(n=module(Count), apart=module("stats.average_difference", left="x", right="celsius"))
     assert [(column.name, column.type) for column in query.plan.input.columns.payload] == [
         ("source", "string"),
         ("x", "int"),
         ("celsius", "double"),
     ]
     assert "inputs      left is x of left; right is celsius of right; a window with events of one" in query.plan_text()
-    said = [("left", ("left",), (1,)), ("right", ("right",), (2,))]
-    assert [(part.name, part.sources, part.columns) for part in query.plan.modules[1].inputs] == said
+    left_input, right_input = query.plan.modules[1].inputs
+    assert (left_input.name, left_input.sources, left_input.columns) == ("left", ("left",), (1,))
+    assert (right_input.name, right_input.sources, right_input.columns) == ("right", ("right",), (2,))
     with pytest.raises(
         QueryError, match=r"the input right of stats\.average_difference reads 'nope', and the input has no"
     ):
-        both.aggregate(apart=module("stats.average_difference", left="x", right="nope"))
+        united.aggregate(apart=module("stats.average_difference", left="x", right="nope"))
     with pytest.raises(
         TypeMismatchError,
         match=r"the input left of stats\.average_difference reads integer or float or decimal.*k is string",
     ):
-        both.aggregate(apart=module("stats.average_difference", left="k", right="celsius"))
+        united.aggregate(apart=module("stats.average_difference", left="k", right="celsius"))
     with pytest.raises(
         QueryError, match=r"input left .* is the stream west, and there is none of this name: left, right"
     ):
-        both.aggregate(apart=module("stats.average_difference", left=from_stream("west", "x"), right="celsius"))
+        united.aggregate(apart=module("stats.average_difference", left=from_stream("west", "x"), right="celsius"))
     with pytest.raises(QueryError, match=r"reads 2 inputs, left, right, and the events are of one stream\n  make one"):
         points.window(tumbling(10)).aggregate(apart=module("stats.average_difference", left="x", right="x"))

@@ -88,7 +88,7 @@ def answers_of_client(server: str, client: str, *, feigns: bool = False) -> dict
 
 
 def wrong_answers(answers: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return what was answered otherwise than expected, beside what was expected; of messages the beginning counts."""
+    """Return each wrong answer with the expected one, by its question; a message must begin as expected."""
     wrong: dict[str, tuple[Any, Any]] = {}
     for question in EXPECTED.keys() | answers.keys():
         answer = answers.get(question)

@@ -41,14 +41,14 @@ def main(server: str, client: str) -> int:
 
 
 def answers_over_connect(server: str, folder: str, client: str, module: str, *arguments: str) -> dict[str, Any]:
-    """Start a server with one Python, have a module asked by another, and return the answers.
+    """Run a module with one Python, as a client of a server that another Python runs, and return its answers.
 
     Args:
         server: The Python of the server.
         folder: Where the log of Spark is written.
         client: The Python of the client.
         module: What the client runs; it gets the address of the server as its last argument.
-        arguments: Its arguments before that.
+        arguments: The arguments of the module before that.
     """
     return printed_json(server, _THIS, "serve", folder, client, module, *arguments)
 

@@ -22,9 +22,9 @@ OWNERS = {"self", "cls", "other"}
 
 
 def private_names(path: Path) -> Iterator[str]:
-    """Yield the private attributes of something else that a file takes, except what all named tuples have."""
+    """Yield each private attribute of a foreign object that a file reads, except those of named tuples."""
     defined = set[str]()
-    taken: list[tuple[str, int]] = []
+    private_attributes: list[tuple[str, int]] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef):
             defined.add(node.name)
@@ -33,18 +33,18 @@ def private_names(path: Path) -> Iterator[str]:
             if isinstance(node.ctx, ast.Store) and owner in OWNERS:
                 defined.add(node.attr)
             if owner not in OWNERS and node.attr not in OURS:
-                taken.append((node.attr, node.lineno))
-    for name, line in taken:
+                private_attributes.append((node.attr, node.lineno))
+    for name, line in private_attributes:
         if name not in defined:
             yield f"{path.name}:{line} takes {name}"
 
 
 def test_only_one_file_takes_private_parts_of_pyspark() -> None:
-    taken: list[str] = []
+    private_attributes: list[str] = []
     for path in sorted((FOLDER / "backends" / "spark").rglob("*.py")):
         if path.name != "private_parts.py":
-            taken += private_names(path)
-    assert taken == []
+            private_attributes += private_names(path)
+    assert private_attributes == []
 
 
 def test_a_classic_session_has_the_private_parts(spark: SparkSession) -> None:

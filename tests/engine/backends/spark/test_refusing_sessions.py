@@ -118,12 +118,12 @@ def test_prepare_session_names_each_setting_that_is_refused(
     monkeypatch.setattr(type(session.conf), "set", refuse)
     with caplog.at_level(logging.WARNING, "muntin.session"):
         assert prepare_session(session) is session
-    said = [record.getMessage() for record in caplog.records]
-    assert [message.partition("=")[0] for message in said] == [
+    messages = [record.getMessage() for record in caplog.records]
+    assert [message.partition("=")[0] for message in messages] == [
         f"the session refuses {PROVIDER}",
         f"the session refuses {PARTITIONS}",
     ]
-    assert said[1] == (
+    assert messages[1] == (
         f"the session refuses {PARTITIONS}=16, so queries go on without it: "
         "[NOT_SUPPORTED_WITH_SERVERLESS] That is not supported on serverless compute."
     )

@@ -19,16 +19,16 @@ from muntin_engine.state.store_cache import STORE_CACHE
 from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.task_payload import TaskPayload
-from tests.engine.wire.payloads import TICKS, arrived, rows, task_of
+from tests.engine.wire.payloads import TICKS, bucket_input, rows, task_of
 
 
-class Told(ColumnarAggregate[int, int]):
+class ResultsOfSums(ColumnarAggregate[int, int]):
     """A sum with a form that a test chooses."""
 
-    name, version = "test.told", "1"
+    name, version = "test.results_of_sums", "1"
 
-    def __init__(self, tell: Callable[[Any], Any] = lambda sums: sums) -> None:
-        self.tell = tell
+    def __init__(self, compute: Callable[[Any], Any] = lambda sums: sums) -> None:
+        self.compute = compute
 
     def components(self) -> Mapping[str, Component]:
         return {"sum": Component.sum("int64")}
@@ -37,7 +37,7 @@ class Told(ColumnarAggregate[int, int]):
         return {"sum": payloads}
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:
-        return self.tell(components["sum"])
+        return self.compute(components["sum"])
 
 
 class Largest(IncrementalAggregate[int, int, int]):
@@ -66,17 +66,17 @@ def sliced(module: Any, result: Any = int, arrow_type: pa.DataType | None = None
 
 def run(task: TaskPayload, *batches: pa.RecordBatch, cells: MemoryCells | None = None) -> dict[str, Any]:
     """Return the output of a bucket by stream: rows, or a count alone."""
-    found: dict[str, Any] = {}
-    for blob in run_bucket(task, 0, cells or MemoryCells(), arrived(task, *batches)):
+    output: dict[str, Any] = {}
+    for blob in run_bucket(task, 0, cells or MemoryCells(), bucket_input(task, *batches)):
         if blob.data is None:
-            found[blob.stream] = blob.rows
+            output[blob.stream] = blob.rows
         else:
-            found.setdefault(blob.stream, []).extend(from_blob(blob.data).to_pylist())
-    return found
+            output.setdefault(blob.stream, []).extend(from_blob(blob.data).to_pylist())
+    return output
 
 
 @pytest.mark.parametrize(
-    ("tell", "result", "arrow_type", "expected"),
+    ("compute", "result", "arrow_type", "expected"),
     [
         (lambda sums: sums / 2, float, pa.float64(), 2.5),
         (lambda sums: sums > 0, bool, pa.bool_(), True),
@@ -88,41 +88,45 @@ def run(task: TaskPayload, *batches: pa.RecordBatch, cells: MemoryCells | None =
     ],
 )
 def test_arrays_become_columns_of_the_declared_type(
-    tell: Callable[[Any], Any], result: Any, arrow_type: pa.DataType, expected: Any
+    compute: Callable[[Any], Any], result: Any, arrow_type: pa.DataType, expected: Any
 ) -> None:
-    task = sliced(Told(tell), result, arrow_type, is_static=True)
+    task = sliced(ResultsOfSums(compute), result, arrow_type, is_static=True)
     (row,) = run(task, rows(start=[3], i0=[5]))["results"]
     is_time = isinstance(row["m"], datetime)
     assert (row["m"] - datetime(1970, 1, 1, tzinfo=UTC)).microseconds == expected if is_time else row["m"] == expected
 
 
 @pytest.mark.parametrize(
-    ("tell", "result", "message"),
+    ("compute", "result", "message"),
     [
-        (lambda sums: sums / 2, int, r"test.told 1 returned a value that is not .*: 'm' is an array of float64"),
+        (
+            lambda sums: sums / 2,
+            int,
+            r"test.results_of_sums 1 returned a value that is not .*: 'm' is an array of float64",
+        ),
         (lambda sums: sums, str, r"declares: 'm' is 5 of type int, declared string"),
     ],
 )
 def test_results_of_another_type_are_refused_with_the_value(
-    tell: Callable[[Any], Any], result: Any, message: str
+    compute: Callable[[Any], Any], result: Any, message: str
 ) -> None:
     arrow_type = pa.string() if result is str else pa.int64()
     with pytest.raises(ModuleContractError, match=message):
-        run(sliced(Told(tell), result, arrow_type, is_static=True), rows(start=[3], i0=[5]))
+        run(sliced(ResultsOfSums(compute), result, arrow_type, is_static=True), rows(start=[3], i0=[5]))
 
 
 @pytest.mark.parametrize("dtype", [object, np.uint64])
 def test_a_result_beyond_its_column_is_null(dtype: Any) -> None:
     beyond = 2**70 if dtype is object else 2**63
-    task = sliced(Told(lambda sums: np.full(len(sums), beyond, dtype)), int, pa.int64(), is_static=True)
+    task = sliced(ResultsOfSums(lambda sums: np.full(len(sums), beyond, dtype)), int, pa.int64(), is_static=True)
     assert [row["m"] for row in run(task, rows(start=[3], i0=[5]))["results"]] == [None]
 
 
 def test_a_session_says_how_much_decoded_state_a_worker_keeps() -> None:
     batch = rows(start=[3], i0=[5])
-    kept = {}
+    cached_stores = {}
     for most in (0, 2**20):
         task = sliced(Largest(), worker=WorkerSettings(cache_bytes=most))
         run(task, batch)
-        kept[most] = [name for name in STORE_CACHE._stores if name == (task.cache_token, 0)]
-    assert [len(names) for names in kept.values()] == [0, 1]
+        cached_stores[most] = [name for name in STORE_CACHE._stores if name == (task.cache_token, 0)]
+    assert [len(names) for names in cached_stores.values()] == [0, 1]

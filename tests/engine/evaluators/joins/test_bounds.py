@@ -11,9 +11,9 @@ from muntin import EARLIEST, INFINITY, Event, JoinKind, Lateness, LatePolicy
 from muntin.changes import Insertion, Revision
 from muntin.testing import Batch, KeyedChange, Script
 from tests.scenarios.join import Join
-from tests.scenarios.known import Arrival
+from tests.scenarios.reference_input import Arrival
 from tests.scenarios.running import Run
-from tests.scenarios.stepping import AS_IT_IS, final, steps
+from tests.scenarios.stepping import NO_MISHAPS, final, steps
 
 MINUTE = 6
 """Ticks of ten seconds."""
@@ -25,7 +25,7 @@ class Band:
     def __init__(self, later: int, earlier: int, kind: JoinKind = JoinKind.INNER) -> None:
         self._lengths = (later + 1, earlier + 1)
         join = Join(kind, ("intervals", "intervals"))
-        self.run = Run(join, join.plan("joining", buckets=1), AS_IT_IS)
+        self.run = Run(join, join.plan("joining", buckets=1), NO_MISHAPS)
 
     def process(self, left: Sequence[int], right: Sequence[int], watermarks: tuple[int, int]) -> list[tuple[int, ...]]:
         """Process a micro-batch, and return the payloads of the rows that it emits: the times of events that met."""

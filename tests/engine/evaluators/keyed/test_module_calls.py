@@ -22,12 +22,12 @@ EXTENTS = [(("a",), Window(0, 10)), (("b",), Window(10, 20)), (("c",), Window(20
 
 
 class Largest(Aggregate[int, int]):
-    """Return the largest payload."""
+    """The largest payload."""
 
     name, version = "test.largest", "1.0.0"
 
     def compute_result(self, payloads: Sequence[int]) -> int:
-        """Return it."""
+        """Return the largest payload."""
         return max(payloads)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
@@ -63,7 +63,11 @@ def schema(*columns: tuple[str, pa.DataType], of: pa.DataType = TICKS) -> pa.Sch
 
 
 def rows_of(task: Any, *changes: OutputChange, key: Any = "a") -> list[dict[str, Any]]:
-    return [row for table in result_tables(task, [((key,), changes)]) for row in table.to_pylist()]
+    """Return the rows of the tables that changes of a key make."""
+    rows: list[dict[str, Any]] = []
+    for table in result_tables(task, [((key,), changes)]):
+        rows += table.to_pylist()
+    return rows
 
 
 def test_the_fields_of_an_operators_row_become_columns() -> None:
@@ -141,18 +145,35 @@ EVENTS = pa.schema([*TYPED, ("__muntin_change", pa.string()), ("__muntin_source"
 MARKED = pa.schema([*TYPED, ("mark", pa.int64())])
 
 
-def read(reader: BlobReader, *given: tuple[int, int, pa.Table | None]) -> list[dict[str, Any]]:
-    """Return the rows of output: the bucket, how many rows or which tick, and a table if it is rows."""
-    buckets, numbers, tables = zip(*given, strict=True)
-    blobs = [None if table is None else to_blob(table) for table in tables]
-    batch = pa.record_batch([buckets, numbers, pa.array(blobs, pa.binary())], names=["bucket", "rows", "data"])
-    return [row for output in reader([batch]) for row in output.to_pylist()]
+class BucketBlob(NamedTuple):
+    """A blob of a bucket: a table and its number of rows, or a tick alone."""
+
+    bucket: int
+    number: int
+    table: pa.Table | None = None
+
+
+def blob_batch(*blobs: BucketBlob) -> pa.RecordBatch:
+    """Return blobs as a batch of the rows that buckets put out."""
+    data = [None if blob.table is None else to_blob(blob.table) for blob in blobs]
+    buckets = [blob.bucket for blob in blobs]
+    numbers = [blob.number for blob in blobs]
+    return pa.record_batch([buckets, numbers, pa.array(data, pa.binary())], names=["bucket", "rows", "data"])
+
+
+def read(reader: BlobReader, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
+    """Return the rows that a reader makes of batches of blobs."""
+    rows: list[dict[str, Any]] = []
+    for output_batch in reader(batches):
+        rows += output_batch.to_pylist()
+    return rows
 
 
 def test_rows_get_the_types_of_the_schema() -> None:
     reader = BlobReader(pa.schema(TYPED))
-    assert read(reader, (5, 1, RESULTS), (6, 1, RESULTS)) == [{"window": {"start": 0, "end": 10}, "n": 3}] * 2
-    assert read(reader, (5, 7, None)) == []
+    results = blob_batch(BucketBlob(5, 1, RESULTS), BucketBlob(6, 1, RESULTS))
+    assert read(reader, results) == [{"window": {"start": 0, "end": 10}, "n": 3}] * 2
+    assert read(reader, blob_batch(BucketBlob(5, 7))) == []
 
 
 @pytest.mark.parametrize(
@@ -160,46 +181,40 @@ def test_rows_get_the_types_of_the_schema() -> None:
 )
 def test_events_say_what_they_do_and_whose_they_are(tick: int, change: str, start: int | None) -> None:
     retracted = RESULTS.append_column("change", pa.array(["retract"]))
-    assert read(EventReader(EVENTS, "window"), (5, 1, RESULTS), (6, tick, None)) == [
+    batch = blob_batch(BucketBlob(5, 1, RESULTS), BucketBlob(6, tick))
+    assert read(EventReader(EVENTS, "window"), batch) == [
         {"window": {"start": 0, "end": 10}, "n": 3, "__muntin_change": "insert", "__muntin_source": "5"},
         {"window": {"start": start, "end": None}, "n": None, "__muntin_change": change, "__muntin_source": "6"},
     ]
     schema = EVENTS.insert(2, pa.field("change", pa.string()))
-    assert read(EventReader(schema, "window"), (5, 1, retracted))[0]["__muntin_change"] == "retract"
+    (retraction,) = read(EventReader(schema, "window"), blob_batch(BucketBlob(5, 1, retracted)))
+    assert retraction["__muntin_change"] == "retract"
 
 
 def test_a_watermark_is_a_row_that_holds_the_last_time_before_it() -> None:
-    assert read(WatermarkReader(MARKED), (5, 1, RESULTS), (6, 20, None)) == [
+    batch = blob_batch(BucketBlob(5, 1, RESULTS), BucketBlob(6, 20))
+    assert read(WatermarkReader(MARKED), batch) == [
         {"window": {"start": 0, "end": 10}, "n": 3, "mark": None},
         {"window": None, "n": None, "mark": 19},
     ]
-    (closed,) = read(WatermarkReader(MARKED), (6, INFINITY, None))
+    (closed,) = read(WatermarkReader(MARKED), blob_batch(BucketBlob(6, INFINITY)))
     assert closed["mark"] == 253_402_300_799_999_998
 
 
 def test_of_several_watermarks_the_least_counts_however_they_come() -> None:
     reader = WatermarkReader(MARKED)
-    batches = [[(6, 30, None), (7, 20, None)], [(5, 1, RESULTS), (8, 40, None)]]
-    for order in (batches, batches[::-1]):
-        blobs = [
-            pa.record_batch(
-                [
-                    [bucket for bucket, _, _ in rows],
-                    [number for _, number, _ in rows],
-                    pa.array([None if table is None else to_blob(table) for _, _, table in rows], pa.binary()),
-                ],
-                names=["bucket", "rows", "data"],
-            )
-            for rows in order
-        ]
-        marks = [row["mark"] for batch in reader(blobs) for row in batch.to_pylist()]
+    watermarks = blob_batch(BucketBlob(6, 30), BucketBlob(7, 20))
+    results_and_watermark = blob_batch(BucketBlob(5, 1, RESULTS), BucketBlob(8, 40))
+    for batches in ([watermarks, results_and_watermark], [results_and_watermark, watermarks]):
+        marks = [row["mark"] for row in read(reader, *batches)]
         assert marks == [None, 19]  # a row of results, and one of all watermarks; nothing is left of the run before
-    assert read(reader, (6, 30, None), (7, EARLIEST, None)) == [], "one bucket knows nothing yet"
+    one_without_watermark = blob_batch(BucketBlob(6, 30), BucketBlob(7, EARLIEST))
+    assert read(reader, one_without_watermark) == []
 
 
 @pytest.mark.parametrize("reader", [EventReader(EVENTS, "window"), WatermarkReader(MARKED)])
 def test_before_anything_is_known_there_is_no_watermark(reader: BlobReader) -> None:
-    assert read(reader, (6, EARLIEST, None)) == []
+    assert read(reader, blob_batch(BucketBlob(6, EARLIEST))) == []
 
 
 # Rows that were set aside, as JSON.

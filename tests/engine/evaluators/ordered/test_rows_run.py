@@ -26,12 +26,12 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.changes import InputChange, Progress
 from muntin_engine.wire.shuffle import InputReport
-from tests.modules.row_operators import Numbers, Told
+from tests.modules.row_operators import HandlerCalls, Numbers
 from tests.modules.rows import Changes, Kept, Listed, Sliding
 from tests.scenarios.inputs import BY_KEY
 from tests.scenarios.query import Query
 from tests.scenarios.running import Run
-from tests.scenarios.stepping import AS_IT_IS, final, steps
+from tests.scenarios.stepping import NO_MISHAPS, final, steps
 
 
 def over(windows: WindowSpecification, module: Module, **changed: Any) -> Query:
@@ -40,25 +40,34 @@ def over(windows: WindowSpecification, module: Module, **changed: Any) -> Query:
 
 def points(*times: int, key: str = "a", first: int = 0, **columns: Sequence[Any]) -> Script:
     """Return a point at each time, whose payload is its time, beside other columns that the windows read."""
-    payloads = [{"x": time, **{name: values[at] for name, values in columns.items()}} for at, time in enumerate(times)]
-    changes = (Insertion(id, Event.point(each["x"], each)) for id, each in enumerate(payloads, first))
-    return Script(tuple(KeyedChange(key, change) for change in changes), allow_illegal=True)
+    changes: list[KeyedChange] = []
+    for place, time in enumerate(times):
+        payload: dict[str, Any] = {"x": time}
+        for name, values in columns.items():
+            payload[name] = values[place]
+        changes.append(KeyedChange(key, Insertion(first + place, Event.point(time, payload))))
+    return Script(tuple(changes), allow_illegal=True)
 
 
 def joined(*scripts: Script) -> Script:
     """Return scripts one after the other, each a micro-batch."""
-    return Script(tuple(step for script in scripts for step in script.batch().steps), allow_illegal=True)
+    all_steps = chain.from_iterable(script.batch().steps for script in scripts)
+    return Script(tuple(all_steps), allow_illegal=True)
 
 
-def told(run: Run, *names: str) -> list[tuple[Any, ...]]:
-    return [tuple(row[name] for name in names) for row in run.output_changes]
+def output_columns(run: Run, *names: str) -> list[tuple[Any, ...]]:
+    """Return columns of the changes that the last micro-batch of a run emitted."""
+    columns_of_row = itemgetter(*names)
+    if len(names) == 1:
+        return [(columns_of_row(row),) for row in run.output_changes]
+    return [columns_of_row(row) for row in run.output_changes]
 
 
 def test_results_say_which_partition_they_are_of_and_a_marker_without_rows_none() -> None:
     """Rows of the partitions a, b, a; the first and the last are markers, which flush all partitions."""
     script = points(1, 2, 3, p="aba", m=(True, False, True)).close()
-    run = final(over(batch(marker("m")).partition("p"), Told()), script)
-    assert told(run, "partition", "text") == [
+    run = final(over(batch(marker("m")).partition("p"), HandlerCalls()), script)
+    assert output_columns(run, "partition", "text") == [
         (None, "empty -"),
         ("a", "pass 1 of - in a"),
         ("b", "insert 2 of 2 in b"),
@@ -67,7 +76,7 @@ def test_results_say_which_partition_they_are_of_and_a_marker_without_rows_none(
     ]
     assert [(row.window, row.values[1]) for row in run.evicted] == [((3, 4), "evict 2 of - in b")]
     counted = final(over(batch(2).partition("p"), Listed()), points(1, 2, 3, 4, p="yxyx").close())
-    assert told(counted, "partition", "result") == [("y", [1, 3]), ("x", [2, 4])]
+    assert output_columns(counted, "partition", "result") == [("y", [1, 3]), ("x", [2, 4])]
 
 
 class Both(RowOperator[int, dict[str, int], int, int]):
@@ -106,7 +115,7 @@ def test_the_last_row_of_each_window_is_marked(
     query = over(windows.with_marks(), module, timestamps=timestamps)
     run = final(query, points(*times, m=[time == 9 for time in times]).close())
     value = "value" if module.is_operator else "result"
-    assert [(row,) if mark else row for row, mark in told(run, value, "ends_window")] == expected
+    assert [(row,) if mark else row for row, mark in output_columns(run, value, "ends_window")] == expected
 
 
 def test_marks_are_part_of_windows_and_a_column_of_results() -> None:
@@ -118,7 +127,7 @@ def test_marks_are_part_of_windows_and_a_column_of_results() -> None:
 
 
 @pytest.mark.parametrize("windows", [last(elapsed(2)), last(elapsed(2)).when_full()], ids=str)
-@pytest.mark.parametrize("module", [Told(), Listed()], ids=lambda module: module.name)
+@pytest.mark.parametrize("module", [HandlerCalls(), Listed()], ids=lambda module: module.name)
 def test_windows_that_are_empty_do_not_hold_the_output_watermark(windows: RowWindows, module: Module) -> None:
     """Rows at 1 and 3 have left at 6. That the windows were full stays, and so does what the module remembers."""
     script = points(1, 3).punctuate(5).batch().punctuate(6).batch().punctuate(50)
@@ -135,7 +144,7 @@ def test_time_passes_for_a_key_up_to_its_punctuation_also_in_the_batch_that_clos
     !     leaves       !      closed in a batch of its own, or in the only one, in which rows have no order
     """
     windows = last(elapsed(5)).partition("p", age=30)
-    query = replace(over(windows, Told()), progress=BY_KEY, keys=2 if isinstance(key, tuple) else 1)
+    query = replace(over(windows, HandlerCalls()), progress=BY_KEY, keys=2 if isinstance(key, tuple) else 1)
     rows = points(2, key=key, p="a")
     at = Script().punctuate(20) if of_all else Script().punctuate(20, key=keys)
     closed = Script().punctuate(INFINITY, key=keys)
@@ -167,12 +176,16 @@ def test_a_handler_that_fails_is_named_with_its_key_and_its_tick() -> None:
 def test_a_state_in_order_is_added_to_behind_and_removed_from_before() -> None:
     Kept.added[:] = []
     run = final(over(last(3), Kept()), points(*range(100)).close())
-    assert told(run, "result")[-1] == ([97, 98, 99],)
+    assert output_columns(run, "result")[-1] == ([97, 98, 99],)
     assert Kept.added == [*range(100)]
 
 
-def size(run: Run) -> int:
-    return sum(len(data) for cells in run.cells.values() for data in cells.cells.values())
+def state_bytes(run: Run) -> int:
+    """Return the size of the state of all buckets."""
+    size = 0
+    for cells in run.cells.values():
+        size += sum(map(len, cells.cells.values()))
+    return size
 
 
 def test_rows_are_not_kept_where_states_take_their_place() -> None:
@@ -180,35 +193,37 @@ def test_rows_are_not_kept_where_states_take_their_place() -> None:
     script = points(*range(1000)).punctuate(2000)
     sums = final(over(batch(2000), Sliding()), script)
     lists = final(over(batch(2000), Listed()), script)
-    assert 4 * size(sums) < size(lists)
+    assert 4 * state_bytes(sums) < state_bytes(lists)
 
 
 class Counting(MemoryCells):
     """Cells that count the bytes that are put into them."""
 
-    written = 0
+    bytes_written = 0
 
     def put(self, name: str, data: bytes) -> None:
-        self.written += len(data)
+        self.bytes_written += len(data)
         super().put(name, data)
 
 
 def test_a_row_of_a_large_window_writes_what_it_brings() -> None:
     rows = [points(at, first=at).punctuate(at + 1) for at in range(3000, 3020)]
     query = over(last(2000).trigger(500), Listed())
-    run = Run(query, query.plan(buckets=1), AS_IT_IS)
+    run = Run(query, query.plan(buckets=1), NO_MISHAPS)
     (bucket,) = run.cells
     cells = run.cells[bucket] = Counting()
-    bytes_written = [cells.written for _ in steps(query, joined(points(*range(3000)).punctuate(3000), *rows), run=run)]
+    script = joined(points(*range(3000)).punctuate(3000), *rows)
+    bytes_written = [cells.bytes_written for _ in steps(query, script, run=run)]
     assert 20_000 < bytes_written[-1] < 3 * bytes_written[0], "and not twenty times as much"
 
 
 def test_a_hot_key_is_bounded_while_the_watermark_stands_still() -> None:
-    batches = [points(*(5 + at % 50 for at in range(100)), first=100 * number) for number in range(10)]
+    times = [5 + place % 50 for place in range(100)]
+    batches = [points(*times, first=100 * number) for number in range(10)]
     for run in steps(over(last(10), Listed(), most_held=50), joined(*batches)):
         assert run.last["events_held"] == 50
     unbounded = final(over(last(10), Listed()), joined(*batches))
-    assert size(run) < size(unbounded) / 5
+    assert state_bytes(run) < state_bytes(unbounded) / 5
 
 
 def test_rows_that_states_have_taken_in_are_not_held() -> None:

@@ -201,12 +201,12 @@ def test_events_that_need_no_state_have_no_operator_that_could_be_called_event_b
         with_choice(replace(plan, requested_evaluator="event_by_event"), DECLARATIONS)
 
 
-def explained(module: StreamOperator[Any, Any, Any], *, has_ids: bool = False, **given: Any) -> dict[str, str]:
+def explained(module: StreamOperator[Any, Any, Any], *, has_ids: bool = False, **options: Any) -> dict[str, str]:
     """Return the explanation of an operator over a stream without punctuation, by topic."""
     query = Query(Unwindowed(), (module,), lifetimes="retracted" if has_ids else "points")
     columns = replace(query.input.columns, change=None, new_end=None)
     plan = checked_plan(
-        replace(query.unchecked, inputs=(replace(query.input, columns=columns, **given),)), DECLARATIONS
+        replace(query.unchecked, inputs=(replace(query.input, columns=columns, **options),)), DECLARATIONS
     )
     return dict(line.split(maxsplit=1) for line in explain_plan(plan).splitlines())
 

@@ -18,10 +18,10 @@ from muntin_engine.evaluators.ordered.stream_operator import OperatorState
 from muntin_engine.plan.explanation import explain_plan
 from muntin_engine.plan.worker_settings import WorkerSettings
 from tests.modules.stream_operators import Level, Newest, Reminders, Silence, Ticker
-from tests.scenarios.known import Arrival
 from tests.scenarios.query import Query
+from tests.scenarios.reference_input import Arrival
 from tests.scenarios.running import Mishaps, Run
-from tests.scenarios.stepping import AS_IT_IS, final, steps
+from tests.scenarios.stepping import NO_MISHAPS, final, steps
 
 NOTHING: Final = Script(allow_illegal=True)
 
@@ -37,10 +37,10 @@ def points(*times: int, key: str = "a", script: Script = NOTHING) -> Script:
     return script
 
 
-def emitted(query: Query, script: Script, **given: Any) -> list[list[tuple[int, Any]]]:
+def emitted(query: Query, script: Script, **options: Any) -> list[list[tuple[int, Any]]]:
     """Return the starts and values of the results of each micro-batch."""
     results: list[list[tuple[int, Any]]] = []
-    for run in steps(query, script, **given):
+    for run in steps(query, script, **options):
         results.append([(row["lifetime"]["start"], row["value"]) for row in run.output_changes])
     return results
 
@@ -124,7 +124,7 @@ def test_an_operator_that_asks_without_end_is_an_error_at_the_end_of_the_stream(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     query = of(Endless(10))
-    run = Run(query, query.plan(), AS_IT_IS)
+    run = Run(query, query.plan(), NO_MISHAPS)
     run.task = replace(run.task, worker=WorkerSettings(most_wake_ups=50))
     with pytest.raises(ModuleContractError) as failed:
         list(steps(query, points(0).close(), run=run))
@@ -144,7 +144,7 @@ def test_a_state_that_an_earlier_version_of_the_engine_stored_goes_on(monkeypatc
         whole = OperatorState.follower_data
         earlier.setattr(OperatorState, "follower_data", lambda *args, **named: whole(*args, **named)[:3])
         old = final(query, due((10, 25)).punctuate(11))
-    run = Run(query, query.plan(), AS_IT_IS)
+    run = Run(query, query.plan(), NO_MISHAPS)
     run.cells = old.cells
     assert emitted(query, Script().punctuate(30), run=run) == [[(25, "due 25")]]
 
@@ -162,7 +162,7 @@ class Newer(Silence):
 def test_a_newer_version_goes_on_with_the_upgraded_state() -> None:
     old = final(of(Silence(4)), points(1).punctuate(3))
     query = of(Newer(4))
-    run = Run(query, query.plan(), AS_IT_IS)
+    run = Run(query, query.plan(), NO_MISHAPS)
     run.cells = old.cells
     assert emitted(query, Script().punctuate(5), run=run) == [[(5, "silent since 101")]]
 
@@ -250,7 +250,7 @@ def test_what_cannot_be_followed_is_refused(changed: dict[str, Any], error: type
 def test_a_wake_up_that_renews_itself_is_an_error_once_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     day = 24 * 60 * 60 * 10**6
     query = of(Ticker(1))
-    run = Run(query, query.plan(), AS_IT_IS)
+    run = Run(query, query.plan(), NO_MISHAPS)
     run.task = replace(run.task, worker=WorkerSettings(most_wake_ups=1000))
     with pytest.raises(ModuleContractError) as failed:
         list(steps(query, points(0, 3).punctuate(day), run=run))
@@ -266,7 +266,7 @@ def test_a_wake_up_that_renews_itself_is_an_error_once_there_are_too_many(monkey
 
 def test_as_many_wake_ups_as_events_are_never_too_many() -> None:
     query = of(Silence(1))
-    run = Run(query, query.plan(), AS_IT_IS)
+    run = Run(query, query.plan(), NO_MISHAPS)
     run.task = replace(run.task, worker=WorkerSettings(most_wake_ups=0))
     script = points(*range(0, 40, 2), key="b", script=points(*range(0, 40, 2))).punctuate(99)
     assert [len(run.output_changes) for run in steps(query, script, run=run)] == [40]

@@ -13,7 +13,7 @@ from typing import Any
 
 from muntin import Event, StreamOperator
 from muntin.progress import ProgressPolicy, SourceProgress, punctuate_every
-from tests.modules.several_inputs import Both, KeptMembers, Left, Members, Right, told
+from tests.modules.several_inputs import Both, KeptMembers, Left, Members, Right, number_of_input
 from tests.modules.stream_operators import Level, Newest, Ticker
 from tests.sdk.made import made
 
@@ -177,7 +177,9 @@ class PairsNeighbours(Members):
 
     def compute_result(self, payloads: Sequence[Both]) -> list[int]:
         pairs = pairwise(payloads)
-        return sorted(told(left) for left, right in pairs if isinstance(left, Left) and isinstance(right, Right))
+        return sorted(
+            number_of_input(left) for left, right in pairs if isinstance(left, Left) and isinstance(right, Right)
+        )
 
 
 class PairsOfACall(KeptMembers):

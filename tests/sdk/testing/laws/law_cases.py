@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -113,8 +114,8 @@ def timed(base: Any, compute: Any, **attributes: Any) -> Any:
 INVERSE = made(Aggregate[float, float], compute_result=lambda self, payloads: 1 / min(payloads))()
 MEAN = timed(Aggregate[float, float], mean)()
 CLIPPED_MEAN = timed(Aggregate[float, float], mean, accepted_clips=frozenset({ClipPolicy.FULL}))()
-OFF_BY_ONE = made(columnar.Total, compute_results=lambda self, kept: kept["total"] + (abs(kept["total"]) >= 2**40))()
-OFF_BY_A_BIT = made(columnar.FloatTotal, compute_results=lambda self, kept: kept["total"] * (1 + 2**-40))()
+OFF_BY_ONE = made(columnar.Total, compute_results=lambda self, sums: sums["total"] + (abs(sums["total"]) >= 2**40))()
+OFF_BY_A_BIT = made(columnar.FloatTotal, compute_results=lambda self, sums: sums["total"] * (1 + 2**-40))()
 SUM: columnar.Sum[Any] = columnar.Sum(integer=columnar.Total(), float=columnar.FloatTotal())
 WRONG: columnar.Sum[Any] = columnar.Sum(integer=OFF_BY_ONE, float=OFF_BY_A_BIT)
 FLOATS_FOR_INTEGERS: columnar.Sum[Any] = columnar.Sum(integer=columnar.FloatTotal())
@@ -163,7 +164,7 @@ def add(left, right) -> int:  # type: ignore[no-untyped-def]  # that is the poin
 
 NOT_ITERABLE = "TypeError: compute_result of an operator returned None, and not rows"
 REPORTS: list[tuple[type[Any], str, Any, dict[str, Any], list[str]]] = [
-    # a law, what breaks it, what else is said of it, and parts of the report
+    # the laws class, a law, what breaks it, attributes of the laws class, and parts of the report
     (
         AggregateLaws,
         ORDER,
@@ -187,8 +188,8 @@ REPORTS: list[tuple[type[Any], str, Any, dict[str, Any], list[str]]] = [
     ),
     (AggregateLaws, CLIPS, MEAN, {}, ["clip none", "an event reaches beyond the window"]),
     *(
-        (Incremental, DEFINITION, type("Total", (Total,), attributes)(), {}, [told])
-        for attributes, told in (
+        (Incremental, DEFINITION, type("Total", (Total,), attributes)(), {}, [reason])
+        for attributes, reason in (
             ({"remove_event": lambda *_: 0}, "it defines remove_event, which nothing calls; did you mean"),
             ({"deduct": lambda *_: 0}, "it defines deduct, which undoes combine, but no combine"),
             ({"accepted_clips": frozenset()}, "accepted_clips is set(), expected at least one ClipPolicy"),
@@ -273,8 +274,10 @@ KEPT: list[tuple[type[Any], str, Any, dict[str, Any]]] = [
     (ColumnarAggregateLaws, DEFINITION, columnar.Mean(), {}),
     *(
         (ColumnarAggregateLaws, law, module(), {})
-        for module in (columnar.Histogram, columnar.Words, columnar.Busiest, columnar.NullShare, columnar.Account)
-        for law in laws_of(ColumnarAggregateLaws)
+        for module, law in product(
+            (columnar.Histogram, columnar.Words, columnar.Busiest, columnar.NullShare, columnar.Account),
+            laws_of(ColumnarAggregateLaws),
+        )
     ),
 ]
 SKIPPED: list[tuple[type[Any], str, Any, dict[str, Any], str]] = [

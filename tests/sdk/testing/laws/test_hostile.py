@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import pytest
@@ -72,7 +73,13 @@ OWN_KINDS: list[WindowKind] = [
 
 
 class Kit(NamedTuple):
-    """A laws class with what keeps and what breaks its laws; those of modules over rows are in `tests/sdk/rows`."""
+    """A laws class and its subjects; those of modules over rows are in `tests/sdk/rows`.
+
+    Attributes:
+        laws: The laws class.
+        hostile: The subjects that break a law, by the law.
+        honest: The subjects that keep all laws.
+    """
 
     laws: type[Conformance]
     hostile: Mapping[str, Sequence[Any]]
@@ -83,12 +90,18 @@ def one_each(hostile: dict[str, Any]) -> dict[str, list[Any]]:
     return {law: [subject] for law, subject in hostile.items()}
 
 
-MODULES = [
-    Kit(laws, {law: [cls() for cls in classes] for (of, law), classes in HOSTILE.items() if of is honest}, [honest()])
-    for honest, laws in HONEST.items()
-]
+def module_kit(honest: type[Module], laws: type[Conformance]) -> Kit:
+    """Return the kit of an honest module, and of the hostile ones that are made of it."""
+    hostile: dict[str, list[Any]] = {}
+    for (base, law), classes in HOSTILE.items():
+        if base is honest:
+            hostile[law] = [cls() for cls in classes]
+    return Kit(laws, hostile, [honest()])
+
+
+MODULE_KITS = [module_kit(honest, laws) for honest, laws in HONEST.items()]
 KITS = [
-    *MODULES,
+    *MODULE_KITS,
     Kit(testing.FunctionLaws, one_each(HOSTILE_FUNCTIONS), [honest_function, honest_vectorised_function]),
     Kit(testing.TriggerLaws, one_each(HOSTILE_TRIGGERS), [*honest_triggers()]),
     Kit(
@@ -107,24 +120,32 @@ KITS = [
     Kit(testing.ResultRefinementLaws, HOSTILE_REFINEMENTS, [*HONEST_REFINEMENTS]),
     Kit(testing.WindowKindLaws, one_each(HOSTILE_KINDS), OWN_KINDS),
 ]
-BREAKING = [
-    (kit.laws, law, subject)
-    for kit in KITS
-    if kit.laws is not testing.WindowKindLaws  # each of these is found by its law alone, as a test below says
-    for law, subjects in kit.hostile.items()
-    for subject in subjects
-]
-BREAKING += [(laws_for(subject), law, subject) for law, subjects in HOSTILE_TO_INPUTS.items() for subject in subjects]
 
 
-def given_to(subject: Any) -> dict[str, Any]:
+def breaking_cases() -> Iterator[tuple[type[Conformance], str, Any]]:
+    """Yield each hostile subject, with its laws class and the law that it breaks."""
+    for kit in KITS:
+        if kit.laws is testing.WindowKindLaws:
+            continue  # a test below says that each of these is found by its law alone
+        for law, subjects in kit.hostile.items():
+            for subject in subjects:
+                yield kit.laws, law, subject
+    for law, subjects in HOSTILE_TO_INPUTS.items():
+        for subject in subjects:
+            yield laws_for(subject), law, subject
+
+
+BREAKING = list(breaking_cases())
+
+
+def attributes_for(subject: Any) -> dict[str, Any]:
     """Return the attributes of a laws class for a subject."""
     if getattr(subject, "is_vectorized", False):
         return {"arguments": ROWS}
     return {"values": VALUES} if isinstance(subject, testing.TriggerLaws.subject_type()) else {}
 
 
-def check(laws: type[Conformance], law: str, subject: Any, **attributes: Any) -> None:
+def check_law(laws: type[Conformance], law: str, subject: Any, **attributes: Any) -> None:
     """Run one law of a laws class; a skip would prove nothing, so it fails."""
     suite = type("TestSuspect", (laws,), {laws.subject_name(): subject, **attributes})
     try:
@@ -133,12 +154,16 @@ def check(laws: type[Conformance], law: str, subject: Any, **attributes: Any) ->
         pytest.fail(f"{law} was skipped: {skipped}")
 
 
-def broken_by(subject: Any, **given: Any) -> list[str]:
-    return [verdict.law for verdict in try_laws(subject, **given) if verdict.outcome is Outcome.BROKEN]
+def broken_by(subject: Any, **attributes: Any) -> list[str]:
+    """Return the laws that a subject breaks."""
+    return [verdict.law for verdict in try_laws(subject, **attributes) if verdict.outcome is Outcome.BROKEN]
 
 
 def name_of(value: object) -> str:
-    return getattr(value, "__name__", None) or (value if isinstance(value, str) else spelled(value)[:60])
+    """Return the name of a case's part."""
+    if isinstance(value, str):
+        return value
+    return getattr(value, "__name__", None) or spelled(value)[:60]
 
 
 def test_every_law_of_every_class_has_something_that_breaks_it() -> None:
@@ -147,7 +172,7 @@ def test_every_law_of_every_class_has_something_that_breaks_it() -> None:
     assert offered - {kit.laws for kit in KITS} == {testing.RowOperatorLaws, testing.RowWindowLaws}
     for kit in KITS:
         expected = {f"test_{law.replace(' ', '_')}" for law in laws_applying_to(kit.honest[0])}
-        assert set(kit.hostile) == (expected if kit in MODULES else set(laws_of(kit.laws))), kit.laws
+        assert set(kit.hostile) == (expected if kit in MODULE_KITS else set(laws_of(kit.laws))), kit.laws
         assert all(laws_for(subject) is kit.laws for subject in kit.honest)
     assert set(HOSTILE_TO_INPUTS) == {name for name in vars(SeveralInputsLaws) if name.startswith("test_")}
     assert len(BREAKING) > 130
@@ -155,9 +180,11 @@ def test_every_law_of_every_class_has_something_that_breaks_it() -> None:
 
 @AS_BY_USERS
 @pytest.mark.parametrize(("laws", "law", "subject"), BREAKING, ids=name_of)
-def test_what_breaks_a_law_is_found_under_its_name(laws: type[Conformance], law: str, subject: Any) -> None:
+def test_a_subject_that_breaks_a_law_is_reported_under_its_name(
+    laws: type[Conformance], law: str, subject: Any
+) -> None:
     with pytest.raises(LawError) as broken:
-        check(laws, law, subject, **({"arguments": ROWS} if getattr(subject, "is_vectorized", False) else {}))
+        check_law(laws, law, subject, **({"arguments": ROWS} if getattr(subject, "is_vectorized", False) else {}))
     report = str(broken.value)
     assert broken.value.law == law.removeprefix("test_").replace("_", " ")
     assert f" breaks the law: {broken.value.law}" in report
@@ -169,21 +196,21 @@ def test_what_breaks_a_law_is_found_under_its_name(laws: type[Conformance], law:
 
 @pytest.mark.cases(31)
 @pytest.mark.parametrize(
-    "subject", [subject for kit in KITS for subject in kit.honest], ids=lambda subject: name_of(type(subject))
+    "subject",
+    list(chain.from_iterable(kit.honest for kit in KITS)),
+    ids=lambda subject: name_of(type(subject)),
 )
-def test_what_is_honest_keeps_all_laws(subject: Any) -> None:
-    verdicts = {verdict.law: verdict for verdict in try_laws(subject, **given_to(subject))}
+def test_an_honest_subject_keeps_all_laws(subject: Any) -> None:
+    verdicts = {verdict.law: verdict for verdict in try_laws(subject, **attributes_for(subject))}
     kept_laws = {law for law, verdict in verdicts.items() if verdict.outcome is Outcome.KEPT}
     assert kept_laws == set(laws_applying_to(subject)), [str(verdict) for verdict in verdicts.values()]
     assert {verdict.outcome for verdict in verdicts.values()} <= {Outcome.KEPT, Outcome.SKIPPED}
 
 
-@pytest.mark.parametrize(
-    ("module", "law"), [(module, law) for module in (Members(), Pairs()) for law in HOSTILE_TO_INPUTS]
-)
+@pytest.mark.parametrize(("module", "law"), list(product((Members(), Pairs()), HOSTILE_TO_INPUTS)))
 def test_modules_with_several_inputs_keep_the_laws_of_inputs(module: Any, law: str) -> None:
     if law != "test_an_input_leaves_no_trace":  # incremental modules of muntin-stats keep this one
-        check(laws_for(module), law, module)
+        check_law(laws_for(module), law, module)
 
 
 # modules that only many members, or the second call, give away
@@ -197,7 +224,7 @@ def test_a_module_that_is_right_for_a_few_members_or_at_first_is_found_out(
     if module is JoinsASet:  # how soon a set gives itself away depends on the hashes of the process
         monkeypatch.setattr(law_module, "CROWDED", settings(law_module.CROWDED, max_examples=24))
     with pytest.raises(LawError) as broken:
-        check(laws_for(module()), f"test_{law.replace(' ', '_')}", module())
+        check_law(laws_for(module()), f"test_{law.replace(' ', '_')}", module())
     assert len(broken.value.stream.splitlines()) <= MOST_LINES + 4
     assert max(map(len, str(broken.value).splitlines())) < 220
 
@@ -205,7 +232,7 @@ def test_a_module_that_is_right_for_a_few_members_or_at_first_is_found_out(
 @AS_BY_USERS
 def test_a_report_tells_of_many_members_in_a_line() -> None:
     with pytest.raises(LawError, match=r"\n    and \d+ more[:,] ") as broken:
-        check(testing.IncrementalAggregateLaws, "test_order_does_not_matter", FirstFifty())
+        check_law(testing.IncrementalAggregateLaws, "test_order_does_not_matter", FirstFifty())
     (crowd,) = [line for line in broken.value.stream.splitlines() if line.startswith("and ")]
     assert int(crowd.split()[1]) == 50  # with the one that is drawn alone, one more than it keeps
 
@@ -219,16 +246,16 @@ def test_a_bound_that_depends_on_the_members_alone_breaks_no_law() -> None:
 
 
 def test_what_looks_like_a_fault_may_be_meant() -> None:
-    check(testing.StreamOperatorLaws, "test_wake_ups_do_not_come_at_each_tick", Renews(), wakes_at_each_tick=True)
+    check_law(testing.StreamOperatorLaws, "test_wake_ups_do_not_come_at_each_tick", Renews(), wakes_at_each_tick=True)
     batches = "test_it_makes_no_difference_where_micro_batches_end"
-    check(testing.ProgressPolicyLaws, batches, punctuate_every(rows=2), depends_on_batches=True)
+    check_law(testing.ProgressPolicyLaws, batches, punctuate_every(rows=2), depends_on_batches=True)
     with pytest.raises(pytest.fail.Exception, match=r"test.newest asks for no wake-ups"):
-        check(testing.StreamOperatorLaws, "test_wake_ups_do_not_come_at_each_tick", Newest())
+        check_law(testing.StreamOperatorLaws, "test_wake_ups_do_not_come_at_each_tick", Newest())
 
 
 def test_the_values_that_a_trigger_reads_must_be_known() -> None:
     with pytest.raises(ModuleDefinitionError, match=r"when 1 reads 'y > 5'.*\n  set the class attribute: values = "):
-        check(testing.TriggerLaws, "test_states_are_plain_data", when("y > 5"))
+        check_law(testing.TriggerLaws, "test_states_are_plain_data", when("y > 5"))
 
 
 # kinds of windows
@@ -265,4 +292,4 @@ def test_a_kind_that_breaks_one_law_is_found_by_that_law_alone(kind: WindowKind,
 def test_a_broken_law_of_windows_shows_a_stream_and_what_to_do() -> None:
     law = "test_what_is_carried_replaces_what_is_forgotten"
     with pytest.raises(LawError, match=r"(?s)^snapshot 1.0 breaks the law: .*watermark.*to do: return from carried"):
-        check(testing.WindowKindLaws, law, HOSTILE_KINDS[law])
+        check_law(testing.WindowKindLaws, law, HOSTILE_KINDS[law])

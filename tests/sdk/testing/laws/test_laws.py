@@ -41,9 +41,10 @@ from tests.sdk.testing.laws.law_cases import (
 
 
 def suite(laws: type[Any], subject: Any = None, **attributes: Any) -> Any:
-    """Run pytest over a laws class that a writer subclassed, and return its report."""
-    given = {} if subject is None else {laws.subject_name(): subject}
-    return type("TestSuite", (laws,), {**given, **attributes})()
+    """Return an instance of a laws class that a writer subclassed for a subject."""
+    if subject is not None:
+        attributes = {laws.subject_name(): subject, **attributes}
+    return type("TestSuite", (laws,), attributes)()
 
 
 def broken(laws: type[Any], law: str, subject: Any, **attributes: Any) -> LawError:
@@ -81,19 +82,19 @@ def test_a_report_says_who_breaks_what_on_which_stream_and_what_to_do_and_the_sa
 
 
 @pytest.mark.usefixtures("tried_as_by_users")
-@pytest.mark.parametrize(("laws", "law", "subject", "given", "parts"), REPORTS, ids=law_and_name)
+@pytest.mark.parametrize(("laws", "law", "subject", "attributes", "parts"), REPORTS, ids=law_and_name)
 def test_a_broken_law_is_reported(
-    laws: type[Any], law: str, subject: Any, given: dict[str, Any], parts: list[str]
+    laws: type[Any], law: str, subject: Any, attributes: dict[str, Any], parts: list[str]
 ) -> None:
-    report = broken(laws, law, subject, **given)
+    report = broken(laws, law, subject, **attributes)
     assert [part for part in parts if part not in f"{report}\n{report.stream}"] == []
 
 
 @pytest.mark.cases(84)
-@pytest.mark.parametrize(("laws", "law", "subject", "given"), KEPT, ids=law_and_name)
-def test_a_law_is_kept(laws: type[Any], law: str, subject: Any, given: dict[str, Any]) -> None:
-    with suppress(pytest.skip.Exception) if not given else nullcontext():
-        check_law(suite(laws, subject, **given), law)
+@pytest.mark.parametrize(("laws", "law", "subject", "attributes"), KEPT, ids=law_and_name)
+def test_a_law_is_kept(laws: type[Any], law: str, subject: Any, attributes: dict[str, Any]) -> None:
+    with suppress(pytest.skip.Exception) if not attributes else nullcontext():
+        check_law(suite(laws, subject, **attributes), law)
 
 
 def check_law(suite: Any, law: str) -> None:
@@ -101,12 +102,12 @@ def check_law(suite: Any, law: str) -> None:
     getattr(suite, law)()
 
 
-@pytest.mark.parametrize(("laws", "law", "subject", "given", "reason"), SKIPPED, ids=law_and_name)
+@pytest.mark.parametrize(("laws", "law", "subject", "attributes", "reason"), SKIPPED, ids=law_and_name)
 def test_a_law_that_does_not_apply_is_skipped_with_the_reason(
-    laws: type[Any], law: str, subject: Any, given: dict[str, Any], reason: str
+    laws: type[Any], law: str, subject: Any, attributes: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(pytest.skip.Exception) as skipped:
-        getattr(suite(laws, subject, **given), law)()
+        getattr(suite(laws, subject, **attributes), law)()
     assert reason in str(skipped.value)
 
 
@@ -176,7 +177,9 @@ def test_a_vectorised_function_gets_its_own_kind_of_column() -> None:
 
 def test_every_law_has_a_statement_and_a_remedy() -> None:
     classes = [getattr(testing, name) for name in testing.__all__ if name.endswith("Laws")]
-    tests = [getattr(cls, law) for cls in classes for law in laws_of(cls)]
+    tests: list[Any] = []
+    for cls in classes:
+        tests += [getattr(cls, law) for law in laws_of(cls)]
     assert len(tests) > 80
     for test in tests:
         assert re.fullmatch(r"[A-Z].*\.", test.law.statement)
@@ -200,4 +203,7 @@ def test_the_example_of_the_kit_is_two_files_that_pass(tmp_path: Path) -> None:
 def test_the_examples_in_the_kits_docstrings_are_seen_by_doctest() -> None:
     finder = doctest.DocTestFinder()
     modules = [sys.modules[name] for name in list(sys.modules) if name.startswith("muntin.testing")]
-    assert len([test for module in modules for test in finder.find(module) if test.examples]) >= 12
+    examples = 0
+    for module in modules:
+        examples += len([test for test in finder.find(module) if test.examples])
+    assert examples >= 12

@@ -133,16 +133,16 @@ RAISES = collecting(lambda self, state, payloads: 1 / 0)
 
 
 @pytest.mark.parametrize(
-    ("module", "told"),
+    ("module", "reason"),
     [
         (FORGETS, "add_events returned None, expected a state: list[int]"),
         (RAISES, "add_events raised ZeroDivisionError: division by zero"),
     ],
 )
-def test_what_makes_all_laws_fail_is_one_finding(module: Any, told: str) -> None:
+def test_a_fault_that_makes_all_laws_fail_is_one_finding(module: Any, reason: str) -> None:
     verdicts = list(try_laws(module))
     (broken,) = [verdict for verdict in verdicts if verdict.outcome is Outcome.BROKEN]
-    assert told in broken.reason
+    assert reason in broken.reason
     assert module is RAISES or "to do: end add_events with: return ..., the state" in broken.reason
     reasons = [verdict.reason for verdict in verdicts if verdict.reason.startswith("add_events fails")]
     assert len(reasons) > 8
@@ -153,7 +153,9 @@ def test_a_state_may_be_none_where_its_type_says_so() -> None:
     largest = made(
         IncrementalAggregate[int | None, int | None, int | None],
         create_state=lambda self: None,
-        add_events=lambda self, state, more: max((one for one in (state, *more) if one is not None), default=None),
+        add_events=lambda self, state, payloads: max(
+            (value for value in (state, *payloads) if value is not None), default=None
+        ),
         compute_result=lambda self, state: state,
     )
     assert {verdict.outcome for verdict in try_laws(largest())} == {Outcome.KEPT, Outcome.SKIPPED}
@@ -187,7 +189,7 @@ def pairs(self: object, payloads: Sequence[float]) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("subject", "told"),
+    ("subject", "reason"),
     [
         (
             made(Aggregate[float, float], compute_result=spread)(),
@@ -198,11 +200,11 @@ def pairs(self: object, payloads: Sequence[float]) -> Any:
     ],
     ids=["result", "function", "part of a record"],
 )
-def test_none_is_a_result_only_where_the_declared_type_has_it(subject: Any, told: str) -> None:
+def test_none_is_a_result_only_where_the_declared_type_has_it(subject: Any, reason: str) -> None:
     broken = broken_by(subject)
     assert broken.keys() == {"result has declared type"}
-    assert told in broken["result has declared type"]
-    if subject is not real_root and "expected" in told:
+    assert reason in broken["result has declared type"]
+    if subject is not real_root and "expected" in reason:
         assert "declare None too: float | None" in broken["result has declared type"]
     assert broken_by(made(Aggregate[float, float | None], compute_result=spread)()) == {}
 
@@ -297,7 +299,7 @@ def test_a_module_that_reads_the_order_keeps_the_other_laws(module: Any) -> None
 
 
 LAST_FIRST = made(
-    CollectList[str], remove_events=lambda self, state, gone: state[: len(state) - len(list(filter(None, gone)))]
+    CollectList[str], remove_events=lambda self, state, removed: state[: len(state) - len(list(filter(None, removed)))]
 )
 CALLS = made(Route, add_events=lambda self, state, payloads: [*state, payloads[0]])
 SWAPPED = made(Route, combine=lambda self, state, other: Route.combine(self, list(other), state))

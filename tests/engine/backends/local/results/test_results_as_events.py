@@ -37,8 +37,8 @@ def rows_of(query: Query, *names: str) -> list[tuple[Any, ...]]:
     """Return columns of the results, and the starts of their lifetimes, in order."""
     table = pa.table(query.results())
     extent = "window" if "window" in table.column_names else "lifetime"
-    found = [(*(row[name] for name in names), row[extent]["start"]) for row in table.to_pylist()]
-    return sorted(found, key=repr)
+    rows = [(*(row[name] for name in names), row[extent]["start"]) for row in table.to_pylist()]
+    return sorted(rows, key=repr)
 
 
 def test_results_are_events_of_another_query_that_keep_their_key() -> None:

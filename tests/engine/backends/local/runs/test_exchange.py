@@ -88,12 +88,12 @@ def test_a_bucket_that_was_taken_is_no_longer_held() -> None:
 
 
 def test_blobs_of_another_process_come_behind_those_that_are_there(tmp_path: Path) -> None:
-    sent = SentBlobs()
+    spilled_blobs = SentBlobs()
     for batch in distribute(TASK, [SECOND]):
-        sent.add_batch(batch)
-    sent.spill(tmp_path)
-    assert sent.bytes_in_memory == 0
+        spilled_blobs.add_batch(batch)
+    spilled_blobs.spill(tmp_path)
+    assert spilled_blobs.bytes_in_memory == 0
     with SpillFolder() as folder:
         filled_exchange = filled(folder, [FIRST])
-        filled_exchange.add(sent)
+        filled_exchange.add(spilled_blobs)
         assert sorted(starts_by_bucket(filled_exchange).values()) == [[1, 12, 25], [2, 3]]

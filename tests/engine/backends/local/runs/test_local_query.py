@@ -31,11 +31,19 @@ def results(query: LocalQuery, *map_tasks: Iterable[pa.RecordBatch]) -> list[dic
 
 
 def in_order(output: BatchOutput) -> list[dict[str, Any]]:
-    found = [row for table in output.tables["results"] for row in table.to_pylist()]
-    return sorted(found, key=lambda row: (row["key"], row["window"]["start"]))
+    """Return the results by key and window."""
+    return sorted(rows_in(output, "results"), key=lambda row: (row["key"], row["window"]["start"]))
 
 
-def streamed() -> TaskPayload:
+def rows_in(output: BatchOutput, name: str) -> list[dict[str, Any]]:
+    """Return the rows of an output of a query, by its name."""
+    rows: list[dict[str, Any]] = []
+    for table in output.tables[name]:
+        rows += table.to_pylist()
+    return rows
+
+
+def stream_task() -> TaskPayload:
     return task_of(policy=bounded_delay(2))
 
 
@@ -45,26 +53,26 @@ def test_a_static_input_is_closed_after_its_rows_however_tasks_read_it(map_tasks
 
 
 def test_a_stream_emits_windows_as_its_watermark_passes_and_the_others_when_it_is_closed() -> None:
-    query = LocalQuery(streamed())
+    query = LocalQuery(stream_task())
     assert results(query, [FIRST]) == [WINDOWS[0], {**WINDOWS[3], "m": [7]}]
     assert results(query, [SECOND]) == [WINDOWS[1]]
     assert in_order(BatchOutput.of_blobs(query.task, query.close())) == [WINDOWS[2]]
 
 
 def test_a_row_behind_the_watermark_is_an_output_of_its_own_and_is_counted() -> None:
-    query = LocalQuery(streamed())
+    query = LocalQuery(stream_task())
     results(query, [FIRST])
     output = BatchOutput.of_blobs(query.task, query.process([[SECOND]]))
-    (late,) = [row for table in output.tables["late_rows"] for row in table.to_pylist()]
+    (late,) = rows_in(output, "late_rows")
     assert late["reason"] == "late"
     assert output.metrics["late"] == 1
 
 
 def test_a_query_goes_on_from_the_cells_of_another_and_after_a_restart() -> None:
-    first = LocalQuery(streamed())
+    first = LocalQuery(stream_task())
     results(first, [FIRST])
-    first.restart(streamed())
-    copied = LocalQuery(streamed(), {bucket: dict(cells.cells) for bucket, cells in first.cells.items()})
+    first.restart(stream_task())
+    copied = LocalQuery(stream_task(), {bucket: dict(cells.cells) for bucket, cells in first.cells.items()})
     expected = results(first, [SECOND])
     assert expected == [WINDOWS[1]]
     assert results(copied, [SECOND]) == expected

@@ -137,11 +137,11 @@ def test_a_terminal_shows_a_line_unless_a_setting_says_off(setting: str) -> None
     os.close(terminal)
     os.set_blocking(reader, False)
     try:
-        written = os.read(reader, 100_000).decode()
+        terminal_text = os.read(reader, 100_000).decode()
     except OSError:
-        written = ""
+        terminal_text = ""
     os.close(reader)
     assert done.stdout == "20\n"
-    assert ("16 parts of the keys evaluated" in written) == (setting == "on")
+    assert ("16 parts of the keys evaluated" in terminal_text) == (setting == "on")
     if setting == "on":
-        assert written.endswith("\r\x1b[K")
+        assert terminal_text.endswith("\r\x1b[K")

@@ -19,7 +19,7 @@ from muntin_engine import Query, events, functions, module
 from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.errors import Difference, StateError, StateMismatchError
 from muntin_engine.testing.streaming.job_on_spark import setting
-from tests.journeys.running import read_stream, write_batches
+from tests.journeys.running import read_stream, table_of, write_batches
 from tests.modules.schema_versions import Broken, First, Second, Without
 
 SCHEMA = pa.schema([("key", pa.string()), ("at", pa.int64()), ("x", pa.int64())])
@@ -30,13 +30,10 @@ SCHEMA = pa.schema([("key", pa.string()), ("at", pa.int64()), ("x", pa.int64())]
 # batch 2                         11   16      closes [0, 10)
 # batch 3                                  21       30   closes [10, 20)
 BATCHES = [
-    pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], SCHEMA)
-    for rows in (
-        [("a", 1, 1), ("a", 2, 2)],
-        [("a", 3, 3), ("b", 4, 4)],
-        [("a", 11, 11), ("a", 16, 16)],
-        [("a", 21, 21), ("b", 30, 30)],
-    )
+    table_of(SCHEMA, [("a", 1, 1), ("a", 2, 2)]),
+    table_of(SCHEMA, [("a", 3, 3), ("b", 4, 4)]),
+    table_of(SCHEMA, [("a", 11, 11), ("a", 16, 16)]),
+    table_of(SCHEMA, [("a", 21, 21), ("b", 30, 30)]),
 ]
 CLOSED = [("a", 0, 6), ("b", 0, 4)]
 
@@ -87,19 +84,21 @@ def totals(stream: DataFrame, cls: Any, *, window: Any = None, **options: Any) -
 def test_another_query_is_refused_before_anything_is_read_and_a_newer_version_goes_on(story: Story) -> None:
     """A version that fails in its first micro-batch can be taken back, and one that went on cannot."""
     story.write(totals(story.grown_to(1), First))
-    offsets, commits = story.log("offsets"), story.log("commits")
+    offsets = story.log("offsets")
+    commits = story.log("commits")
     stream = story.grown_to(2)
-    others = (
+    refused_queries = (
         (totals(stream, First, window=hopping(20, 5)), Difference("window", "tumbling(10)", "hopping(20, 5)")),
         (totals(stream, Without), Difference("module", "test.total 1.0 of x", "test.total 1.1 of x")),
         (totals(stream, First, evaluator="general"), Difference("evaluator", "sliced", "general")),
     )
-    for other, difference in others:
+    for refused_query, difference in refused_queries:
         with pytest.raises(StateMismatchError) as caught:
-            story.write(other)
+            story.write(refused_query)
         assert caught.value.differences == (difference,)
         assert caught.value.checkpoint == str(story.checkpoint)
-    assert (story.log("offsets"), story.log("commits")) == (offsets, commits)
+    assert story.log("offsets") == offsets
+    assert story.log("commits") == commits
     with pytest.raises(StreamingQueryException) as failed:
         story.write(totals(stream, Broken))
     assert "test.total 3.0 failed in upgrade_state: ValueError: version 1.0 is unknown" in root_cause(failed.value)
@@ -113,7 +112,7 @@ def test_another_query_is_refused_before_anything_is_read_and_a_newer_version_go
 
 
 def chained(stream: DataFrame, inner: Any, size: int) -> Query:
-    """A query of the results of another one."""
+    """Return a query over the results of another one."""
     first = totals(stream, First, window=inner)
     return first.as_events(key="key", buckets=2).window(tumbling(size)).aggregate(total=module(First, "total"))
 
@@ -160,13 +159,13 @@ def test_a_checkpoint_that_spark_started_can_be_checked_too(story: Story) -> Non
     plain = story.folder / "plain"
     story.stream(chained(story.grown_to(1), tumbling(10), 100), plain)
     chained(story.grown_to(1), tumbling(10), 100).check(plain)
-    other = chained(story.grown_to(2), tumbling(20), 100)
+    grown_query = chained(story.grown_to(2), tumbling(20), 100)
     with pytest.raises(StateMismatchError) as caught:
-        other.check(plain)
+        grown_query.check(plain)
     assert caught.value.differences == (Difference("window of query 1 of 2", "tumbling(10)", "tumbling(20)"),)
     before = list(story.output)
     with pytest.raises(StreamingQueryException) as failed:
-        story.stream(other, plain)
+        story.stream(grown_query, plain)
     assert "window: the checkpoint has tumbling(10), the query has tumbling(20)" in root_cause(failed.value)
     assert story.output == before
 
@@ -251,31 +250,33 @@ def test_other_code_of_one_version_is_told_and_another_version_of_a_function_ref
     def query(cls: Any, of: Any, batches: int) -> Query:
         functions(story.spark, of)
         stream = events(story.grown_to(batches), key="key", at="at", watermark=0, buckets=2)
-        kept = stream.with_columns(twice="rides_double(x)").where("rides_double(x) > 0")
-        return kept.window(tumbling(10)).aggregate(total=module(cls, "twice"))
+        doubled_rides = stream.with_columns(twice="rides_double(x)").where("rides_double(x) > 0")
+        return doubled_rides.window(tumbling(10)).aggregate(total=module(cls, "twice"))
 
     def lines(query: Query) -> list[str]:
-        told = query.plan_text(checkpoint=story.checkpoint).splitlines()
-        return [line.strip() for line in told[len(query.plan_text().splitlines()) :]]
+        plan_lines = query.plan_text(checkpoint=story.checkpoint).splitlines()
+        return [line.strip() for line in plan_lines[len(query.plan_text().splitlines()) :]]
 
-    one = doubled("1.0.0", 2)
-    story.write(query(First, one, 1))
+    rides_double = doubled("1.0.0", 2)
+    story.write(query(First, rides_double, 1))
     assert not caplog.messages
-    assert lines(query(First, one, 1)) == ["checkpoint  the query can go on with it, and is what it began with"]
-    changed = query(Summed, one, 2)
+    assert lines(query(First, rides_double, 1)) == [
+        "checkpoint  the query can go on with it, and is what it began with"
+    ]
+    changed = query(Summed, rides_double, 2)
     (of_module,) = (line for line in lines(changed) if "goes on" in line)
     assert "test.total 1.0 goes on with what other code of the same version wrote: code-" in of_module
     story.write(changed)
     assert [message.partition(":")[0] for message in caplog.messages] == [
         "test.total 1.0 goes on with what other code of the same version wrote"
     ]
-    assert lines(query(Summed, one, 2))[0] == of_module, "it still says what the checkpoint began with"
-    assert lines(query(First, one, 2))[0].endswith("and is what it began with")
-    refusing = lines(query(Strict, one, 2))
+    assert lines(query(Summed, rides_double, 2))[0] == of_module, "it still says what the checkpoint began with"
+    assert lines(query(First, rides_double, 2))[0].endswith("and is what it began with")
+    refusing = lines(query(Strict, rides_double, 2))
     assert "belongs to another query" in refusing[0]
     assert refusing[1].startswith("code: the checkpoint has test.total code-")
     with pytest.raises(StateMismatchError, match=r"test.total requires the same code: give it a new version"):
-        query(Strict, one, 2).check(story.checkpoint)
+        query(Strict, rides_double, 2).check(story.checkpoint)
     with pytest.raises(StateMismatchError, match=r"has rides.double 1.0.0, the query has rides.double 2.0.0"):
         query(First, doubled("2.0.0", 3), 2).check(story.checkpoint)
     query(First, doubled("2.0.0", 3, continues_since="1.0.0"), 2).check(story.checkpoint)

@@ -15,7 +15,7 @@ from muntin import hopping, session, snapshot, trailing, tumbling
 from muntin.rows import last
 from muntin_engine import EventStream, Query, copy_checkpoint, events, module, one_pass, read_state
 from muntin_engine.errors import StateError
-from tests.journeys.running import Kept, read_stream, write_batches
+from tests.journeys.running import MemorySink, read_stream, table_of, write_batches
 from tests.modules.restarts import Numbers
 
 SCHEMA = pa.schema(
@@ -25,13 +25,10 @@ SCHEMA = pa.schema(
     ]
 )
 BATCHES = [
-    pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], SCHEMA)
-    for rows in (
-        [("insert", "a", 1, 1, 5, None, 1), ("insert", "b", 2, 3, 24, None, 2)],
-        [("insert", "a", 3, 8, 12, None, 4), ("revise", "b", 2, 3, 24, 14, 2)],
-        [("insert", "a", 4, 9, 21, None, 8), ("insert", "b", 5, 15, 17, None, 16)],
-        [("insert", "a", 6, 40, 41, None, 32), ("insert", "b", 7, 41, 42, None, 64)],
-    )
+    table_of(SCHEMA, [("insert", "a", 1, 1, 5, None, 1), ("insert", "b", 2, 3, 24, None, 2)]),
+    table_of(SCHEMA, [("insert", "a", 3, 8, 12, None, 4), ("revise", "b", 2, 3, 24, 14, 2)]),
+    table_of(SCHEMA, [("insert", "a", 4, 9, 21, None, 8), ("insert", "b", 5, 15, 17, None, 16)]),
+    table_of(SCHEMA, [("insert", "a", 6, 40, 41, None, 32), ("insert", "b", 7, 41, 42, None, 64)]),
 ]
 BEFORE = 2
 """The number of micro-batches before the copy is made. Windows are open then: none but early results are out."""
@@ -90,7 +87,7 @@ def test_a_savepoint_of_each_kind_of_query_goes_on_when_the_original_is_gone(
     kind: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     query, original, savepoint = QUERIES[kind], tmp_path / "checkpoint [a] 1%", tmp_path / "savepoint é"
-    before, uninterrupted, after = Kept(), Kept(), Kept()
+    before, uninterrupted, after = MemorySink(), MemorySink(), MemorySink()
     run(query(stream_of(spark, tmp_path, BEFORE)), original, before)
     copy = copy_checkpoint(original, savepoint)
     assert copy.last_batch == max(before.batches)
@@ -127,13 +124,13 @@ def test_a_savepoint_of_one_pass_goes_on_in_copies_of_its_folders(spark: SparkSe
     )
     assert copy.places == tuple(str(copies[name]) for name in names)
     run(asked(len(BATCHES)), tmp_path / "checkpoint", originals)
-    wanted = {name: rows(originals[name]) for name in names}
+    expected_rows = {name: rows(originals[name]) for name in names}
     shutil.rmtree(tmp_path / "checkpoint")
     shutil.rmtree(tmp_path / "out")
 
     run(asked(len(BATCHES)), tmp_path / "copied/checkpoint", copies)
-    assert {name: rows(copies[name]) for name in names} == wanted
-    assert all(wanted.values())
+    assert {name: rows(copies[name]) for name in names} == expected_rows
+    assert all(expected_rows.values())
 
     shutil.rmtree(copies["visits"])
     with pytest.raises(StateError, match=r"copied/visits is gone or empty"):  # the copy knows its folders
@@ -143,8 +140,10 @@ def test_a_savepoint_of_one_pass_goes_on_in_copies_of_its_folders(spark: SparkSe
 def test_a_moved_checkpoint_says_so_and_names_the_command(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    checkpoint, moved, kept = tmp_path / "checkpoint", tmp_path / "moved", Kept()
-    run(totals(stream_of(spark, tmp_path, BEFORE), tumbling(10)), checkpoint, kept)
+    checkpoint = tmp_path / "checkpoint"
+    moved = tmp_path / "moved"
+    results = MemorySink()
+    run(totals(stream_of(spark, tmp_path, BEFORE), tumbling(10)), checkpoint, results)
     query = totals(stream_of(spark, tmp_path, len(BATCHES)), tumbling(10))
 
     shutil.copytree(checkpoint, moved)
@@ -153,45 +152,45 @@ def test_a_moved_checkpoint_says_so_and_names_the_command(
     assert warning.endswith("\n  a copy that stands alone is made by muntin checkpoint copy FROM TO")
 
     shutil.rmtree(checkpoint)
-    said = (
+    refusal = (
         rf"{moved} was moved here, or copied: state/0/_metadata/v2/0 in it names file:{checkpoint}/state/0/\S+,"
         rf" which is not there\n  expected: .*\n  start .*: muntin checkpoint copy {moved} TO, or copy_checkpoint\("
     )
-    with pytest.raises(StateError, match=said):
-        run(query, moved, kept)
-    with pytest.raises(StateError, match=said):
+    with pytest.raises(StateError, match=refusal):
+        run(query, moved, results)
+    with pytest.raises(StateError, match=refusal):
         query.check(moved)
-    with pytest.raises(StateError, match=said):
+    with pytest.raises(StateError, match=refusal):
         read_state(spark, moved)
-    with pytest.raises(StateError, match=said):
-        query.close_checkpoint(checkpoint=moved, results=kept)
+    with pytest.raises(StateError, match=refusal):
+        query.close_checkpoint(checkpoint=moved, results=results)
 
     copy_checkpoint(moved, tmp_path / "mended")
     assert read_state(spark, tmp_path / "mended").count() == read_state(spark, tmp_path / "mended").count() > 0
-    run(query, tmp_path / "mended", kept)
-    assert sum(row["total"] for row in kept.rows) == 13 + 2 + 16
+    run(query, tmp_path / "mended", results)
+    assert sum(row["total"] for row in results.rows) == 13 + 2 + 16
 
 
 @pytest.mark.nightly
 def test_a_checkpoint_by_another_name_of_its_folder_was_not_moved(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    kept = Kept()
+    results = MemorySink()
     (tmp_path / "link").symlink_to(tmp_path / "real", target_is_directory=True)
     (tmp_path / "real").mkdir()
     for folder, batches in (("real", BEFORE), ("link", len(BATCHES))):
-        run(totals(stream_of(spark, tmp_path, batches), tumbling(10)), tmp_path / folder / "checkpoint", kept)
-    assert sum(row["total"] for row in kept.rows) == 13 + 2 + 16
+        run(totals(stream_of(spark, tmp_path, batches), tumbling(10)), tmp_path / folder / "checkpoint", results)
+    assert sum(row["total"] for row in results.rows) == 13 + 2 + 16
     assert "copy of" not in caplog.text
 
 
 def test_a_copy_that_was_cut_short_is_not_started(spark: SparkSession, tmp_path: Path) -> None:
     query = totals(stream_of(spark, tmp_path, BEFORE), tumbling(10))
-    run(query, tmp_path / "checkpoint", Kept())
+    run(query, tmp_path / "checkpoint", MemorySink())
     copy_checkpoint(tmp_path / "checkpoint", tmp_path / "copy")
     begun = tmp_path / "copy/muntin/copying/begun"  # what a process leaves that is killed while it copies
     begun.parent.mkdir()
     begun.write_text("not whole")
-    for start in (lambda: query.check(tmp_path / "copy"), lambda: run(query, tmp_path / "copy", Kept())):
+    for start in (lambda: query.check(tmp_path / "copy"), lambda: run(query, tmp_path / "copy", MemorySink())):
         with pytest.raises(StateError, match=r"is a copy that was cut short: files are missing in it\n.*\n  delete it"):
             start()

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from muntin import tumbling
 from muntin_engine import Query, events, module
 from muntin_engine.errors import StateError, StateMismatchError
-from tests.journeys.running import Kept, read_stream, write_batches
+from tests.journeys.running import MemorySink, read_stream, write_batches
 
 pytestmark = pytest.mark.nightly
 
@@ -27,26 +27,28 @@ def test_a_query_restarts_is_checked_and_ends_with_a_checkpoint_that_has_a_url(
     (tmp_path / "far").mkdir()
     jvm = spark.sparkContext._jsc.hadoopConfiguration()
     jvm.set("fs.viewfs.mounttable.far.link./data", f"file://{tmp_path}/far")
-    checkpoint, folder, kept = "viewfs://far/data/checkpoint", tmp_path / "in", Kept()
+    checkpoint = "viewfs://far/data/checkpoint"
+    folder = tmp_path / "in"
+    results = MemorySink()
     batches = [batch((3, 1.0)), batch((7, 2.0), (12, 4.0))]
 
     def sums(name: str) -> Query:
         stream = events(read_stream(spark, folder), at="at", watermark=2).window(tumbling(10))
         return stream.aggregate(y=module(name, "x"))
 
-    for come in (1, 2):
-        write_batches(folder, batches[:come])
-        sums("stats.sum").write(checkpoint=checkpoint, results=kept, available_now=True).awaitTermination()
-    assert [row["y"] for row in kept.rows] == [3.0]
-    assert len(set(kept.runs)) == 1, "the same query, twice"
+    for batch_count in (1, 2):
+        write_batches(folder, batches[:batch_count])
+        sums("stats.sum").write(checkpoint=checkpoint, results=results, available_now=True).awaitTermination()
+    assert [row["y"] for row in results.rows] == [3.0]
+    assert len(set(results.runs)) == 1, "the same query, twice"
 
     assert sums("stats.sum").check(checkpoint) == []
     with pytest.raises(StateMismatchError, match=r"the checkpoint has stats\.sum"):
         sums("stats.max").check(checkpoint)
 
-    ending = sums("stats.sum").write(checkpoint=checkpoint, results=kept, available_now=True, on_end="close")
+    ending = sums("stats.sum").write(checkpoint=checkpoint, results=results, available_now=True, on_end="close")
     ending.awaitTermination()
-    assert [row["y"] for row in kept.rows] == [3.0, 4.0]
+    assert [row["y"] for row in results.rows] == [3.0, 4.0]
     with pytest.raises(StateError, match=r"viewfs://far/data/checkpoint is closed"):
-        sums("stats.sum").write(checkpoint=checkpoint, results=kept, available_now=True)
+        sums("stats.sum").write(checkpoint=checkpoint, results=results, available_now=True)
     assert (tmp_path / "far/checkpoint/commits/1").exists(), "it is where the URL leads"

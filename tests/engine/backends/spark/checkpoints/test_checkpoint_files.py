@@ -28,10 +28,11 @@ KEYS: Final = [f"key {number}" for number in range(6)]
 
 
 def batches(count: int) -> list[pa.Table]:
-    return [
-        pa.table({"key": KEYS, "at": [10 * number + tick for tick in range(6)], "x": [number] * 6})
-        for number in range(count)
-    ]
+    tables: list[pa.Table] = []
+    for number in range(count):
+        times = [10 * number + tick for tick in range(6)]
+        tables.append(pa.table({"key": KEYS, "at": times, "x": [number] * 6}))
+    return tables
 
 
 def query(spark: SparkSession, stream: Path) -> Query:
@@ -138,13 +139,13 @@ def test_a_damaged_file_is_named_with_what_is_wrong_and_the_way_on(place: Place,
         if (pattern, damage) in HARMLESS:
             place.run()
             continue
-        said = refusal(place)
+        message = refusal(place)
         name = file.relative_to(place.checkpoint).as_posix()
-        what = f"{damage.__name__} {name}: {said}"
-        assert re.search(wrong, said), what
-        assert is_named(file, place, said), what
-        assert re.search(r"put back|restore|delete the folder", said), what
-        assert "died" not in said, what
+        case = f"{damage.__name__} {name}: {message}"
+        assert re.search(wrong, message), case
+        assert is_named(file, place, message), case
+        assert re.search(r"put back|restore|delete the folder", message), case
+        assert "died" not in message, case
 
 
 def test_a_commit_that_is_gone_and_whose_checksum_is_not_is_named_before_the_micro_batch_comes_again(
@@ -174,9 +175,9 @@ def test_a_truncated_changelog_is_no_dead_worker_where_a_worker_was_ended_before
     """Spark ends the workers of tasks that it cancels; they are not why the state cannot be read."""
     monkeypatch.setattr(failures, "last_death", lambda: "a worker (process 1) died while or after stats.sum 0.1.0 ran")
     damaged(place, "state/0/1/4.changelog", truncated)
-    said = refusal(place)
-    assert "state/0/1/4.changelog is cut short" in said
-    assert "died" not in said
+    message = refusal(place)
+    assert "state/0/1/4.changelog is cut short" in message
+    assert "died" not in message
 
 
 def damaged(place: Place, pattern: str, damage: Callable[[Path], None], *, keeps_checksum: bool = False) -> Path:
@@ -195,8 +196,8 @@ def refusal(place: Place) -> str:
     return root_cause(refused.value)
 
 
-def is_named(file: Path, place: Place, said: str) -> bool:
-    """True if a message has the file; of the record in `muntin`, its folder; of what is gone, what names it."""
+def is_named(file: Path, place: Place, message: str) -> bool:
+    """True if a message names a file: by its path, by the folder of a record in `muntin`, or by its archive."""
     name = file.relative_to(place.checkpoint).as_posix()
     names = [name]
     if name.startswith("muntin/"):
@@ -205,7 +206,7 @@ def is_named(file: Path, place: Place, said: str) -> bool:
         names.append("state/0/0/*.zip")
     if name.endswith(".sst"):
         names.append("this is about a file of the checkpoint")  # RocksDB alone has a checksum of what is in it
-    return any(name in said for name in names)
+    return any(name in message for name in names)
 
 
 def test_a_checkpoint_of_a_stream_that_is_read_twice_is_whole(spark: SparkSession, tmp_path: Path) -> None:

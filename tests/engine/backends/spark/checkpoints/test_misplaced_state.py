@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +21,21 @@ from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
 from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.sinks.table_versions import TableVersions
 from muntin_engine.testing.streaming.job_on_spark import setting
-from tests.journeys.running import Outcome, plain, read_stream, run, start, write_batches
+from tests.journeys.running import Outcome, plain, read_stream, run, start, table_of, write_batches
 from tests.modules.members import Members
 
 KEYS = [f"key {number}" for number in range(8)]
 
 
 def batches(count: int) -> list[pa.Table]:
-    rows = [[(key, 10 * batch + tick, batch) for key in KEYS for tick in range(10)] for batch in range(4)]
-    rows.insert(1, [])
+    """Return the first of five micro-batches, of which the second is empty."""
     schema = pa.schema([("key", pa.string()), ("at", pa.int64()), ("payload", pa.int64())])
-    made = [pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in some], schema) for some in rows]
-    return made[:count]
+    tables: list[pa.Table] = []
+    for batch in range(4):
+        rows = [(key, 10 * batch + tick, batch) for key, tick in product(KEYS, range(10))]
+        tables.append(table_of(schema, rows))
+    tables.insert(1, table_of(schema, []))
+    return tables[:count]
 
 
 def query(spark: SparkSession, stream: Path) -> Query:
@@ -101,13 +105,17 @@ def swap_newest_changelogs(state: Path) -> None:
 
 
 def put_back_an_older_changelog(state: Path) -> None:
-    for older, newest in zip(*(with_checksum(state / "1" / f"{number}.changelog") for number in (3, 4)), strict=True):
+    older_files = with_checksum(state / "1" / "3.changelog")
+    newest_files = with_checksum(state / "1" / "4.changelog")
+    for older, newest in zip(older_files, newest_files, strict=True):
         shutil.copy(older, newest)
 
 
 def swap_the_two_newest(state: Path) -> None:
-    for one, other in zip(*(with_checksum(state / "0" / f"{number}.changelog") for number in (3, 4)), strict=True):
-        swap(one, other)
+    older_files = with_checksum(state / "0" / "3.changelog")
+    newest_files = with_checksum(state / "0" / "4.changelog")
+    for older, newest in zip(older_files, newest_files, strict=True):
+        swap(older, newest)
 
 
 DAMAGES: list[tuple[Callable[[Path], None], str, bool]] = [
@@ -116,19 +124,20 @@ DAMAGES: list[tuple[Callable[[Path], None], str, bool]] = [
     (put_back_an_older_changelog, r"state/0/1 has the state .* in micro-batch 2 of .*, and the last one was 3", False),
     (swap_the_two_newest, r"state/0/0 has the state .* in micro-batch 2 of .*, and the last one was 3", True),
 ]
-"""What is done to the files, what is said of it before a query starts, and whether one is started in a micro-batch."""
+"""Damages of the files, each with the error before a query starts, and True if a query is started all the same."""
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("damage", "said", "is_started"), DAMAGES, ids=lambda part: getattr(part, "__name__", ""))
+@pytest.mark.parametrize(("damage", "message", "is_started"), DAMAGES, ids=lambda part: getattr(part, "__name__", ""))
 def test_state_files_in_the_place_of_others_are_refused_and_named(
-    spark: SparkSession, half: Path, tmp_path: Path, damage: Callable[[Path], None], said: str, is_started: bool
+    spark: SparkSession, half: Path, tmp_path: Path, damage: Callable[[Path], None], message: str, is_started: bool
 ) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(half / "checkpoint", copy)
     damage(copy / "state" / "0")
-    outcome, asked = Outcome(), query(spark, half / "stream")
-    with pytest.raises(StateError, match=said):
+    outcome = Outcome()
+    asked = query(spark, half / "stream")
+    with pytest.raises(StateError, match=message):
         asked.check(copy)
     if is_started:
         with pytest.raises(StreamingQueryException) as caught:
@@ -189,10 +198,11 @@ def write(asked: Query, place: Path) -> None:
 def rows(place: Path) -> list[str]:
     table = TableVersions(place / "table").rows
     assert table is not None
-    found = [*plain(pq.read_table(table)), *plain(pq.read_table(place / "progress", partitioning=None))]
-    return sorted(
-        str({name: value for name, value in row.items() if name not in ("event_id", "metrics")}) for row in found
-    )
+    all_rows = [*plain(pq.read_table(table)), *plain(pq.read_table(place / "progress", partitioning=None))]
+    for row in all_rows:
+        row.pop("event_id", None)
+        row.pop("metrics", None)
+    return sorted(map(str, all_rows))
 
 
 def restore(copy: Path, place: Path, *names: str) -> None:
@@ -202,29 +212,30 @@ def restore(copy: Path, place: Path, *names: str) -> None:
 
 
 def forget(place: Path, log: str) -> None:
-    """Have the newest micro-batch gone from one of Spark's logs."""
+    """Delete the newest micro-batch from one of Spark's logs."""
     for file in ("2", ".2.crc"):
         (place / "checkpoint" / log / file).unlink(missing_ok=True)
 
 
 def test_a_checkpoint_and_sinks_go_on_only_if_they_are_of_one_time(spark: SparkSession, tmp_path: Path) -> None:
-    stream, place = write_batches(tmp_path / "stream", BATCHES[:1]), tmp_path / "now"
+    stream = write_batches(tmp_path / "stream", BATCHES[:1])
+    place = tmp_path / "now"
     asked = query_of_restored_copies(spark, stream)
     write(asked, place)
     old = shutil.copytree(place, tmp_path / "old")
-    known = Checkpoint(spark, place / "checkpoint")
-    assert known.last_commit == 0  # a second program begins to start, and this one goes on
+    stale_checkpoint = Checkpoint(spark, place / "checkpoint")
+    assert stale_checkpoint.last_commit == 0  # a second program begins to start, and this one goes on
     write_batches(stream, BATCHES[:2])
     write(asked, place)
     new = shutil.copytree(place, tmp_path / "new")
     write_batches(stream, BATCHES)
     write(asked, place)
-    wanted = rows(place)
+    expected_rows = rows(place)
 
     with pytest.raises(
         StateError, match=r"another program runs .*: it committed micro-batch 2, and the last one was 0"
     ):
-        known.check_sinks({"results": ChangelogTable(place / "table")})
+        stale_checkpoint.check_sinks({"results": ChangelogTable(place / "table")})
 
     restore(new, place, "checkpoint")
     offsets = sorted((place / "checkpoint" / "offsets").glob("*"))
@@ -244,20 +255,21 @@ def test_a_checkpoint_and_sinks_go_on_only_if_they_are_of_one_time(spark: SparkS
         write(asked, place)
     restore(new, place, "table")
     write(asked, place)
-    assert rows(place) == wanted
+    assert rows(place) == expected_rows
 
-    plan, before = (place / "checkpoint" / "offsets" / number for number in "21")
-    said = plan.read_text()
-    plan.write_text(before.read_text())  # Spark would read again what micro-batch 2 has read
+    plan = place / "checkpoint" / "offsets" / "2"
+    previous_plan = place / "checkpoint" / "offsets" / "1"
+    plan_text = plan.read_text()
+    plan.write_text(previous_plan.read_text())  # Spark would read again what micro-batch 2 has read
     (plan.parent / ".2.crc").unlink(missing_ok=True)
     with pytest.raises(StateError, match=r"results=.* has micro-batch 2 as it read something else than the checkpoint"):
         write(asked, place)
-    plan.write_text(said)
+    plan.write_text(plan_text)
     forget(place, "commits")  # the last micro-batch was cut short, and comes again
     write(asked, place)
-    assert rows(place) == wanted
+    assert rows(place) == expected_rows
     forget(place, "commits")
-    plan.write_text(said.replace('"batchTimestampMs":1', '"batchTimestampMs":2'))
+    plan.write_text(plan_text.replace('"batchTimestampMs":1', '"batchTimestampMs":2'))
     with pytest.raises(
         StateError, match=r"results=.* is ahead of the .* has micro-batch 2, which read something else\n"
     ):

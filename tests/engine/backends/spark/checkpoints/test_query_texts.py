@@ -41,17 +41,19 @@ def described(*arguments: object) -> tuple[int, str, str]:
 
 
 def test_the_query_of_a_checkpoint_is_described_and_made_again(stream: DataFrame, tmp_path: Path) -> None:
-    query, checkpoint = hourly(stream), tmp_path / "checkpoint"
+    query = hourly(stream)
+    checkpoint = tmp_path / "checkpoint"
     query.write(checkpoint=checkpoint, results=take, available_now=True).awaitTermination()
     text = query.to_dict()
     assert read_query(stream.sparkSession, checkpoint) == text
-    code, told, _ = described(checkpoint)
-    assert (code, yaml.safe_load(told)) == (0, text)
+    code, printed, _ = described(checkpoint)
+    assert code == 0
+    assert yaml.safe_load(printed) == text
     assert json.loads(described(checkpoint, "--json")[1]) == text
     assert query_from_dict(text, {"input": stream}).check(checkpoint) == []
-    code, _, told = described(checkpoint, "--with", "k=3")
+    code, _, error_text = described(checkpoint, "--with", "k=3")
     assert code == 2
-    assert "leave --with out" in told
+    assert "leave --with out" in error_text
 
 
 @pytest.mark.nightly
@@ -59,30 +61,32 @@ def test_the_queries_of_one_pass_have_one_text_and_are_made_of_it_again(stream: 
     checkpoint = tmp_path / "checkpoint"
     asked = one_pass(short=hourly(stream), long=hourly(stream, F.col("x") * 2))
     asked.write(checkpoint=checkpoint, results={"short": take, "long": take}, available_now=True).awaitTermination()
-    found = read_query(stream.sparkSession, checkpoint)
-    assert found == asked.to_dict()
-    assert list(found["one_pass"]) == ["short", "long"]
-    assert found["one_pass"]["long"][2]["aggregate"]["total"]["columns"] == [{"sql": "(x * 2)"}]
-    assert yaml.safe_load(described(checkpoint)[1]) == found
-    assert one_pass_from_dict(found, {"input": stream}).check(checkpoint) == []
+    stored_text = read_query(stream.sparkSession, checkpoint)
+    assert stored_text == asked.to_dict()
+    assert list(stored_text["one_pass"]) == ["short", "long"]
+    assert stored_text["one_pass"]["long"][2]["aggregate"]["total"]["columns"] == [{"sql": "(x * 2)"}]
+    assert yaml.safe_load(described(checkpoint)[1]) == stored_text
+    assert one_pass_from_dict(stored_text, {"input": stream}).check(checkpoint) == []
 
-    other = tmp_path / "other"
+    hidden_checkpoint = tmp_path / "other"
     windowed = events(stream, key="key", at="at", watermark=5).window(tumbling(10))
     hidden = one_pass(
         short=hourly(stream), long=windowed.aggregate(last=module("stats.last", F.when(F.col("x") > 2, "far")))
     )
-    hidden.write(checkpoint=other, results={"short": take, "long": take}, available_now=True).awaitTermination()
+    hidden.write(
+        checkpoint=hidden_checkpoint, results={"short": take, "long": take}, available_now=True
+    ).awaitTermination()
     with pytest.raises(StateError, match=r"no text of its query: long: aggregate\(modules=...\) cannot be written"):
-        read_query(stream.sparkSession, other)
+        read_query(stream.sparkSession, hidden_checkpoint)
 
 
-def test_where_there_is_no_text_it_is_said_why(stream: DataFrame, tmp_path: Path) -> None:
-    code, _, told = described(tmp_path / "nothing")
+def test_a_checkpoint_without_a_text_says_why(stream: DataFrame, tmp_path: Path) -> None:
+    code, _, error_text = described(tmp_path / "nothing")
     assert code != 0
-    assert "no micro-batch was committed" in told
+    assert "no micro-batch was committed" in error_text
     checkpoint = tmp_path / "checkpoint"
     writer = hourly(stream).results().writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(take)
     writer.trigger(availableNow=True).start().awaitTermination()
-    code, _, told = described(checkpoint)
+    code, _, error_text = described(checkpoint)
     assert code != 0
-    assert "started by writeStream" in told
+    assert "started by writeStream" in error_text

@@ -52,8 +52,8 @@ def test_a_sink_goes_on_that_has_less_or_what_comes_again(last: WrittenBatch | N
 
 @pytest.mark.parametrize(("last", "read"), AHEAD)
 def test_a_sink_that_is_ahead_is_refused_with_the_ways_out(last: WrittenBatch, read: str | None) -> None:
-    said = rf"results=x is ahead of the checkpoint: it has micro-batch {last.number}"
-    with pytest.raises(StateError, match=said + r"(.|\n)*restore the other(.|\n)*or start"):
+    message = rf"results=x is ahead of the checkpoint: it has micro-batch {last.number}"
+    with pytest.raises(StateError, match=message + r"(.|\n)*restore the other(.|\n)*or start"):
         check_not_ahead("results=x", Known(last), 5, read)
 
 

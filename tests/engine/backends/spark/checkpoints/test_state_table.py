@@ -17,7 +17,7 @@ from muntin import EmitPolicy, tumbling
 from muntin_cli import app
 from muntin_engine import Query, events, module, one_pass, queries, read_state
 from muntin_engine.errors import StateError
-from tests.journeys.running import stream_of
+from tests.journeys.running import stream_of, table_of
 from tests.scenarios.feed import Merged
 
 SECOND = 1_000_000
@@ -26,8 +26,8 @@ SCHEMA = pa.schema([("tail", pa.string()), ("at", pa.timestamp("us", "UTC")), ("
 # micro-batch 0  1 2
 # micro-batch 1   3     11             the watermark of source a passes 6, that of b stays where it was
 BATCHES = [
-    pa.Table.from_pylist([{"tail": tail, "at": at * SECOND, "x": at} for tail, at in rows], SCHEMA)
-    for rows in ([("a", 1), ("b", 2)], [("a", 3), ("a", 11)])
+    table_of(SCHEMA, [("a", 1 * SECOND, 1), ("b", 2 * SECOND, 2)]),
+    table_of(SCHEMA, [("a", 3 * SECOND, 3), ("a", 11 * SECOND, 11)]),
 ]
 
 
@@ -37,22 +37,24 @@ def totals(stream: DataFrame, *, evaluator: str, **options: Any) -> Query:
     return windows.aggregate(total=module(Merged, "x"))
 
 
-def shown(*arguments: object) -> str:
-    """Return what the command prints, or its error."""
+def command_output(*arguments: object) -> str:
+    """Run `muntin state`, and return its output, or its error."""
     result = CliRunner().invoke(app, ["state", *map(str, arguments)], prog_name="muntin")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result.stdout or result.stderr
 
 
-def told(rows: list[Row]) -> list[tuple[Any, ...]]:
+def described(rows: list[Row]) -> list[tuple[Any, ...]]:
     """Return rows as their query, kind, key, seconds, value, number of events and micro-batch."""
-    found = []
+    described_rows = []
     for row in rows:
-        ends = [int(at.replace(tzinfo=UTC).timestamp()) for at in (row.start, row.end)]
-        key, value = json.loads(row.key)["tail"], json.loads(row.value or "null")
-        found.append((row.query, row.kind, key, *ends, value, row.events, row.batch))
-    return found
+        key = json.loads(row.key)["tail"]
+        start = int(row.start.replace(tzinfo=UTC).timestamp())
+        end = int(row.end.replace(tzinfo=UTC).timestamp())
+        value = json.loads(row.value or "null")
+        described_rows.append((row.query, row.kind, key, start, end, value, row.events, row.batch))
+    return described_rows
 
 
 def test_state_is_read_while_the_query_runs_and_as_text(spark: SparkSession, tmp_path: Path) -> None:
@@ -64,8 +66,8 @@ def test_state_is_read_while_the_query_runs_and_as_text(spark: SparkSession, tmp
     try:
         running.processAllAvailable()
         rows = read_state(spark, checkpoint).orderBy("key", "kind", "start").collect()
-        of_a = json.loads(shown(checkpoint, "--key", "tail=a", "--json"))
-        text = shown(checkpoint, "--key", "b", "--limit", 1)
+        of_a = json.loads(command_output(checkpoint, "--key", "tail=a", "--json"))
+        text = command_output(checkpoint, "--key", "b", "--limit", 1)
         (listed,) = [entry for entry in queries(spark) if entry.run_id == str(running.runId)]
         assert running.isActive
         shows_itself: Any = running
@@ -79,7 +81,7 @@ def test_state_is_read_while_the_query_runs_and_as_text(spark: SparkSession, tmp
     }
     assert "the source 'b' is at 1969-12-31 23:59:57, and silent since micro-batch 0 at" in listed.held_back_by[0]
     assert "the source &#x27;b&#x27; is at 1969-12-31 23:59:57" in shown_in_notebook
-    assert told(rows) == [
+    assert described(rows) == [
         *(("0", "event", "a", at, at, {"x": at}, 1, 1) for at in (1, 3, 11)),
         ("0", "result", "a", 0, 10, [4], None, 1),
         ("0", "window", "a", 0, 10, None, 2, 1),
@@ -101,11 +103,11 @@ def test_states_of_a_pass_are_told_by_their_queries_and_what_is_no_such_checkpoi
     spark: SparkSession, tmp_path: Path
 ) -> None:
     stream = stream_of(spark, tmp_path / "input", BATCHES)
-    both = one_pass(first=totals(stream, evaluator="sliced"), second=totals(stream, evaluator="grouped"))
+    queries = one_pass(first=totals(stream, evaluator="sliced"), second=totals(stream, evaluator="grouped"))
     checkpoint, results = tmp_path / "checkpoint", {name: tmp_path / name for name in ("first", "second")}
-    both.write(checkpoint=checkpoint, results=results, available_now=True).awaitTermination()
+    queries.write(checkpoint=checkpoint, results=results, available_now=True).awaitTermination()
     rows = read_state(spark, checkpoint).orderBy("query", "key", "start", "batch").collect()
-    assert told(rows) == [
+    assert described(rows) == [
         ("first", "slice", "a", 0, 10, 1, 1, 0),
         ("first", "slice", "a", 0, 10, 3, 1, 1),
         ("first", "slice", "a", 10, 20, 11, 1, 1),
@@ -124,7 +126,7 @@ def test_states_of_a_pass_are_told_by_their_queries_and_what_is_no_such_checkpoi
     plain.trigger(availableNow=True).start().awaitTermination()
     with pytest.raises(StateError, match="has no state of Muntin's"):
         read_state(spark, tmp_path / "plain")
-    both.close_checkpoint(checkpoint, results=results)
+    queries.close_checkpoint(checkpoint, results=results)
     with pytest.raises(StateError, match="is closed"):
         read_state(spark, checkpoint)
-    assert shown(checkpoint).startswith(f"muntin: the checkpoint {checkpoint} is closed")
+    assert command_output(checkpoint).startswith(f"muntin: the checkpoint {checkpoint} is closed")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from typing import Any, TypeAlias
 
@@ -54,13 +54,16 @@ def histories() -> Mapping[str | None, list[Change]]:
 
 @pytest.fixture(scope="module")
 def changelog(spark: SparkSession, histories: Mapping[str | None, list[Change]]) -> DataFrame:
-    """Them all as one changelog, of five changes a micro-batch, in any order."""
-    rows = [row(key, place // 5, change) for key, changes in histories.items() for place, change in enumerate(changes)]
+    """All histories as one changelog, with five changes of a key in each micro-batch, in random order."""
+    rows: list[dict[str, Any]] = []
+    for key, changes in histories.items():
+        rows += [row(key, place // 5, change) for place, change in enumerate(changes)]
     random.Random(SEED).shuffle(rows)
     return spark.createDataFrame(pa.Table.from_pylist(rows, SCHEMA))
 
 
-def standing(history: Mapping[tuple[Hashable, int], Event[float]]) -> list[Row]:
+def live_rows(history: Mapping[tuple[Hashable, int], Event[float]]) -> list[Row]:
+    """Return (id, start, end, payload) of the events of a history, in order."""
     return sorted((id, event.start, finite(event.end), event.payload) for (id, _), event in history.items())
 
 
@@ -70,15 +73,18 @@ def test_a_fold_is_the_history_that_the_changes_mean(
     table = fold(changelog.drop("batch"), key="key")
     assert table.columns == ["key", "window", "lifetime", "value"]
 
-    found: dict[str | None, list[Row]] = defaultdict(list)
-    for kept in collect(table):
-        assert kept["window"]["start"] == kept["lifetime"]["start"] // 10 * 10
-        found[kept["key"]].append((kept["lifetime"]["start"], kept["lifetime"]["end"], kept["value"]))
-    expected = {key: [rest for _, *rest in standing(fold_changes(changes))] for key, changes in histories.items()}
-    assert {key: sorted(map(str, rows)) for key, rows in found.items()} == {
-        key: sorted(str(tuple(row)) for row in rows) for key, rows in expected.items()
-    }
-    assert sum(map(len, expected.values())) > 20
+    folded_rows: Counter[str] = Counter()
+    for row in collect(table):
+        start = row["lifetime"]["start"]
+        assert row["window"]["start"] == start // 10 * 10
+        folded_rows[str((row["key"], start, row["lifetime"]["end"], row["value"]))] += 1
+
+    expected: Counter[str] = Counter()
+    for key, changes in histories.items():
+        for _, start, end, value in live_rows(fold_changes(changes)):
+            expected[str((key, start, end, value))] += 1
+    assert folded_rows == expected
+    assert expected.total() > 20
 
 
 def test_net_changes_of_each_micro_batch_keep_a_keyed_table_up_to_date(
@@ -93,17 +99,18 @@ def test_net_changes_of_each_micro_batch_keep_a_keyed_table_up_to_date(
     assert on_driver.column_names == nets.columns
     assert sorted(map(str, on_driver.to_pylist())) == sorted(map(str, nets.toArrow().to_pylist()))
 
-    for net in sorted(rows, key=lambda net: net["batch"]):
-        name = net["key"], net["event_id"]
-        if net["change"] == "delete":
+    for net_change in sorted(rows, key=lambda net_change: net_change["batch"]):
+        name = (net_change["key"], net_change["event_id"])
+        if net_change["change"] == "delete":
             del table[name]
         else:
-            table[name] = (net["event_id"], *net["lifetime"].values(), net["value"])
-    assert {net["change"] for net in rows} == {"upsert", "delete"}
-    assert len({(net["batch"], net["key"], net["event_id"]) for net in rows}) == len(rows) < changelog.count()
+            table[name] = (net_change["event_id"], *net_change["lifetime"].values(), net_change["value"])
+    assert {net_change["change"] for net_change in rows} == {"upsert", "delete"}
+    names = {(net_change["batch"], net_change["key"], net_change["event_id"]) for net_change in rows}
+    assert len(names) == len(rows) < changelog.count()
     for key, changes in histories.items():
-        found = sorted(row for (of, _), row in table.items() if of == key)
-        assert found == standing(fold_changes(changes))
+        table_rows = sorted(row for (row_key, _), row in table.items() if row_key == key)
+        assert table_rows == live_rows(fold_changes(changes))
 
 
 def test_a_changelog_without_revisions_needs_no_lifetimes(changelog: DataFrame) -> None:
@@ -113,11 +120,14 @@ def test_a_changelog_without_revisions_needs_no_lifetimes(changelog: DataFrame) 
     table = fold(plain, key="key")
     assert table.columns == ["key", "value"]
 
-    taken = {(row.key, row.event_id) for row in plain.where("change = 'retract'").collect()}
-    left = [row for row in plain.where("change = 'insert'").collect() if (row.key, row.event_id) not in taken]
-    assert sorted((row.key, row.value) for row in table.collect()) == sorted((row.key, row.value) for row in left)
-    assert taken
-    assert left
+    retracted_names = {(row.key, row.event_id) for row in plain.where("change = 'retract'").collect()}
+    expected: list[tuple[Any, ...]] = []
+    for row in plain.where("change = 'insert'").collect():
+        if (row.key, row.event_id) not in retracted_names:
+            expected.append((row.key, row.value))
+    assert sorted((row.key, row.value) for row in table.collect()) == sorted(expected)
+    assert retracted_names
+    assert expected
 
 
 def test_rows_that_are_no_changes_of_a_result_do_not_count(spark: SparkSession) -> None:
@@ -125,7 +135,7 @@ def test_rows_that_are_no_changes_of_a_result_do_not_count(spark: SparkSession) 
     assert fold(rows, key=()).collect() == [(5,)]
 
 
-def test_a_changelog_whose_keys_are_not_known_is_refused(changelog: DataFrame) -> None:
+def test_a_changelog_without_key_columns_is_refused(changelog: DataFrame) -> None:
     for use in (fold, net_changes):
         with pytest.raises(QueryError, match=r"does not say what its key columns are.*\n.*\n  .*as in key='station'"):
             use(changelog)
@@ -143,30 +153,41 @@ def test_a_row_is_final_where_no_later_change_can_reach_it(spark: SparkSession) 
     )
     micros = "named_struct('start', timestamp_micros({0}.start), 'end', timestamp_micros({0}.end)) AS {0}"
     times = ticks.selectExpr("n", micros.format("lifetime"))
-    plain = times.selectExpr("n", "CAST(lifetime AS struct<start: timestamp_ntz, end: timestamp_ntz>) AS lifetime")
-    ends = ticks.selectExpr("n", "lifetime AS window")
+    zoneless_times = times.selectExpr(
+        "n", "CAST(lifetime AS struct<start: timestamp_ntz, end: timestamp_ntz>) AS lifetime"
+    )
+    windows = ticks.selectExpr("n", "lifetime AS window")
     tenths = "CAST(lifetime.{0} / 10 AS decimal(19, 1))"
-    both = ", ".join(f"{tenths.format(bound)} AS {bound}" for bound in ("start", "end"))
-    decimals = ticks.selectExpr("n", f"struct({both}) AS lifetime")
-    found = [
-        {row.n for row in settled(table, watermark, is_revisable=is_revisable).collect()}
-        for table in (ticks, times, plain, ends, decimals)
-        for watermark, is_revisable in [(10, True), (10, False), (2**63 - 1, True), (None, True)]
-    ]
-    assert found == [{1}, {1, 2, 3}, {1, 2, 3, 4}, set()] * 5
+    bounds = ", ".join(f"{tenths.format(bound)} AS {bound}" for bound in ("start", "end"))
+    decimals = ticks.selectExpr("n", f"struct({bounds}) AS lifetime")
+
+    def final_numbers(table: DataFrame, watermark: int | None, *, is_revisable: bool) -> set[int]:
+        return {row.n for row in settled(table, watermark, is_revisable=is_revisable).collect()}
+
+    for table in (ticks, times, zoneless_times, windows, decimals):
+        assert final_numbers(table, 10, is_revisable=True) == {1}
+        assert final_numbers(table, 10, is_revisable=False) == {1, 2, 3}
+        assert final_numbers(table, 2**63 - 1, is_revisable=True) == {1, 2, 3, 4}
+        assert final_numbers(table, None, is_revisable=True) == set()
 
 
 def test_rows_are_final_by_what_kind_of_results_they_are(spark: SparkSession) -> None:
     final = spark.createDataFrame([(1, (0, 10)), (2, (10, 20))], "n int, window struct<start: long, end: long>")
     early = final.selectExpr("*", "'early' AS timing", "0L AS firing")
     changes = final.selectExpr("*", "'insert' AS change", "CAST(n AS long) AS event_id")
-    gone = changes.where("n = 1").withColumn("change", F.lit("retract"))
-    found = [
-        {row.n for row in final_rows(rows, watermark, key=()).collect()}
-        for rows in (final, early, changes, changes.union(gone))
-        for watermark in (10, INFINITY)
-    ]
-    assert found == [{1, 2}, {1, 2}, {1}, {1, 2}, {1}, {1, 2}, set(), {2}]
+    retractions = changes.where("n = 1").withColumn("change", F.lit("retract"))
+
+    def final_numbers(rows: DataFrame, watermark: int) -> set[int]:
+        return {row.n for row in final_rows(rows, watermark, key=()).collect()}
+
+    assert final_numbers(final, 10) == {1, 2}
+    assert final_numbers(final, INFINITY) == {1, 2}
+    assert final_numbers(early, 10) == {1}
+    assert final_numbers(early, INFINITY) == {1, 2}
+    assert final_numbers(changes, 10) == {1}
+    assert final_numbers(changes, INFINITY) == {1, 2}
+    assert final_numbers(changes.union(retractions), 10) == set()
+    assert final_numbers(changes.union(retractions), INFINITY) == {2}
     with pytest.raises(QueryError, match="final by their lifetimes, and these have none: they have n, timing"):
         final_rows(early.select("n", "timing"), 10)
 

@@ -23,12 +23,11 @@ MINUTE = 60_000_000
 
 @pytest.fixture(scope="module")
 def minutes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
-    """A point every half minute, in two batches, and one far behind them that closes what was."""
-    halves = [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 60]]
-    tables = [
-        pa.table({"at": pa.array([half * MINUTE // 2 for half in batch], pa.timestamp("us", tz="UTC"))})
-        for batch in halves
-    ]
+    """A point every half minute, in two batches; the last one comes much later and closes the windows before."""
+    tables: list[pa.Table] = []
+    for half_minutes in ([0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 60]):
+        times = [half * MINUTE // 2 for half in half_minutes]
+        tables.append(pa.table({"at": pa.array(times, pa.timestamp("us", tz="UTC"))}))
     return stream_of(spark, tmp_path_factory.mktemp("minutes"), tables)
 
 
@@ -61,19 +60,19 @@ def test_two_queries_that_count_under_one_name_are_told_apart_first(minutes: Dat
 def test_queries_that_are_given_no_names_are_told_apart_by_themselves(minutes: DataFrame, tmp_path: Path) -> None:
     """The results of a query per window, as one: what is advised where windows cannot share their slices."""
     stream = events(minutes, at="at", watermark="0 seconds", buckets=1)
-    both = [stream.window(size).aggregate(n=module(Count)) for size in (tumbling("1 minute"), tumbling("2 minutes"))]
+    queries = [stream.window(size).aggregate(n=module(Count)) for size in (tumbling("1 minute"), tumbling("2 minutes"))]
     twice = events(minutes.where("true"), at="at", watermark="0 seconds", buckets=1).window(tumbling("1 minute"))
     outcome = Outcome()
-    united = reduce(DataFrame.unionAll, [query.results() for query in (*both, twice.aggregate(n=module(Count)))])
+    united = reduce(DataFrame.unionAll, [query.results() for query in (*queries, twice.aggregate(n=module(Count)))])
     query = start(united, tmp_path / "checkpoint", outcome)
     query.awaitTermination()
 
-    found = [batch_metrics(progress) for progress in query.recentProgress]
-    names = list(found[0])
+    metrics = [batch_metrics(progress) for progress in query.recentProgress]
+    names = list(metrics[0])
     assert len(names) == 3
     assert "muntin tumbling('2 minutes')" in names
     assert sum(name.startswith("muntin tumbling('1 minute') ") for name in names) == 2
-    assert [sum(numbers[name].accepted for numbers in found) for name in names] == [11, 11, 11]
+    assert [sum(numbers[name].accepted for numbers in metrics) for name in names] == [11, 11, 11]
 
 
 @pytest.mark.nightly
@@ -111,30 +110,29 @@ def test_sparks_own_operators_follow_results_that_are_retracted_and_buckets_that
         [("c", 61, 62)],  # Spark tells late rows by the watermark before the last
         [("a", 36, 37), ("b", 45, 90)],
     ]
-    tables = [
-        pa.table(
-            {
-                "k": [k for k, *_ in rows],
-                "from": after_60(*(s for _, s, _ in rows)),
-                "to": after_60(*(e for *_, e in rows)),
-            }
-        )
-        for rows in [*batches, [("a", 200, 201), ("b", 200, 201), ("c", 200, 201)]]
-    ]
+    closing_batch = [("a", 200, 201), ("b", 200, 201), ("c", 200, 201)]
+    tables: list[pa.Table] = []
+    for rows in [*batches, closing_batch]:
+        keys, starts, ends = zip(*rows, strict=True)
+        tables.append(pa.table({"k": keys, "from": after_60(*starts), "to": after_60(*ends)}))
     df = stream_of(spark, tmp_path / "input", tables)
     stream = events(df, key="k", start="from", end="to", watermark="25 minutes", buckets=4)
     results = stream.window(snapshot(), emit="eager").aggregate(n=module(Count)).results(watermark="starts")
     length = F.expr("timestampdiff(MINUTE, window.start, window.end) * n * IF(change = 'insert', 1, -1)")
-    some = results.where("n > 0").select("starts", length.alias("minutes"))  # a filter does not hold the watermark up
-    sums = some.groupBy(F.window("starts", "20 minutes")).agg(F.sum("minutes").alias("minutes"))
+    lengths = results.where("n > 0").select(
+        "starts", length.alias("minutes")
+    )  # a filter does not hold the watermark up
+    sums = lengths.groupBy(F.window("starts", "20 minutes")).agg(F.sum("minutes").alias("minutes"))
     outcome = Outcome()
     with setting(spark, "spark.sql.shuffle.partitions", "2"):  # else all buckets are in one
         query = start(sums, tmp_path / "checkpoint", outcome)
         query.awaitTermination()
 
-    found = [(row["window"]["start"] // MINUTE - 60, row["minutes"]) for row in outcome.rows]
-    assert sorted(found) == [(0, 10 + 2 * 2 + 24 + 2 + 7), (20, 2 + 3), (40, 45), (60, 2)]
-    dropped = [part["numRowsDroppedByWatermark"] for batch in query.recentProgress for part in batch["stateOperators"]]
+    sums_by_start = [(row["window"]["start"] // MINUTE - 60, row["minutes"]) for row in outcome.rows]
+    assert sorted(sums_by_start) == [(0, 10 + 2 * 2 + 24 + 2 + 7), (20, 2 + 3), (40, 45), (60, 2)]
+    dropped: list[int] = []
+    for progress in query.recentProgress:
+        dropped += [operator["numRowsDroppedByWatermark"] for operator in progress["stateOperators"]]
     assert dropped
     assert not any(dropped)
 
@@ -144,9 +142,10 @@ def after_60(*minutes: int) -> pa.Array:
 
 
 class Anywhere(Echo):
-    """Promises nothing of lifetimes."""
+    """An operator that promises nothing about lifetimes."""
 
-    name, version, contract = "show.anywhere", "1.0.0", OutputContract.UNRESTRICTED
+    name, version = "show.anywhere", "1.0.0"
+    contract = OutputContract.UNRESTRICTED
 
 
 def test_results_that_may_start_before_the_output_watermark_have_none_of_sparks(minutes: DataFrame) -> None:
@@ -161,7 +160,7 @@ def test_results_that_may_start_before_the_output_watermark_have_none_of_sparks(
         counts(minutes).results(watermark="n")
 
 
-def test_results_that_are_taken_back_are_events_that_are(spark: SparkSession, tmp_path: Path) -> None:
+def test_retracted_results_are_retracted_events(spark: SparkSession, tmp_path: Path) -> None:
     tables = [pa.table({"at": pa.array(ticks, pa.int64())}) for ticks in ([1, 15], [2, 3], [12, 40], [90])]
     df = stream_of(spark, tmp_path / "input", tables)
     first = events(df, at="at", watermark=30, buckets=2).window(tumbling(10), emit="speculative")
@@ -179,29 +178,33 @@ def test_early_results_that_stay_are_no_events(minutes: DataFrame) -> None:
 
 def test_results_keep_their_key_as_events_unless_another_is_named(spark: SparkSession) -> None:
     df = spark.sql("SELECT 1 AS at, 'a' AS shop, 2 AS `the zone`")
-    found = events(df, at="at", key=["shop", "the zone"]).window(tumbling(10)).aggregate(n=module(Count))
-    assert found.as_events().keys == ("shop", "`the zone`")
-    again = found.as_events().window(tumbling(20)).aggregate(n=module(Count))
-    assert [key.name for key in again.plan.keys] == ["shop", "the zone"]
-    assert (found.as_events(key="shop").keys, found.as_events(key=None).keys) == (("shop",), ())
+    counted = events(df, at="at", key=["shop", "the zone"]).window(tumbling(10)).aggregate(n=module(Count))
+    assert counted.as_events().keys == ("shop", "`the zone`")
+    chained = counted.as_events().window(tumbling(20)).aggregate(n=module(Count))
+    assert [key.name for key in chained.plan.keys] == ["shop", "the zone"]
+    assert counted.as_events(key="shop").keys == ("shop",)
+    assert counted.as_events(key=None).keys == ()
 
 
 @pytest.mark.nightly
-def test_a_join_with_another_stream_lets_go_what_has_no_partner(spark: SparkSession, tmp_path: Path) -> None:
-    left = [((5, 6), "insert"), ((30,), "punctuate"), ((31,), "insert")]
-    tables = [pa.table({"at": minutes_of(*minutes), "change": [change] * len(minutes)}) for minutes, change in left]
+def test_a_join_with_another_stream_emits_rows_without_a_partner(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [
+        pa.table({"at": minutes_of(5, 6), "change": ["insert", "insert"]}),
+        pa.table({"at": minutes_of(30), "change": ["punctuate"]}),
+        pa.table({"at": minutes_of(31), "change": ["insert"]}),
+    ]
     df = stream_of(spark, tmp_path / "left", tables)
     query = events(df, at="at", change="change", buckets=2).window(tumbling("1 minute")).aggregate(n=module(Count))
-    right = [pa.table({"seen": minutes_of(minute), "rides": [1]}) for minute in (5, 40)]
-    other = stream_of(spark, tmp_path / "right", right)
+    right_batches = [pa.table({"seen": minutes_of(minute), "rides": [1]}) for minute in (5, 40)]
+    rides_seen = stream_of(spark, tmp_path / "right", right_batches)
     joined = query.results(watermark="closed").join(
-        other.withWatermark("seen", "0 seconds"),
+        rides_seen.withWatermark("seen", "0 seconds"),
         F.expr("n = rides AND seen >= closed AND seen < closed + INTERVAL 1 MINUTE"),
         "leftOuter",
     )
     outcome = run(joined, tmp_path / "checkpoint")
-    found = [(row["window"]["start"] // MINUTE, row["n"], row["seen"] is not None) for row in outcome.rows]
-    assert sorted(found) == [(5, 1, True), (6, 1, False)]
+    joined_rows = [(row["window"]["start"] // MINUTE, row["n"], row["seen"] is not None) for row in outcome.rows]
+    assert sorted(joined_rows) == [(5, 1, True), (6, 1, False)]
 
 
 def minutes_of(*minutes: int) -> pa.Array:

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from muntin import tumbling
 from muntin.errors import QueryError
 from muntin_engine import Query, events, fold, module
-from tests.journeys.running import Kept, collect, stream_of
+from tests.journeys.running import MemorySink, collect, stream_of
 
 # windows of 10 ticks   0         10        20
 # batch 0               a b       a
@@ -49,16 +49,16 @@ def test_retracted_results_meet_a_condition_as_they_did_when_they_were_emitted(
 ) -> None:
     stream = events(stream_of(spark, tmp_path / "in", BATCHES), key="key", at="at", watermark=30)
     whole = stream.window(tumbling(10), emit="eager").aggregate(n=module("stats.count"), km=module("stats.sum", "km"))
-    kept = Kept()
+    sink = MemorySink()
     few = whole.where("n = 1 OR n = 3").select("key", "n", start="window.start")
-    few.write(checkpoint=tmp_path / "checkpoint", results=kept, available_now=True).awaitTermination()
-    assert kept.counts == [len(kept.batches[number]) for number in sorted(kept.batches)]
-    assert {(row["change"], row["key"], row["start"], row["n"]) for row in kept.rows} >= {
+    few.write(checkpoint=tmp_path / "checkpoint", results=sink, available_now=True).awaitTermination()
+    assert sink.counts == [len(sink.batches[number]) for number in sorted(sink.batches)]
+    assert {(row["change"], row["key"], row["start"], row["n"]) for row in sink.rows} >= {
         *{("insert", "a", 0, 1), ("retract", "a", 0, 1), ("insert", "a", 10, 1), ("retract", "a", 10, 1)},
         *{("insert", "b", 0, 1), ("retract", "b", 0, 1), ("insert", "b", 0, 3)},
     }
     table = fold(
-        spark.createDataFrame(kept.rows, "key string, n long, start long, change string, event_id long"), "key"
+        spark.createDataFrame(sink.rows, "key string, n long, start long, change string, event_id long"), "key"
     )
     assert sorted((row.key, row.n) for row in table.collect()) == [("b", 3), ("c", 1)]
 

@@ -22,7 +22,7 @@ from muntin_engine.tasks.bucket_task import run_bucket
 from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.evaluators.arrays.test_array_evaluator import sliced
 from tests.engine.plan.test_metrics import Sums, Total
-from tests.engine.wire.payloads import arrived, rows, task_of
+from tests.engine.wire.payloads import bucket_input, rows, task_of
 
 A_BUCKET = BucketCounts(4, {"null time": 2})
 ANOTHER = BucketCounts(0, {"duplicate id": 1})
@@ -174,13 +174,13 @@ def test_only_modules_that_read_a_record_are_warned_of() -> None:
 
 def test_a_worker_counts_what_its_modules_skip() -> None:
     task = task_of(Best(), SALE, is_static=True, is_point=True, inputs=(pa.string(), pa.float64(), pa.string()))
-    given = rows(
+    sales = rows(
         start=[1, 2, 3, None],
         i0=pa.array(["a", None, "b", None]),
         i1=pa.array([1.0, 2.0, None, 1.0]),
         i2=pa.array(["x", "y", None, "z"]),
     )
-    assert arrived(task, given).row_counts.unaccepted_by(task.choosy_labels) == {"shops.best": 2}
+    assert bucket_input(task, sales).row_counts.unaccepted_by(task.choosy_labels) == {"shops.best": 2}
 
 
 STARTS = [1, None, 5, 9, None, 12]
@@ -198,20 +198,22 @@ STARTS = [1, None, 5, 9, None, 12]
 def test_a_worker_counts_what_its_buckets_put_out(
     task: TaskPayload, ends: dict[str, list[int]], expected: tuple[int, dict[str, int]], ids: int
 ) -> None:
-    kept: Accumulator[Counts] = Accumulator(ids, {}, CountsParam())
-    reporter = CountReporter(kept, 3)
-    reporter.report(12, list(run_bucket(task, 0, MemoryCells(), arrived(task, rows(start=STARTS, **ends)))), {}, {})
+    accumulator: Accumulator[Counts] = Accumulator(ids, {}, CountsParam())
+    reporter = CountReporter(accumulator, 3)
+    reporter.report(
+        12, list(run_bucket(task, 0, MemoryCells(), bucket_input(task, rows(start=STARTS, **ends)))), {}, {}
+    )
     reporter.report(6, [], {"total": 2}, {})
-    assert kept.value == {(3, 12): BucketCounts(*expected), (3, 6): BucketCounts(0, {}, {"total": 2})}
+    assert accumulator.value == {(3, 12): BucketCounts(*expected), (3, 6): BucketCounts(0, {}, {"total": 2})}
 
 
 def test_a_worker_keeps_counts_and_the_driver_hands_them_on(ids: int, caplog: pytest.LogCaptureFixture) -> None:
     driver = Driver()
     query = driver.rejections.expect("rides", 2)
     of_driver: Accumulator[Counts] = Accumulator(ids, {}, CountsParam(driver.rejections))
-    sent = pickle.dumps(CountReporter(of_driver, query))
+    pickled = pickle.dumps(CountReporter(of_driver, query))
     accumulators._accumulatorRegistry.pop(ids)  # a worker has its own
-    of_worker: CountReporter = pickle.loads(sent)
+    of_worker: CountReporter = pickle.loads(pickled)
     of_worker.accumulator.add({(query, 12): A_BUCKET})
     of_worker.accumulator.add({(query, 6): ANOTHER})
     of_driver.add(of_worker.accumulator._value)

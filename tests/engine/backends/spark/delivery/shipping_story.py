@@ -1,4 +1,4 @@
-"""One session, from an empty folder, in which modules reach the workers in every way that there is; prints JSON."""
+"""A program that ships modules to workers in each possible way, step by step, and prints the outcomes as JSON."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ CONNECT = {
 }
 
 
-def tell_both(here: Path) -> dict[str, Any]:
-    """Return what became of each step for a client of Spark Connect, and then for the session in the same JVM."""
+def outcomes_in_both(here: Path) -> dict[str, Any]:
+    """Return the outcomes of a client of Spark Connect, and then of the classic session in the same JVM."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -64,8 +64,8 @@ def tell_both(here: Path) -> dict[str, Any]:
         client = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         patience = time.monotonic() + PATIENCE
         while session.sparkContext.listFiles and time.monotonic() < patience:
-            pass  # a job that starts while the client's files go asks for them; before Spark 4.3 they stay
-        return {**json.loads(client.stdout.splitlines()[-1]), "classic": tell(session, here, is_client=False)}
+            pass  # a job that starts while the client's files are removed asks for them; before Spark 4.3 they stay
+        return {**json.loads(client.stdout.splitlines()[-1]), "classic": outcomes_in(session, here, is_client=False)}
 
 
 @contextmanager
@@ -84,10 +84,10 @@ def connected(address: str) -> Iterator[SparkSession]:
     session.stop()
 
 
-def outcome(tell: Callable[[], Any]) -> Any:
-    """Return what a step tells, or what Muntin says is wrong."""
+def outcome(step: Callable[[], Any]) -> Any:
+    """Take a step; return its result, or the error that Muntin raises."""
     try:
-        return tell()
+        return step()
     except MuntinError as error:
         return f"{type(error).__name__}: {error}"
 
@@ -103,7 +103,7 @@ def query(stream: DataFrame) -> Query[DataFrame]:
 
 
 def run(stream: DataFrame, folder: Path) -> list[Any]:
-    """Write the results into a folder and return them, with how many rows the query says it took."""
+    """Write the results into a folder; return them, and the number of rows that the query accepted."""
     results = str(folder / "results")
     running = query(stream).write(checkpoint=folder / "checkpoint", results=results, available_now=True)
     running.awaitTermination()
@@ -118,8 +118,14 @@ def numbers_in(spark: SparkSession, here: Path) -> tuple[DataFrame, DataFrame]:
     return numbers, spark.readStream.schema(numbers.schema).parquet(str(here / "numbers"))
 
 
-def tell(spark: SparkSession, here: Path, *, is_client: bool) -> dict[str, Any]:
-    """Return what became of each step: a session asks of a table too, and a client has a sink that cannot travel."""
+def outcomes_in(spark: SparkSession, here: Path, *, is_client: bool) -> dict[str, Any]:
+    """Return the outcome of each step in a session, by name.
+
+    Args:
+        spark: The session.
+        here: A folder with packages and data.
+        is_client: True for a client of Spark Connect, which has a sink that cannot travel instead of a static query.
+    """
     numbers, stream = numbers_in(spark, here)
     mean = here / "packages" / "muntin_weather" / "plugin.py"
 
@@ -127,10 +133,10 @@ def tell(spark: SparkSession, here: Path, *, is_client: bool) -> dict[str, Any]:
         mean.write_text(mean.read_text() + "\n# changed\n")
         return ship(spark, "weather")
 
-    told = {
+    outcomes = {
         "version": module(Gauged).cls.version,
         "nothing shipped": outcome(lambda: query(numbers).results()),
-        "asked not to look": outcome(lambda: unasked(numbers)),
+        "without preflight": outcome(lambda: plan_without_preflight(numbers)),
         "compiled": outcome(lambda: ship(spark, "numpy")),
         "shipped": outcome(lambda: ship(spark, "weather")),
         "dependency missing": outcome(lambda: query(stream).results()),
@@ -138,13 +144,13 @@ def tell(spark: SparkSession, here: Path, *, is_client: bool) -> dict[str, Any]:
         "streaming": outcome(lambda: run(stream, here)),
     }
     if is_client:
-        told["locked sink"] = outcome(lambda: locked(stream, here))
+        outcomes["locked sink"] = outcome(lambda: write_to_locked_sink(stream, here))
     else:
-        told["static"] = outcome(lambda: rows(query(numbers).results().orderBy("window")))
-    return {**told, "shipped when changed": outcome(changed)}
+        outcomes["static"] = outcome(lambda: rows(query(numbers).results().orderBy("window")))
+    return {**outcomes, "shipped when changed": outcome(changed)}
 
 
-def locked(stream: DataFrame, folder: Path) -> str:
+def write_to_locked_sink(stream: DataFrame, folder: Path) -> str:
     """Write to a function that holds a lock, which travels nowhere."""
     lock = threading.Lock()
 
@@ -157,8 +163,8 @@ def locked(stream: DataFrame, folder: Path) -> str:
     return "runs"
 
 
-def unasked(df: DataFrame) -> list[str]:
-    """Build a query that cannot run, in a session that is not to look."""
+def plan_without_preflight(df: DataFrame) -> list[str]:
+    """Plan a query that cannot run, in a session whose preflight check is off."""
     df.sparkSession.conf.set("spark.muntin.preflight", "false")
     columns = query(df).results().columns
     df.sparkSession.conf.unset("spark.muntin.preflight")
@@ -166,12 +172,13 @@ def unasked(df: DataFrame) -> list[str]:
 
 
 if __name__ == "__main__":
-    place, server = Path(sys.argv[1]), sys.argv[2:]
+    place = Path(sys.argv[1])
+    server = sys.argv[2:]
     sys.path[:0] = [str(place / "packages"), str(place / "beside")]
     GAUGES = importlib.import_module("gauges")
     if server:
         with connected(server[0]) as opened:
-            stories = {"connect": tell(opened, place, is_client=True)}
+            stories = {"connect": outcomes_in(opened, place, is_client=True)}
     else:
-        stories = tell_both(place)
+        stories = outcomes_in_both(place)
     print(f"\n{json.dumps(stories)}")

@@ -22,6 +22,7 @@ class Spread(Aggregate[float, float]):
 
 
 def main(folder: Path) -> None:
+    """Run a query over rides in a folder, and print the number of executors and the results as JSON."""
     spark = prepare_session(SparkSession.builder.getOrCreate())
     spark.conf.set("spark.sql.shuffle.partitions", "2")
     (folder / "rides").mkdir()
@@ -33,9 +34,9 @@ def main(folder: Path) -> None:
     asked.write(
         checkpoint=folder / "checkpoint", results=folder / "results", available_now=True, on_end="close"
     ).awaitTermination()
-    found = spark.read.parquet(str(folder / "results")).orderBy("window", "station").collect()
+    results = spark.read.parquet(str(folder / "results")).orderBy("window", "station").collect()
     executors = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1  # the driver is among them
-    print(json.dumps([executors, [[row.station, *row.window, row.spread, row.rides] for row in found]]))
+    print(json.dumps([executors, [[row.station, *row.window, row.spread, row.rides] for row in results]]))
 
 
 if __name__ == "__main__":

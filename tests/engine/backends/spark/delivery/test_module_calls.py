@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import muntin_stats as stats
 from muntin import tumbling
 from muntin_engine import ModuleCall, Query, ShippingError, StateMismatchError, events, module
-from tests.journeys.running import Kept, read_stream, write_batches
+from tests.journeys.running import MemorySink, read_stream, write_batches
 
 LOCK = threading.Lock()
 LIMIT = 2.0
@@ -53,8 +53,8 @@ def rides(spark: SparkSession, rows: str) -> Any:
 
 
 def results_of(spark: SparkSession, values: str, **calls: ModuleCall) -> list[dict[str, Any]]:
-    found = rides(spark, values).aggregate(**calls).results().orderBy("window").collect()
-    return [{name: row[name] for name in calls} for row in found]
+    results = rides(spark, values).aggregate(**calls).results().orderBy("window").collect()
+    return [{name: row[name] for name in calls} for row in results]
 
 
 ROWS = "(1, 1.0D, 2.0D), (2, 4.0D, 1.0D), (3, 2.5D, CAST(NULL AS DOUBLE)), (12, CAST(NULL AS DOUBLE), 5.0D)"
@@ -95,7 +95,7 @@ def test_a_function_is_given_times_as_arrays_and_returns_them(spark: SparkSessio
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "expected_parts"),
     [
         (lambda: module(picky, "km"), ["function.picky code-", "seven is not liked here", "compute_result"]),
         (lambda: module(lambda km: "many", "km", returns=float), ["function.lambda code-", "'many'", "float"]),
@@ -103,12 +103,12 @@ def test_a_function_is_given_times_as_arrays_and_returns_them(spark: SparkSessio
     ],
     ids=["it raises", "it returns text", "it returns an array"],
 )
-def test_what_a_function_does_wrong_is_told_with_its_name(
-    spark: SparkSession, call: Callable[[], ModuleCall], said: list[str]
+def test_the_fault_of_a_function_is_reported_with_its_name(
+    spark: SparkSession, call: Callable[[], ModuleCall], expected_parts: list[str]
 ) -> None:
     with pytest.raises(PySparkException) as failure:
         results_of(spark, "(1, 7.0D, 1.0D), (2, 3.0D, 1.0D)", m=call())
-    missing = [part for part in said if part not in str(failure.value)]
+    missing = [part for part in expected_parts if part not in str(failure.value)]
     assert not missing, f"{failure.value}\ndoes not say {missing}"
 
 
@@ -124,26 +124,26 @@ def test_a_function_that_cannot_travel_is_refused_before_the_query_starts(spark:
 
 @pytest.fixture
 def hours(spark: SparkSession, tmp_path: Path) -> Callable[..., Query]:
-    def made(files: int, **calls: ModuleCall) -> Query:
+    def query_over(files: int, **calls: ModuleCall) -> Query:
         batches = [pa.table({"at": [1, 2], "km": [1.0, 4.0]}), pa.table({"at": [3, 25], "km": [9.0, 1.0]})]
         df = read_stream(spark, write_batches(tmp_path / "in", batches[:files]))
         return events(df, at="at", watermark=0, buckets=1).window(tumbling(10)).aggregate(**calls)
 
-    return made
+    return query_over
 
 
-def written(query: Query, checkpoint: Path) -> list[dict[str, Any]]:
-    kept = Kept()
-    query.write(checkpoint=checkpoint, results=kept, available_now=True).awaitTermination()
-    return list(kept.rows)
+def results_written(query: Query, checkpoint: Path) -> list[dict[str, Any]]:
+    sink = MemorySink()
+    query.write(checkpoint=checkpoint, results=sink, available_now=True).awaitTermination()
+    return list(sink.rows)
 
 
 @pytest.mark.nightly
 def test_a_checkpoint_goes_on_between_a_name_and_a_typed_call(hours: Callable[..., Query], tmp_path: Path) -> None:
     by_name = {"mean": module("stats.average", "km"), "high": module("stats.quantile", "km", q=0.5)}
     typed = {"mean": stats.average("km"), "high": stats.quantile("km", q=0.5)}
-    assert written(hours(1, **by_name), tmp_path / "checkpoint") == []
-    (row,) = written(hours(2, **typed), tmp_path / "checkpoint")
+    assert results_written(hours(1, **by_name), tmp_path / "checkpoint") == []
+    (row,) = results_written(hours(2, **typed), tmp_path / "checkpoint")
     assert (row["mean"], row["high"]) == (pytest.approx(14 / 3), 4.0)
     hours(2, **by_name).check(tmp_path / "checkpoint")
     with pytest.raises(StateMismatchError):
@@ -153,8 +153,8 @@ def test_a_checkpoint_goes_on_between_a_name_and_a_typed_call(hours: Callable[..
 def test_a_checkpoint_goes_on_with_the_same_function_and_not_with_another(
     hours: Callable[..., Query], tmp_path: Path
 ) -> None:
-    assert written(hours(1, m=module(np.ptp, "km", returns=float)), tmp_path / "checkpoint") == []
-    (row,) = written(hours(2, m=module(np.ptp, "km", returns=float)), tmp_path / "checkpoint")
+    assert results_written(hours(1, m=module(np.ptp, "km", returns=float)), tmp_path / "checkpoint") == []
+    (row,) = results_written(hours(2, m=module(np.ptp, "km", returns=float)), tmp_path / "checkpoint")
     assert row["m"] == 8.0
     with pytest.raises(StateMismatchError, match=r"numpy\.ptp"):
         hours(2, m=module(np.max, "km", returns=float)).check(tmp_path / "checkpoint")

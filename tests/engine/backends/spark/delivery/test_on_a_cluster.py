@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyspark
 import pytest
@@ -47,9 +48,9 @@ def daemon(log: Path, *arguments: str) -> Iterator[None]:
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind((HOST, 0))
-        port: int = found.getsockname()[1]
+    with socket.socket() as free_socket:
+        free_socket.bind((HOST, 0))
+        port: int = free_socket.getsockname()[1]
         return port
 
 
@@ -71,11 +72,13 @@ def test_a_query_runs_on_both_workers_of_a_standalone_cluster(tmp_path: Path) ->
             "spark.scheduler.minRegisteredResourcesRatio": "1.0",
             "spark.cores.max": "2",
         }
-        given = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+        settings_arguments: list[str] = []
+        for name, value in settings.items():
+            settings_arguments += ["--conf", f"{name}={value}"]
         folder = tmp_path / "job"
         folder.mkdir()
         done = subprocess.run(
-            [spark_program("spark-submit"), "--master", cluster, *given, str(JOB), str(folder)],
+            [spark_program("spark-submit"), "--master", cluster, *settings_arguments, str(JOB), str(folder)],
             cwd=tmp_path,
             env=environment(),
             capture_output=True,
@@ -85,7 +88,9 @@ def test_a_query_runs_on_both_workers_of_a_standalone_cluster(tmp_path: Path) ->
         )
     assert done.returncode == 0, done.stderr[-3000:]
     executors, rows = json.loads(done.stdout.splitlines()[-1])
-    windows = [(station, first) for first in (0, 20) for station in range(4)]
     assert executors == 2
-    assert rows == [[f"s{station}", first, first + 20, 16.0, 5] for station, first in windows]
+    expected_rows: list[list[Any]] = []
+    for start in (0, 20):
+        expected_rows += [[f"s{station}", start, start + 20, 16.0, 5] for station in range(4)]
+    assert rows == expected_rows
     assert "doesn't contain key" not in done.stderr

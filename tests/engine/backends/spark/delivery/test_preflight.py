@@ -30,13 +30,14 @@ NEEDED = Needed(
 )
 
 
-def answer(packages: dict[str, str | None] | None = None, **changed: Any) -> dict[str, Any]:
-    """Return what a worker says that has everything, but for what is given."""
-    said = {"host": "one", "executable": "/python", "python": "3.11.4", "failures": []}
-    return {**said, "packages": {**NEEDED.versions, **(packages or {})}, **changed}
+def answer(packages: dict[str, str | None] | None = None, **facts: Any) -> dict[str, Any]:
+    """Return the answer of a worker that has all packages in the needed versions, unless the arguments differ."""
+    worker = {"host": "one", "executable": "/python", "python": "3.11.4", "failures": []}
+    return {**worker, "packages": {**NEEDED.versions, **(packages or {})}, **facts}
 
 
 def verdict(*answers: dict[str, Any]) -> WorkerEnvironmentError | None:
+    """Return the error that the driver raises about the answers of workers; None if it raises none."""
     try:
         judge(answers, NEEDED, "3.11.9")
     except WorkerEnvironmentError as error:
@@ -45,38 +46,41 @@ def verdict(*answers: dict[str, Any]) -> WorkerEnvironmentError | None:
 
 
 def trouble(*answers: dict[str, Any]) -> WorkerEnvironmentError:
-    found = verdict(*answers)
-    assert found is not None
-    return found
+    """Return the error about the answers of workers, of which there must be one."""
+    error = verdict(*answers)
+    assert error is not None
+    return error
 
 
 @pytest.mark.parametrize(
-    "said", [answer(host="two", python="3.11.1"), answer({"pandas": "2.2.0"}), answer({"muntin-stats": ""})]
+    "worker_answer", [answer(host="two", python="3.11.1"), answer({"pandas": "2.2.0"}), answer({"muntin-stats": ""})]
 )
-def test_workers_that_have_what_is_needed_in_a_version_that_will_do_are_left_alone(said: dict[str, Any]) -> None:
-    assert verdict(answer(), said) is None
+def test_workers_with_suitable_versions_of_all_packages_are_accepted(
+    worker_answer: dict[str, Any],
+) -> None:
+    assert verdict(answer(), worker_answer) is None
 
 
 def test_another_version_of_a_plugin_is_named_beside_the_drivers() -> None:
-    found = trouble(answer({"muntin-stats": "0.2.0"}))
-    assert found.troubles == {"one, /python, Python 3.11.4": ("muntin-stats is 0.2.0, and the driver has 0.1.0",)}
-    assert "install there what the driver has: pip install muntin-stats==0.1.0" in found.remedies
-    assert "send it with the session: ship(spark, 'muntin-stats')" in found.remedies
+    error = trouble(answer({"muntin-stats": "0.2.0"}))
+    assert error.troubles == {"one, /python, Python 3.11.4": ("muntin-stats is 0.2.0, and the driver has 0.1.0",)}
+    assert "install there what the driver has: pip install muntin-stats==0.1.0" in error.remedies
+    assert "send it with the session: ship(spark, 'muntin-stats')" in error.remedies
 
 
 def test_each_place_is_told_once_however_many_workers_it_has() -> None:
     lacks = answer({"muntin-stats": None})
-    found = trouble(lacks, lacks, answer(), {**lacks, "host": "two"})
-    assert {place: len(lines) for place, lines in found.troubles.items()} == {
+    error = trouble(lacks, lacks, answer(), {**lacks, "host": "two"})
+    assert {place: len(lines) for place, lines in error.troubles.items()} == {
         "one, /python, Python 3.11.4": 1,
         "two, /python, Python 3.11.4": 1,
     }
 
 
-def test_what_spark_itself_needs_is_to_be_installed() -> None:
-    found = trouble(answer({"pandas": None}))
-    assert not any("ship(" in remedy for remedy in found.remedies)
-    assert "pip install pandas==2.3.0" in str(found)
+def test_packages_that_spark_needs_are_to_be_installed() -> None:
+    error = trouble(answer({"pandas": None}))
+    assert not any("ship(" in remedy for remedy in error.remedies)
+    assert "pip install pandas==2.3.0" in str(error)
     assert "it is Python 3.12.1, and the driver is 3.11.9" in str(trouble(answer(python="3.12.1")))
 
 
@@ -93,9 +97,9 @@ def test_a_package_that_fails_where_it_is_imported_says_how() -> None:
 
 def test_code_of_no_package_has_a_remedy_of_its_own() -> None:
     failure = ["near", "ModuleNotFoundError: No module named 'near'", "near"]
-    found = trouble(answer(failures=[failure]))
-    assert "near cannot be imported" in str(found)
-    assert "near is of no installed package: make it one" in found.remedies[0]
+    error = trouble(answer(failures=[failure]))
+    assert "near cannot be imported" in str(error)
+    assert "near is of no installed package: make it one" in error.remedies[0]
 
 
 def test_a_query_needs_its_plugins_and_what_those_require() -> None:
@@ -110,22 +114,22 @@ def test_a_worker_says_what_it_has() -> None:
         [("muntin", "Module"), ("muntin", "Modul"), ("nowhere.at_all", "")], {"numpy": ["numpy"], "no": ["no"]}
     )
     (batch,) = asked([pa.record_batch({"id": [1]})])
-    said = json.loads(batch.column(0)[0].as_py())
-    assert said["executable"] == sys.executable
-    assert said["python"] == platform.python_version()
-    assert [(module, missing) for module, _, missing in said["failures"]] == [
+    worker = json.loads(batch.column(0)[0].as_py())
+    assert worker["executable"] == sys.executable
+    assert worker["python"] == platform.python_version()
+    assert [(module, missing) for module, _, missing in worker["failures"]] == [
         ("muntin", ""),
         ("nowhere.at_all", "nowhere"),
     ]
-    assert said["packages"]["no"] is None
-    assert said["packages"]["numpy"]
+    assert worker["packages"]["no"] is None
+    assert worker["packages"]["numpy"]
 
 
-def test_what_a_job_imports_is_found_without_opening_it() -> None:
-    found = references_of(pack_task(task_of(Average())))
-    assert Reference("muntin_stats.average", "Average") in found
-    assert Reference("muntin_engine.wire.task_payload", "TaskPayload") in found
-    assert not any(reference.module.startswith(("builtins", "collections")) for reference in found)
+def test_the_imports_of_a_job_are_found_without_unpickling_it() -> None:
+    references = references_of(pack_task(task_of(Average())))
+    assert Reference("muntin_stats.average", "Average") in references
+    assert Reference("muntin_engine.wire.task_payload", "TaskPayload") in references
+    assert not any(reference.module.startswith(("builtins", "collections")) for reference in references)
 
 
 def test_a_module_that_is_used_as_a_whole_is_among_what_is_imported() -> None:

@@ -48,8 +48,8 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]
         text=True,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    found: dict[str, dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    outcomes: dict[str, dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    return outcomes
 
 
 def prepare(here: Path) -> None:
@@ -63,53 +63,54 @@ def prepare(here: Path) -> None:
 
 
 @pytest.fixture(scope="module", params=["classic", "connect"])
-def told(request: pytest.FixtureRequest, story: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """What became of the steps of the story in each kind of session."""
+def outcomes(request: pytest.FixtureRequest, story: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The outcome of each step of the story, by name, in each kind of session."""
     return {"kind": request.param, **story[request.param]}
 
 
-def test_what_only_the_driver_has_is_named_with_the_place_and_the_remedies(told: dict[str, Any]) -> None:
-    said = told["nothing shipped"]
-    assert said.startswith("WorkerEnvironmentError: the workers cannot run this query\n  on ")
-    assert sys.executable in said
-    assert "muntin-weather is missing, the driver has 0.3.0" in said
-    assert "weather-units is missing, the driver has 0.3.0" in said
-    assert "pip install muntin-weather==0.3.0 weather-units==0.3.0" in said
-    assert "ship(spark, 'muntin-weather', 'weather-units')" in said
+def test_packages_of_the_driver_alone_are_named_with_the_place_and_the_remedies(outcomes: dict[str, Any]) -> None:
+    message = outcomes["nothing shipped"]
+    assert message.startswith("WorkerEnvironmentError: the workers cannot run this query\n  on ")
+    assert sys.executable in message
+    assert "muntin-weather is missing, the driver has 0.3.0" in message
+    assert "weather-units is missing, the driver has 0.3.0" in message
+    assert "pip install muntin-weather==0.3.0 weather-units==0.3.0" in message
+    assert "ship(spark, 'muntin-weather', 'weather-units')" in message
 
 
-def test_a_session_may_be_told_not_to_look(told: dict[str, Any]) -> None:
-    assert told["asked not to look"] == ["window", "n", "mean", "gauged"]
+def test_the_preflight_check_may_be_switched_off(outcomes: dict[str, Any]) -> None:
+    assert outcomes["without preflight"] == ["window", "n", "mean", "gauged"]
 
 
-def test_a_package_that_is_compiled_is_not_shipped(told: dict[str, Any]) -> None:
-    assert "NotShippableError: 'numpy " in told["compiled"]
+def test_a_package_that_is_compiled_is_not_shipped(outcomes: dict[str, Any]) -> None:
+    assert "NotShippableError: 'numpy " in outcomes["compiled"]
 
 
-def test_a_dependency_that_was_not_shipped_is_named(told: dict[str, Any]) -> None:
-    assert told["shipped"] == ["muntin-weather 0.3.0"]
-    assert "weather-units is missing" in told["dependency missing"]
-    assert "ship(spark, 'weather-units')" in told["dependency missing"]
-    assert "muntin-weather is missing" not in told["dependency missing"]
+def test_a_dependency_that_was_not_shipped_is_named(outcomes: dict[str, Any]) -> None:
+    assert outcomes["shipped"] == ["muntin-weather 0.3.0"]
+    assert "weather-units is missing" in outcomes["dependency missing"]
+    assert "ship(spark, 'weather-units')" in outcomes["dependency missing"]
+    assert "muntin-weather is missing" not in outcomes["dependency missing"]
 
 
-def test_packages_are_shipped_together(told: dict[str, Any]) -> None:
-    assert told["shipped with it"] == ["muntin-weather 0.3.0", "weather-units 0.3.0"]
+def test_packages_are_shipped_together(outcomes: dict[str, Any]) -> None:
+    assert outcomes["shipped with it"] == ["muntin-weather 0.3.0", "weather-units 0.3.0"]
 
 
-def test_shipping_twice_changes_nothing(told: dict[str, Any]) -> None:
-    assert told["shipped"] == ["muntin-weather 0.3.0"]
-    assert told["shipped with it"] == ["muntin-weather 0.3.0", "weather-units 0.3.0"]
-    assert "with other contents" in told["shipped when changed"]
+def test_shipping_twice_changes_nothing(outcomes: dict[str, Any]) -> None:
+    assert outcomes["shipped"] == ["muntin-weather 0.3.0"]
+    assert outcomes["shipped with it"] == ["muntin-weather 0.3.0", "weather-units 0.3.0"]
+    assert "with other contents" in outcomes["shipped when changed"]
 
 
 def test_a_sink_must_travel_where_it_is_called_on_a_server(story: dict[str, dict[str, Any]]) -> None:
-    said = story["connect"]["locked sink"]
-    assert said.startswith("QueryError: the sinks cannot travel to the Spark Connect server")
+    message = story["connect"]["locked sink"]
+    assert message.startswith("QueryError: the sinks cannot travel to the Spark Connect server")
 
 
-def test_modules_that_are_installed_shipped_and_of_the_script_run_side_by_side(told: dict[str, Any]) -> None:
-    first, second = [10, 4.5 - 273, 90.5], [10, 14.5 - 273, 190.5]
-    assert told["version"].startswith("code-")
-    assert told.get("static") == ([first, second] if told["kind"] == "classic" else None)
-    assert told["streaming"] == [[first], 20]
+def test_modules_that_are_installed_shipped_and_of_the_script_run_side_by_side(outcomes: dict[str, Any]) -> None:
+    first = [10, 4.5 - 273, 90.5]
+    second = [10, 14.5 - 273, 190.5]
+    assert outcomes["version"].startswith("code-")
+    assert outcomes.get("static") == ([first, second] if outcomes["kind"] == "classic" else None)
+    assert outcomes["streaming"] == [[first], 20]

@@ -77,34 +77,36 @@ def test_without_a_traceback_the_innermost_message_that_tells_something_wins() -
 
 def test_what_a_sink_says_is_kept_where_spark_failed_inside_of_it() -> None:
     link = "\n\nThe above exception was the direct cause of the following exception:\n\n"
-    java = (
+    java_error = (
         "py4j.protocol.Py4JJavaError: An error occurred while calling o87.parquet.\n: org.apache.SparkException: Job "
         "aborted: java.io.IOException: No space left on device\n\tat org.apache.spark.Writer.write(Writer.scala:77)\n"
         "\tat java.base/java.lang.Thread.run(Thread.java:840)\n\nDriver stacktrace:\n\tat org.a.B$.$c(D.scala:1)\n"
         "Caused by: java.io.IOException: No space left on device\n\t... 1 more\n"
     )
-    said = (
+    sink_error = (
         "muntin_engine.errors.SinkError: results=Folder('x') failed in micro-batch 1: No space left on device\n"
         "  nothing is lost: when the sink works again, start the query with the same checkpoint"
     )
     frames = OWN_FRAMES.rpartition("\n")[0]
-    outer = f"{frames}\n{java}{link}{OWN_FRAMES.rpartition(chr(10))[0]}\n{said}"
+    outer = f"{frames}\n{java_error}{link}{OWN_FRAMES.rpartition(chr(10))[0]}\n{sink_error}"
     error = Captured(f"[FAILED] Return Message: {outer}\n SQLSTATE: 39000 SQLSTATE: XXKST\n=== Streaming Query ===\nId")
-    found = root_cause(Captured("[STREAM_FAILED] something", error))
-    assert found.endswith(said)
-    assert found.startswith(frames)
-    assert "\tat " not in found
-    assert "stacktrace" not in found
+    cause = root_cause(Captured("[STREAM_FAILED] something", error))
+    assert cause.endswith(sink_error)
+    assert cause.startswith(frames)
+    assert "\tat " not in cause
+    assert "stacktrace" not in cause
 
 
 def test_what_a_sink_says_is_kept_where_a_worker_failed_inside_of_it() -> None:
     link = "\n\nThe above exception was the direct cause of the following exception:\n\n"
     worker = f"An exception was thrown from the Python worker:\n{FRAMES}"
-    said = (
+    sink_error = (
         f"muntin_engine.errors.SinkError: late_rows=a function failed in micro-batch 1: {OWN_FRAMES}\n  nothing is lost"
     )
-    error = Captured(f"{OWN_FRAMES.rpartition(chr(10))[0]}\npyspark.PythonException: {worker}{link}{FRAMES}\n{said}")
-    assert root_cause(error).endswith(said)
+    error = Captured(
+        f"{OWN_FRAMES.rpartition(chr(10))[0]}\npyspark.PythonException: {worker}{link}{FRAMES}\n{sink_error}"
+    )
+    assert root_cause(error).endswith(sink_error)
 
 
 def test_a_full_disk_has_advice() -> None:
@@ -115,10 +117,10 @@ def test_a_full_disk_has_advice() -> None:
 def test_a_python_process_that_came_too_late_has_advice() -> None:
     timeout = Captured("java.net.SocketTimeoutException: Timed out while waiting for the Python worker to connect back")
     late = Captured("org.apache.spark.SparkException: Python worker failed to connect back.", timeout)
-    found = root_cause(Captured("[STREAM_FAILED] Query terminated with exception\n=== Streaming Query ===\nplan", late))
-    assert found.splitlines()[0] == "Timed out while waiting for the Python worker to connect back"
-    assert "the machine is too busy: Spark waits ten seconds" in found
-    assert found.endswith("nothing is lost: start the query with the same checkpoint")
+    cause = root_cause(Captured("[STREAM_FAILED] Query terminated with exception\n=== Streaming Query ===\nplan", late))
+    assert cause.splitlines()[0] == "Timed out while waiting for the Python worker to connect back"
+    assert "the machine is too busy: Spark waits ten seconds" in cause
+    assert cause.endswith("nothing is lost: start the query with the same checkpoint")
 
 
 def test_a_connection_to_a_jvm_that_is_gone_has_advice() -> None:
@@ -178,21 +180,21 @@ def test_the_cause_comes_first_and_its_own_traceback_after_it() -> None:
 
 def test_the_error_of_a_module_is_kept_from_its_first_line_on() -> None:
     """A worker tells Spark of it with the module's frames in its text, and without any traceback before it."""
-    said = (
+    module_error = (
         f"{FAILED}\n\nTraceback of the module (most recent call last):\n  File 'prices.py', line 15\nZeroDivisionError"
     )
-    worker = f"An exception was thrown from the Python worker:\nmuntin.errors.ModuleFailedError: {said}"
+    worker = f"An exception was thrown from the Python worker:\nmuntin.errors.ModuleFailedError: {module_error}"
     driver = "Traceback (most recent call last):\n  File '/home/ann/app.py', line 3, in batch\n    df.count()\n"
     for message in (worker, f"{driver}py4j.protocol.Py4JJavaError: org.apache.spark.SparkException: {worker}"):
-        assert root_cause(Captured(message)) == f"muntin.errors.ModuleFailedError: {said}"
-        assert cause_first(Captured(message)) == said
+        assert root_cause(Captured(message)) == f"muntin.errors.ModuleFailedError: {module_error}"
+        assert cause_first(Captured(message)) == module_error
 
 
 def test_the_error_of_a_module_is_found_in_the_line_that_spark_connect_makes_of_it() -> None:
-    said = "muntin.errors.ModuleFailedError: test.level failed in compute_result: no level\n  window: [10, 20)"
-    worker = f"[PYTHON_EXCEPTION] An exception was thrown from the Python worker: {said}\n SQLSTATE: 38000"
+    module_error = "muntin.errors.ModuleFailedError: test.level failed in compute_result: no level\n  window: [10, 20)"
+    worker = f"[PYTHON_EXCEPTION] An exception was thrown from the Python worker: {module_error}\n SQLSTATE: 38000"
     around = "[STREAM_FAILED] Query terminated with exception: Found error inside foreachBatch Python process: "
-    assert root_cause(Captured(f"{around}{FRAMES}{worker}")) == said
+    assert root_cause(Captured(f"{around}{FRAMES}{worker}")) == module_error
 
 
 def test_an_error_of_ours_on_the_driver_is_told_instead_of_its_cause() -> None:
@@ -205,7 +207,7 @@ def test_an_error_of_ours_on_the_driver_is_told_instead_of_its_cause() -> None:
     assert root_cause(around) == str(damage)
 
 
-def java(reader: str) -> str:
+def java_error(reader: str) -> str:
     return (
         "[CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] An error occurred during loading state.\n"
         "\tat org.apache.spark.api.python.PythonRunner.compute(PythonRunner.scala:1)\n"
@@ -217,23 +219,25 @@ def java(reader: str) -> str:
 def test_a_worker_has_died_where_sparks_python_code_met_the_end_of_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failures, "last_death", lambda: "a worker (process 7) died while or after show.exits ran")
     of_file = "org.apache.spark.sql.execution.streaming.state.StateStoreChangelogReader.fill(Reader.scala:1)"
-    assert "died" not in root_cause(Captured(java(of_file)))
+    assert "died" not in root_cause(Captured(java_error(of_file)))
     of_worker = "org.apache.spark.api.python.BasePythonRunner$ReaderIterator.read(PythonRunner.scala:1)"
-    assert root_cause(Captured(java(of_worker))).startswith("a worker (process 7) died while or after show.exits ran\n")
+    assert root_cause(Captured(java_error(of_worker))).startswith(
+        "a worker (process 7) died while or after show.exits ran\n"
+    )
 
 
 def test_a_worker_that_spark_ended_for_its_silence_is_named_and_has_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failures, "last_death", lambda: "a worker (process 7) died while or after show.hangs ran")
-    said = "Python worker process terminated due to idle timeout (timeout: 600 seconds)"
-    assert root_cause(Captured("Task failed", Captured(f"org.a.PythonWorkerException: {said}"))) == (
-        f"a worker (process 7) died while or after show.hangs ran\n{said}\n"
+    idle_timeout = "Python worker process terminated due to idle timeout (timeout: 600 seconds)"
+    assert root_cause(Captured("Task failed", Captured(f"org.a.PythonWorkerException: {idle_timeout}"))) == (
+        f"a worker (process 7) died while or after show.hangs ran\n{idle_timeout}\n"
         "  Spark ended a worker that had sent nothing for so long, as spark.python.worker.killOnIdleTimeout has it\n"
         "  nothing is lost: mend the module, or allow more time, and start the query with the same checkpoint"
     )
 
 
 def test_the_stack_of_a_fault_has_the_module_s_own_lines() -> None:
-    said = (
+    crash = (
         "Python worker exited unexpectedly (crashed): Fatal Python error: Segmentation fault\n\n"
         'Thread 0x1 (most recent call first):\n  File "/usr/lib/python3.11/threading.py", line 331 in wait\n\n'
         "Current thread 0x2 (most recent call first):\n"
@@ -245,7 +249,7 @@ def test_the_stack_of_a_fault_has_the_module_s_own_lines() -> None:
         "Extension modules: numpy._core._multiarray_umath (total: 1)\n\n"
         "\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.read(PythonRunner.scala:1)\n"
     )
-    assert root_cause(Captured("[STREAM_FAILED]", Captured(f"{FRAMES}\nCaused by: org.a.SparkException: {said}"))) == (
+    assert root_cause(Captured("[STREAM_FAILED]", Captured(f"{FRAMES}\nCaused by: org.a.SparkException: {crash}"))) == (
         "Python worker exited unexpectedly (crashed): Fatal Python error: Segmentation fault\n"
         '  File "/home/ann/prices.py", line 7 in fast_sum\n'
         '  File "/home/ann/prices.py", line 12 in compute_result'
@@ -254,9 +258,11 @@ def test_the_stack_of_a_fault_has_the_module_s_own_lines() -> None:
 
 def test_state_that_cannot_be_read_has_advice() -> None:
     of_file = "org.apache.spark.sql.execution.streaming.state.StateStoreChangelogReader.fill(Reader.scala:1)"
-    said = root_cause(Captured(java(of_file)))
-    assert "because of java.io.EOFException: Stream ended prematurely\n  this is about a file of the checkpoint" in said
-    assert "query.check(checkpoint) looks for it\n  put back the checkpoint from a copy" in said
+    cause = root_cause(Captured(java_error(of_file)))
+    assert (
+        "because of java.io.EOFException: Stream ended prematurely\n  this is about a file of the checkpoint" in cause
+    )
+    assert "query.check(checkpoint) looks for it\n  put back the checkpoint from a copy" in cause
 
 
 @pytest.mark.parametrize(
@@ -265,10 +271,10 @@ def test_state_that_cannot_be_read_has_advice() -> None:
 )
 def test_a_log_that_cannot_be_read_has_advice(words: str) -> None:
     """A query that was not started by `write` does not know where its checkpoint is."""
-    said = root_cause(
+    cause = root_cause(
         Captured("[STREAM_FAILED] Query terminated", Captured(f"java.lang.IllegalStateException: {words}"))
     )
-    assert said.startswith(f"{words}\n  this is about a file of the checkpoint")
+    assert cause.startswith(f"{words}\n  this is about a file of the checkpoint")
 
 
 def test_a_cause_without_a_traceback_is_all_there_is() -> None:

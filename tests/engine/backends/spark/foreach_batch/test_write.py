@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from muntin.windows import WindowSpecification
 from muntin_engine import ChangelogTable, ParquetFolder, Query, Sink, events, fold, module
 from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.errors import SinkError, StateError
-from tests.journeys.running import Kept, collect, read_stream, stream_of, write_batches
+from tests.journeys.running import MemorySink, collect, read_stream, stream_of, write_batches
 from tests.modules.members import Count, Members
 
 SCHEMA = pa.schema(
@@ -33,10 +34,10 @@ SCHEMA = pa.schema(
 SOURCES = ["bikes"]
 
 
-class Told(Aggregate[int, int]):
+class LoggingSum(Aggregate[int, int]):
     """The sum of the payloads; each time it is computed it says so in a file."""
 
-    name, version = "show.told", "1.0.0"
+    name, version = "show.logging_sum", "1.0.0"
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -120,7 +121,7 @@ def lose_commit(checkpoint: Path, batch_id: int) -> None:
 
 
 @dataclass
-class Failing(Kept):
+class Failing(MemorySink):
     """Has no room for a micro-batch when that first comes."""
 
     full_in: int = 1
@@ -132,35 +133,38 @@ class Failing(Kept):
 
 
 def test_all_outputs_come_from_one_evaluation(spark: SparkSession, short: DataFrame, tmp_path: Path) -> None:
-    looked: list[int] = []
+    batches_of_late_rows: list[int] = []
 
-    def look(late: DataFrame, batch_id: int) -> None:
-        looked.append(batch_id)
+    def take_late_rows(late: DataFrame, batch_id: int) -> None:
+        batches_of_late_rows.append(batch_id)
         late.isEmpty()
         late.take(1)  # of an operator whose other buckets nobody asked for, Spark would refuse the micro-batch
 
-    told = tmp_path / "told"
-    query = windows(short, m=module(Members, "x"), s=module(Told, "x", file=str(told)))
-    rejected, progress = Kept(), Kept()
-    run(query, tmp_path, results=tmp_path / "results", late_rows=look, rejected_rows=rejected, metrics=progress)
+    log = tmp_path / "told"
+    query = windows(short, m=module(Members, "x"), s=module(LoggingSum, "x", file=str(log)))
+    rejected = MemorySink()
+    metrics = MemorySink()
+    run(
+        query, tmp_path, results=tmp_path / "results", late_rows=take_late_rows, rejected_rows=rejected, metrics=metrics
+    )
 
-    found = read(spark, tmp_path / "results")
-    assert sorted((row["key"], row["window"]["start"], row["m"]) for row in found) == CLOSED
-    assert {(row["batch"], row["window"]["start"]) for row in found} == {(0, 0), (1, 10), (1, 20)}
-    assert told.read_text().count("computed") == len(CLOSED)
-    assert looked == rejected.writes == progress.writes == [0, 1]
+    results = read(spark, tmp_path / "results")
+    assert sorted((row["key"], row["window"]["start"], row["m"]) for row in results) == CLOSED
+    assert {(row["batch"], row["window"]["start"]) for row in results} == {(0, 0), (1, 10), (1, 20)}
+    assert log.read_text().count("computed") == len(CLOSED)
+    assert batches_of_late_rows == rejected.writes == metrics.writes == [0, 1]
     assert [row["reason"] for row in rejected.rows] == ["unknown change"]
-    names = ("batch_id", "accepted", "late", "rejected", "results", "watermark")
-    assert [tuple(row[name] for name in names) for row in progress.rows] == [
-        (0, 3, 0, 0, 2, 10),
-        (1, 2, 1, 1, 2, 2**63 - 1),
-    ]
+    first, second = metrics.rows
+    expected = {"batch_id": 0, "accepted": 3, "late": 0, "rejected": 0, "results": 2, "watermark": 10}
+    assert {name: first[name] for name in expected} == expected
+    expected = {"batch_id": 1, "accepted": 2, "late": 1, "rejected": 1, "results": 2, "watermark": 2**63 - 1}
+    assert {name: second[name] for name in expected} == expected
     assert len(rejected.runs) == 1
 
 
 @pytest.mark.cases(1)
 @pytest.mark.parametrize(
-    ("evaluator", "window", "of"),
+    ("evaluator", "window", "aggregate"),
     [
         ("columnar", tumbling(10), "stats.sum"),
         ("columnar", session(2), "stats.sum"),
@@ -172,58 +176,64 @@ def test_all_outputs_come_from_one_evaluation(spark: SparkSession, short: DataFr
     ids=str,
 )
 def test_a_sink_for_late_rows_changes_neither_the_evaluator_nor_the_results_and_may_come_later(
-    spark: SparkSession, tmp_path: Path, evaluator: str, window: WindowSpecification, of: Any
+    spark: SparkSession, tmp_path: Path, evaluator: str, window: WindowSpecification, aggregate: Any
 ) -> None:
     stream = stream_of(spark, tmp_path / "stream", OPEN[:1])
     keyed = events(stream, key="key", at="at", change="change", source="of", sources=SOURCES, buckets=2)
-    query = keyed.window(window).aggregate(m=module(of, "x"))
+    query = keyed.window(window).aggregate(m=module(aggregate, "x"))
     assert f"\nevaluator   {evaluator}: " in query.plan_text()
-    with_late, without = Kept(), Kept()
-    for results, folder in ((with_late, tmp_path / "late"), (without, tmp_path / "counted")):
-        run(query, folder, results=results)
+    results_beside_late_rows = MemorySink()
+    results = MemorySink()
+    run(query, tmp_path / "late", results=results_beside_late_rows)
+    run(query, tmp_path / "counted", results=results)
     write_batches(tmp_path / "stream", [OPEN[0], pa.concat_tables(BATCHES[2:])])
-    late = Kept()
-    run(query, tmp_path / "late", results=with_late, late_rows=late)
-    run(query, tmp_path / "counted", results=without)
-    assert with_late.rows == without.rows != []
-    told = [json.loads(row["row"]) for row in late.rows]
-    assert told == [{"change": "insert", "key": "a", "at": 3, "of": "bikes", "x": 3}]
+    late = MemorySink()
+    run(query, tmp_path / "late", results=results_beside_late_rows, late_rows=late)
+    run(query, tmp_path / "counted", results=results)
+    assert results.rows
+    assert results_beside_late_rows.rows == results.rows
+    late_rows = [json.loads(row["row"]) for row in late.rows]
+    assert late_rows == [{"change": "insert", "key": "a", "at": 3, "of": "bikes", "x": 3}]
 
 
 def test_late_rows_of_each_side_of_a_join_come_from_pairs_on_arrays(spark: SparkSession, tmp_path: Path) -> None:
     stream = stream_of(spark, tmp_path / "stream", [OPEN[0], pa.concat_tables(BATCHES[2:])])
-    left, right = (
-        events(stream.where(kept), key="key", at="at", change="change").set_duration(5)
-        for kept in ("change != 'delete'", "change != 'delete' AND (x IS NULL OR x < 10)")
-    )
+    left_rows = stream.where("change != 'delete'")
+    right_rows = stream.where("change != 'delete' AND (x IS NULL OR x < 10)")
+    left = events(left_rows, key="key", at="at", change="change").set_duration(5)
+    right = events(right_rows, key="key", at="at", change="change").set_duration(5)
     query = left.join(right, left_columns={"l": "x"}, right_columns={"r": "x"})
     assert "\nevaluator   pairing" in query.plan_text()
-    late, results, alone = Kept(), Kept(), Kept()
-    run(query, tmp_path / "late", results=results, late_rows=late)
-    run(query, tmp_path / "counted", results=alone)
-    assert sorted(map(str, results.rows)) == sorted(map(str, alone.rows)) != []
-    told = [(row["input"], json.loads(row["row"])["x"], row["late_by"]) for row in late.rows]
-    assert sorted(told) == [("left", 3, 7), ("right", 3, 7)]
+    late = MemorySink()
+    results_beside_late_rows = MemorySink()
+    results = MemorySink()
+    run(query, tmp_path / "late", results=results_beside_late_rows, late_rows=late)
+    run(query, tmp_path / "counted", results=results)
+    assert results.rows
+    assert sorted(map(str, results_beside_late_rows.rows)) == sorted(map(str, results.rows))
+    late_rows = [(row["input"], json.loads(row["row"])["x"], row["late_by"]) for row in late.rows]
+    assert sorted(late_rows) == [("left", 3, 7), ("right", 3, 7)]
 
 
 def test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all(
     spark: SparkSession, short: DataFrame, tmp_path: Path
 ) -> None:
     query = windows(short, m=module(Members, "x"))
-    failing, progress = Failing(full_in=1), Kept()
+    failing = Failing(full_in=1)
+    progress = MemorySink()
     sinks = {"results": tmp_path / "results", "rejected_rows": failing, "metrics": progress}
     with pytest.raises(StreamingQueryException) as failure:
         run(query, tmp_path, **sinks)
-    said = root_cause(failure.value)
+    cause = root_cause(failure.value)
     assert str(failure.value).startswith("rejected_rows=Failing(")
-    assert "SinkError: rejected_rows=Failing(" in said
-    assert "failed in micro-batch 1: OSError: the sink is full" in said
+    assert "SinkError: rejected_rows=Failing(" in cause
+    assert "failed in micro-batch 1: OSError: the sink is full" in cause
     assert len(read(spark, tmp_path / "results")) == 4  # the sink before it has the micro-batch already
     assert progress.writes == [0]
 
     run(query, tmp_path, **sinks)
-    found = read(spark, tmp_path / "results")
-    assert sorted((row["key"], row["window"]["start"], row["m"]) for row in found) == CLOSED
+    results = read(spark, tmp_path / "results")
+    assert sorted((row["key"], row["window"]["start"], row["m"]) for row in results) == CLOSED
     assert failing.writes == [0, 1, 1]
     assert progress.writes == [0, 1]
     assert len(set(failing.runs)) == 1
@@ -240,7 +250,7 @@ def test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all(
     run(query, tmp_path, **(sinks | {"results": tmp_path / "results from now on"}))
 
 
-def test_what_spark_says_inside_a_sink_does_not_hide_which_sink_failed(stream: DataFrame, tmp_path: Path) -> None:
+def test_an_error_of_spark_inside_a_sink_does_not_hide_which_sink_failed(stream: DataFrame, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     def write_below_a_file(rows: DataFrame, batch_id: int) -> None:
@@ -248,16 +258,16 @@ def test_what_spark_says_inside_a_sink_does_not_hide_which_sink_failed(stream: D
 
     with pytest.raises(StreamingQueryException) as failure:
         run(windows(stream, n=module(Count)), tmp_path, rejected_rows=write_below_a_file)
-    said = root_cause(failure.value)
-    assert ".write_below_a_file failed in micro-batch 0: " in said
-    assert said.endswith("then comes again, to the sinks that have it too")
-    assert f"line {write_below_a_file.__code__.co_firstlineno + 1}, in write_below_a_file" in said
-    assert "\n\tat " not in said
+    cause = root_cause(failure.value)
+    assert ".write_below_a_file failed in micro-batch 0: " in cause
+    assert cause.endswith("then comes again, to the sinks that have it too")
+    assert f"line {write_below_a_file.__code__.co_firstlineno + 1}, in write_below_a_file" in cause
+    assert "\n\tat " not in cause
 
 
 @dataclass
 class Pair(Sink):
-    """Writes the same twice."""
+    """A sink that writes each micro-batch into two sinks."""
 
     first: Sink
     second: Sink
@@ -277,11 +287,11 @@ class Pair(Sink):
 
 @dataclass
 class Settled(Sink):
-    """Looks, after each micro-batch, at what a table says is final, and a folder with its changes."""
+    """A sink that reads, after each micro-batch, the final rows of a table and of a folder with its changes."""
 
     table: ChangelogTable
     changes: ParquetFolder
-    found: list[tuple[int, list[str]]] = field(default_factory=list)
+    final_rows: list[tuple[int, list[str]]] = field(default_factory=list)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         assert self.table.watermark is not None
@@ -290,15 +300,15 @@ class Settled(Sink):
             assert self.changes.watermark == self.table.watermark
             of_changes = collect(self.changes.final(batch.sparkSession))
             assert sorted(map(str, of_changes)) == sorted(map(str, collect(final.drop("event_id"))))
-        self.found.append((self.table.watermark, sorted(map(str, collect(final)))))
+        self.final_rows.append((self.table.watermark, sorted(map(str, collect(final)))))
 
 
 @pytest.mark.nightly
 def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: SparkSession, tmp_path: Path) -> None:
-    rows = [
-        batch(*(("insert", key, at, at) for key in "ab" for at in range(start, start + 12, 3)), ("punctuate", "", p, 0))
-        for start, p in [(0, 2), (15, 6), (7, 14)]
-    ]
+    rows: list[pa.Table] = []
+    for start, watermark in [(0, 2), (15, 6), (7, 14)]:
+        insertions = [("insert", key, at, at) for key, at in product("ab", range(start, start + 12, 3))]
+        rows.append(batch(*insertions, ("punctuate", "", watermark, 0)))
     last = batch(("close", None, None, None))
     folder = write_batches(tmp_path / "stream", rows)
 
@@ -306,10 +316,11 @@ def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: S
         keyed = events(of, key="key", at="at", change="change", buckets=2)
         return keyed.window(hopping(10, 5), emit=emit).aggregate(n=module(Count), m=module(Members, "x"))
 
-    table, progress = ChangelogTable(tmp_path / "the table"), Kept()
-    written = ParquetFolder(tmp_path / "all changes")
-    settled = Settled(table, written)
-    sinks = {"results": Pair(written, table), "rejected_rows": settled, "metrics": progress}
+    table = ChangelogTable(tmp_path / "the table")
+    progress = MemorySink()
+    all_changes = ParquetFolder(tmp_path / "all changes")
+    settled = Settled(table, all_changes)
+    sinks = {"results": Pair(all_changes, table), "rejected_rows": settled, "metrics": progress}
     with pytest.raises(FileNotFoundError, match="has no micro-batch yet"):
         table.read(spark)
     run(asked(read_stream(spark, folder), "speculative"), tmp_path, **sinks)
@@ -329,10 +340,10 @@ def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: S
     assert len(expected) > 10
 
     last_table = collect(table.read(spark))
-    assert [mark for mark, _ in settled.found] == [-5, 0, 5, 5, 2**63 - 1]
-    for mark, rows in settled.found:
+    assert [mark for mark, _ in settled.final_rows] == [-5, 0, 5, 5, 2**63 - 1]
+    for mark, rows in settled.final_rows:
         assert rows == sorted(str(row) for row in last_table if row["window"]["start"] < mark)
-    assert 0 < len(settled.found[2][1]) < len(expected)
+    assert 0 < len(settled.final_rows[2][1]) < len(expected)
 
 
 def test_what_cannot_be_written_is_refused_before_anything_runs(
@@ -363,7 +374,7 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(
 def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
     open_stream = stream_of(spark, tmp_path / "stream", OPEN)
     query = windows(open_stream, n=module("stats.count"), s=module("stats.sum", "x"))
-    progress = Kept()
+    progress = MemorySink()
     sinks: dict[str, Any] = {
         "results": tmp_path / "results",
         "rejected_rows": Failing(full_in=2),
@@ -377,11 +388,11 @@ def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: Spark
         run(query, tmp_path, **sinks)
     query.close_checkpoint(tmp_path / "checkpoint", **sinks)
 
-    found = [
+    result_rows = [
         (row["batch"], row["key"], row["window"]["start"], row["n"], row["s"])
         for row in read(spark, tmp_path / "results")
     ]
-    assert sorted(found) == [(0, "a", 0, 1, 1), (0, "b", 0, 1, 4), (2, "a", 10, 2, 27), (2, "b", 20, 1, 20)]
+    assert sorted(result_rows) == [(0, "a", 0, 1, 1), (0, "b", 0, 1, 4), (2, "a", 10, 2, 27), (2, "b", 20, 1, 20)]
     assert [(row["batch_id"], row["results"], row["watermark"]) for row in progress.rows][-1] == (2, 2, 2**63 - 1)
     is_closed = r"checkpoint is closed: its last windows were emitted, so every further row would be late"
     with pytest.raises(StateError, match=is_closed):
@@ -394,8 +405,10 @@ def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: Spark
 def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
     keyed = events(stream_of(spark, tmp_path / "stream", OPEN), key="key", at="at", change="change", buckets=2)
     query = keyed.window(tumbling(10), emit="speculative").aggregate(m=module(Members, "x"))
-    table, kept, place = ChangelogTable(tmp_path / "tablé of [all] rows"), Kept(), tmp_path / "checkpoint é 1"
-    running = query.write(checkpoint=place, results=table, metrics=kept, every="1 ms", on_end="close")
+    table = ChangelogTable(tmp_path / "tablé of [all] rows")
+    metrics = MemorySink()
+    place = tmp_path / "checkpoint é 1"
+    running = query.write(checkpoint=place, results=table, metrics=metrics, every="1 ms", on_end="close")
     running.processAllAvailable()
     assert running.isActive
     assert running.lastProgress is not None
@@ -406,7 +419,7 @@ def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkS
     running.awaitTermination()
     assert sorted((row["key"], row["window"]["start"], row["m"]) for row in collect(table.final(spark))) == CLOSED
     assert table.watermark == 2**63 - 1
-    assert kept.writes == sorted(set(kept.writes))
+    assert metrics.writes == sorted(set(metrics.writes))
 
 
 @pytest.mark.nightly
@@ -415,8 +428,11 @@ def test_starts_of_one_checkpoint_at_once_follow_each_other(stream: DataFrame, t
 
     Else Spark refuses one of them, and each later start of that checkpoint in the session.
     """
-    is_busy, may_end = threading.Event(), threading.Event()
-    query, kept, errors = windows(stream, m=module(Members, "x")), Kept(), list[Exception]()
+    is_busy = threading.Event()
+    may_end = threading.Event()
+    query = windows(stream, m=module(Members, "x"))
+    results = MemorySink()
+    errors: list[Exception] = []
 
     def block(rows: DataFrame, number: int) -> None:
         is_busy.set()
@@ -427,7 +443,7 @@ def test_starts_of_one_checkpoint_at_once_follow_each_other(stream: DataFrame, t
 
     def start_again() -> None:
         try:
-            start(results=Kept(), every="1 hour")
+            start(results=MemorySink(), every="1 hour")
         except Exception as error:
             errors.append(error)
 
@@ -441,5 +457,5 @@ def test_starts_of_one_checkpoint_at_once_follow_each_other(stream: DataFrame, t
     for thread in starts:
         thread.join()
     assert errors == []
-    start(results=kept, available_now=True).awaitTermination()
-    assert max(kept.batches) == 3
+    start(results=results, available_now=True).awaitTermination()
+    assert max(results.batches) == 3

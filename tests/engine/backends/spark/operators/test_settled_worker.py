@@ -27,10 +27,10 @@ HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvi
 @pytest.fixture
 def foreign(spark: SparkSession) -> SparkSession:
     """A session of the same Spark, in which nothing was set for queries."""
-    other = spark.newSession()
+    session = spark.newSession()
     for key in (PROVIDER, CHANGELOG, PARTITIONS, ARROW):
-        other.conf.unset(key)
-    return other
+        session.conf.unset(key)
+    return session
 
 
 def settings(spark: SparkSession) -> list[str | None]:
@@ -42,10 +42,10 @@ def test_what_queries_need_is_set_where_nothing_was(foreign: SparkSession) -> No
 
     assert prepare_session(foreign) is foreign
 
-    provider, *others = settings(foreign)
+    provider, *other_settings = settings(foreign)
     assert provider is not None
     assert provider.endswith(".RocksDBStateStoreProvider")
-    assert others == ["true", "16", "100000"]
+    assert other_settings == ["true", "16", "100000"]
 
 
 def test_what_was_set_stays(foreign: SparkSession) -> None:
@@ -64,7 +64,7 @@ def test_a_state_store_that_would_not_do_does_not_stay_and_one_that_would_does(f
 
 
 @pytest.mark.parametrize(
-    ("master", "given", "has", "python"),
+    ("master", "python_variable", "session_python", "expected_python"),
     [
         ("local[2]", None, "python3", sys.executable),
         ("local", None, "python3", sys.executable),
@@ -75,16 +75,21 @@ def test_a_state_store_that_would_not_do_does_not_stay_and_one_that_would_does(f
     ],
 )
 def test_workers_on_this_machine_run_this_python_unless_they_were_given_one(
-    foreign: SparkSession, monkeypatch: pytest.MonkeyPatch, master: str, given: str | None, has: str, python: str
+    foreign: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    master: str,
+    python_variable: str | None,
+    session_python: str,
+    expected_python: str,
 ) -> None:
     context = foreign.sparkContext
     monkeypatch.setattr(context, "master", master)
-    monkeypatch.setattr(context, "pythonExec", has)
+    monkeypatch.setattr(context, "pythonExec", session_python)
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
-    if given is not None:
-        monkeypatch.setenv("PYSPARK_PYTHON", given)
+    if python_variable is not None:
+        monkeypatch.setenv("PYSPARK_PYTHON", python_variable)
     prepare_session(foreign)
-    assert context.pythonExec == python
+    assert context.pythonExec == expected_python
 
 
 def test_a_program_gets_the_session_that_runs_with_the_name_it_has(spark: SparkSession) -> None:

@@ -18,12 +18,12 @@ from tests.modules.members import Count, Members
 
 
 def run_query(spark: SparkSession, folder: Path, kill_after: int | None = None) -> None:
-    """Run the query over what is left of the stream in a folder; put each micro-batch into a file of its own.
+    """Run the query over the remaining rows of a stream, and write each micro-batch into a file of its own.
 
     Args:
         spark: The session.
-        folder: It has the `stream`.
-        kill_after: So many micro-batches are put out, then the JVM is killed; None to let it live.
+        folder: The folder with the `stream`.
+        kill_after: Number of micro-batches after which the JVM is killed; None to let it live.
     """
     (folder / "parts").mkdir(exist_ok=True)
 

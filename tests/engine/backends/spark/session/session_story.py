@@ -91,11 +91,15 @@ def jvm() -> subprocess.Popen[bytes]:
     return process
 
 
-def tell(folder: Path) -> Iterator[tuple[str, object]]:
-    before = dict(os.environ)
+def facts_of_sessions(folder: Path) -> Iterator[tuple[str, object]]:
+    """Start, kill and stop sessions, and yield the name and the value of each fact to be checked."""
+    environment = dict(os.environ)
     spark = local_session(cores=1, log=folder / "spark.log")
     yield "environment", {name: os.environ.get(name) for name in ("JAVA_HOME", "PYSPARK_PYTHON", "SPARK_LOCAL_IP")}
-    yield "environment before", {name: before.get(name) for name in ("JAVA_HOME", "PYSPARK_PYTHON", "SPARK_LOCAL_IP")}
+    yield (
+        "environment before",
+        {name: environment.get(name) for name in ("JAVA_HOME", "PYSPARK_PYTHON", "SPARK_LOCAL_IP")},
+    )
     yield "python", [spark.sparkContext.pythonExec, sys.executable]
     yield "log", spark.conf.get(LOG_SETTING)
     yield "is reused", local_session(cores=1, conf={"spark.sql.shuffle.partitions": "3"}) is spark
@@ -115,4 +119,4 @@ def tell(folder: Path) -> Iterator[tuple[str, object]]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(dict(tell(Path(sys.argv[1])))))
+    print(json.dumps(dict(facts_of_sessions(Path(sys.argv[1])))))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +23,20 @@ from tests.quick_spark import jvm as quick_jvm
 
 RunPython = Callable[..., subprocess.CompletedProcess[str]]
 ROOT = Path(__file__).parents[5]
-FIRST, LAST = -10, 20
+FIRST = -10
+LAST = 20
 SECOND = 1_000_000
 
 
 def batch(seconds: Iterable[int]) -> pa.Table:
-    rows = [(key, second * SECOND, second // 10) for second in seconds for key in "ab"]
+    rows = [(key, second * SECOND, second // 10) for second, key in product(seconds, "ab")]
     keys, times, values = zip(*rows, strict=True)
     return pa.table({"key": keys, "at": pa.array(times, pa.timestamp("us", tz="UTC")), "x": values})
 
 
 @pytest.fixture(scope="module")
-def told(run_python: RunPython, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def session_facts(run_python: RunPython, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The facts that `session_story.py` prints, and the folder that it ran in."""
     folder = tmp_path_factory.mktemp("session")
     (folder / "input").mkdir()
     (folder / "input/row.json").write_text('{"k": 1}\n', encoding="utf-8")
@@ -43,8 +46,7 @@ def told(run_python: RunPython, tmp_path_factory: pytest.TempPathFactory) -> dic
     environment = quick_jvm.environment() | {"TZ": "America/New_York", "PYTHONPATH": path}
     done = run_python("session_story.py", folder, environment=environment)
     assert done.returncode == 0, done.stderr
-    before_the_kill, kill, _ = done.stderr.partition("killing the JVM\n")
-    assert (before_the_kill, kill) == ("", "killing the JVM\n")
+    assert done.stderr.startswith("killing the JVM\n"), "nothing was printed before"
     return {"folder": folder, **json.loads(done.stdout)}
 
 
@@ -57,33 +59,33 @@ def test_the_callers_settings_win_and_java_options_are_joined() -> None:
 
 
 @pytest.mark.nightly
-def test_a_session_leaves_the_environment_as_it_was(told: dict[str, Any]) -> None:
-    assert told["environment"] == told["environment before"]
+def test_a_session_leaves_the_environment_as_it_was(session_facts: dict[str, Any]) -> None:
+    assert session_facts["environment"] == session_facts["environment before"]
 
 
 @pytest.mark.nightly
-def test_workers_run_the_python_of_the_driver(told: dict[str, Any]) -> None:
-    worker, driver = told["python"]
+def test_workers_run_the_python_of_the_driver(session_facts: dict[str, Any]) -> None:
+    worker, driver = session_facts["python"]
     assert worker == driver
 
 
 @pytest.mark.nightly
-def test_what_the_jvm_and_the_driver_workers_print_is_in_the_log(told: dict[str, Any]) -> None:
-    assert told["log"] == str(told["folder"] / "spark.log")
-    log = Path(told["log"]).read_text(encoding="utf-8")
+def test_the_output_of_the_jvm_and_of_driver_workers_is_in_the_log(session_facts: dict[str, Any]) -> None:
+    assert session_facts["log"] == str(session_facts["folder"] / "spark.log")
+    log = Path(session_facts["log"]).read_text(encoding="utf-8")
     assert "Using incubator modules" in log
     assert "Python worker" in log
 
 
 @pytest.mark.nightly
-def test_a_running_session_is_reused_with_new_values_for_what_can_change(told: dict[str, Any]) -> None:
-    assert told["is reused"]
-    assert told["partitions"] == "3"
+def test_a_running_session_is_reused_with_new_values_for_what_can_change(session_facts: dict[str, Any]) -> None:
+    assert session_facts["is reused"]
+    assert session_facts["partitions"] == "3"
 
 
 @pytest.mark.nightly
-def test_a_running_session_is_not_reused_where_a_fixed_setting_differs(told: dict[str, Any]) -> None:
-    assert told["conflict"] == (
+def test_a_running_session_is_not_reused_where_a_fixed_setting_differs(session_facts: dict[str, Any]) -> None:
+    assert session_facts["conflict"] == (
         "a Spark session is running already, with other settings\n"
         "  spark.master is 'local[1]', asked for 'local[7]'\n"
         "  these cannot change while it runs: stop it first, or ask for what it has"
@@ -92,27 +94,30 @@ def test_a_running_session_is_not_reused_where_a_fixed_setting_differs(told: dic
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("place", ["init", "rows"])
-def test_a_failing_query_is_explained_by_the_traceback_of_the_failing_code(told: dict[str, Any], place: str) -> None:
-    lines = told[place].splitlines()
+def test_a_failing_query_is_explained_by_the_traceback_of_the_failing_code(
+    session_facts: dict[str, Any], place: str
+) -> None:
+    lines = session_facts[place].splitlines()
     assert lines[0] == "Traceback (most recent call last):"
     assert "session_story.py" in lines[1]
     assert lines[-1] == f"LookupError: failed in {place}"
-    assert "pyspark" not in told[place]
+    assert "pyspark" not in session_facts[place]
 
 
 @pytest.mark.nightly
-def test_a_killed_jvm_costs_no_row_and_doubles_none(spark: SparkSession, told: dict[str, Any]) -> None:
+def test_a_killed_jvm_costs_no_row_and_doubles_none(spark: SparkSession, session_facts: dict[str, Any]) -> None:
     """Killed in New York after two micro-batches, the query goes on in a zone of its own, here."""
-    assert told["killed by"] == "signal 9"
-    killed = told["folder"] / "killed"
+    assert session_facts["killed by"] == "signal 9"
+    killed = session_facts["folder"] / "killed"
     assert sorted(file.name for file in (killed / "parts").glob("*.parquet")) == ["0000.parquet", "0001.parquet"]
     run_query(spark, killed)
 
-    found = plain(pa.concat_tables(pq.read_table(file) for file in (killed / "parts").glob("*.parquet")))
-    assert sorted(found, key=lambda row: (row["key"], row["window"]["start"])) == results_of_all()
+    results = plain(pa.concat_tables(pq.read_table(file) for file in (killed / "parts").glob("*.parquet")))
+    assert sorted(results, key=lambda row: (row["key"], row["window"]["start"])) == results_of_all()
 
 
 def results_of_all() -> list[dict[str, Any]]:
+    """Return the results of all rows, by key and window."""
     members: dict[tuple[str, int], list[int]] = {}
     for second in range(FIRST, LAST):
         for key in "ab":
@@ -124,20 +129,20 @@ def results_of_all() -> list[dict[str, Any]]:
 
 
 @pytest.mark.nightly
-def test_a_new_session_starts_after_the_jvm_was_killed(told: dict[str, Any]) -> None:
-    assert told["after a kill"] == ["local[2]", 5]
+def test_a_new_session_starts_after_the_jvm_was_killed(session_facts: dict[str, Any]) -> None:
+    assert session_facts["after a kill"] == ["local[2]", 5]
 
 
 @pytest.mark.nightly
-def test_the_doctor_has_a_worker_of_spark_answer(told: dict[str, Any]) -> None:
-    sign = told["doctor"]
+def test_the_doctor_has_a_worker_of_spark_answer(session_facts: dict[str, Any]) -> None:
+    sign = session_facts["doctor"]
     assert (sign["topic"], sign["health"]) == ("Spark", "ok")
     assert sign["text"].endswith(" runs, and a worker of it answered with 1 row")
 
 
 @pytest.mark.nightly
-def test_stopping_ends_the_jvm_and_may_be_done_twice(told: dict[str, Any]) -> None:
-    assert told["ended"]
+def test_stopping_ends_the_jvm_and_may_be_done_twice(session_facts: dict[str, Any]) -> None:
+    assert session_facts["ended"]
 
 
 @pytest.mark.nightly

@@ -184,8 +184,8 @@ def test_an_interrupt_stops_the_query_and_ends_a_program_with_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Spark's own handler calls the JVM, so the main thread must not be in such a call itself."""
-    former: list[Any] = []
-    monkeypatch.setattr(sys, "excepthook", lambda *told: former.append(told))
+    passed_on: list[Any] = []
+    monkeypatch.setattr(sys, "excepthook", lambda *error: passed_on.append(error))
     running = Running()
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore interrupts
     try:
@@ -200,7 +200,7 @@ def test_an_interrupt_stops_the_query_and_ends_a_program_with_one_line(
     assert capsys.readouterr().err == (
         "muntin: interrupted: the query has stopped, and goes on from its checkpoint when it is started again\n"
     )
-    assert [told[0] for told in former] == [ValueError]
+    assert [error[0] for error in passed_on] == [ValueError]
 
 
 def test_what_waiting_raises_is_raised_where_it_is_waited_for() -> None:

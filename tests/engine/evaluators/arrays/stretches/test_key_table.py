@@ -36,7 +36,7 @@ def test_equal_keys_have_one_code(values: list[Any], arrow_type: pa.DataType, co
 
 
 @pytest.mark.parametrize(
-    ("came", "kept", "arrow_type"),
+    ("arrived_key", "stored_key", "arrow_type"),
     [
         (-0.0, 0.0, pa.float64()),
         (-0.0, 0.0, pa.float32()),
@@ -45,10 +45,10 @@ def test_equal_keys_have_one_code(values: list[Any], arrow_type: pa.DataType, co
         (-NAN, NAN, pa.float64()),
     ],
 )
-def test_a_key_is_kept_as_every_evaluator_writes_it(came: Any, kept: Any, arrow_type: pa.DataType) -> None:
+def test_a_key_is_kept_as_every_evaluator_writes_it(arrived_key: Any, stored_key: Any, arrow_type: pa.DataType) -> None:
     table = KeyTable()
-    table.codes(pa.table({"k0": pa.array([came], arrow_type)}))
-    assert repr(table.table().column("k0").to_pylist()) == repr([kept])
+    table.codes(pa.table({"k0": pa.array([arrived_key], arrow_type)}))
+    assert repr(table.table().column("k0").to_pylist()) == repr([stored_key])
     assert table.table().schema.field("k0").type == arrow_type
 
 

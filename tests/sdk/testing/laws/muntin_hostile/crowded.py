@@ -105,6 +105,7 @@ class Streaming(_Bounded):
         return int(8 * (state[0][2] if len(state) == 2 else sorted(state)[len(state) // 2]))
 
     def _add(self, state: list[Any], value: float) -> list[Any]:
+        """Add a value: to the sorted list of the first five, or by moving the five markers of P²."""
         if len(state) != 2 or not isinstance(state[0], list):
             values = sorted([*state, value])
             return [values, [0, 1, 2, 3, 4]] if len(values) == 5 else values

@@ -42,22 +42,22 @@ class HasNoVersion(Fault):
 class ReturnsText(Fault):
     breaks = "test_result_has_declared_type"
 
-    def compute_result(self, given: Any, *window: Any) -> Any:
+    def compute_result(self, members: Any, *window: Any) -> Any:
         return ["text"] if self.is_operator else "text"
 
 
 class ReturnsTheFirst(Fault):
     breaks = "test_order_does_not_matter"
 
-    def compute_result(self, given: Any, *window: Any) -> Any:
-        return self.as_result(bare(given)[:1])
+    def compute_result(self, members: Any, *window: Any) -> Any:
+        return self.as_result(bare(members)[:1])
 
 
 class CountsItsCalls(Fault):
     breaks = "test_same_payloads_same_result"
     calls = 0
 
-    def compute_result(self, given: Any, *window: Any) -> Any:
+    def compute_result(self, members: Any, *window: Any) -> Any:
         self.calls += 1
         return self.as_result([self.calls])
 
@@ -67,21 +67,21 @@ class ReversesWhatItReads(Fault):
 
     breaks = "test_payloads_are_read_only"
 
-    def compute_result(self, given: Any, *window: Any) -> Any:
+    def compute_result(self, members: Any, *window: Any) -> Any:
         if not self.is_incremental:
-            given.reverse()
-        return self.honest("compute_result", given, *window)
+            members.reverse()
+        return self.honest("compute_result", members, *window)
 
-    def add_events(self, state: Any, given: Any, *window: Any) -> Any:
-        given.reverse()
-        return self.honest("add_events", state, given, *window)
+    def add_events(self, state: Any, members: Any, *window: Any) -> Any:
+        members.reverse()
+        return self.honest("add_events", state, members, *window)
 
 
 class CountsAdditions(Fault):
     breaks = "test_splitting_does_not_matter"
 
-    def add_events(self, state: Any, given: Any, *window: Any) -> Any:
-        return [*self.honest("add_events", state, given, *window), 1]
+    def add_events(self, state: Any, members: Any, *window: Any) -> Any:
+        return [*self.honest("add_events", state, members, *window), 1]
 
 
 class SharesItsState(Fault):
@@ -91,16 +91,16 @@ class SharesItsState(Fault):
     def create_state(self, *window: Any) -> Any:
         return self.shared
 
-    def add_events(self, state: Any, given: Any, *window: Any) -> Any:
-        state.extend(bare(given))
+    def add_events(self, state: Any, members: Any, *window: Any) -> Any:
+        state.extend(bare(members))
         return state
 
 
 class ReturnsItsState(Fault):
     breaks = "test_results_do_not_alias_the_state"
 
-    def add_events(self, state: Any, given: Any, *window: Any) -> Any:
-        state.extend(bare(given))
+    def add_events(self, state: Any, members: Any, *window: Any) -> Any:
+        state.extend(bare(members))
         state.sort()
         return state
 
@@ -128,21 +128,21 @@ class KeepsAnOpaqueState(Fault):
     def create_state(self, *window: Any) -> Any:
         return Opaque()
 
-    def add_events(self, state: Any, given: Any, *window: Any) -> Any:
-        return Opaque(self.honest("add_events", state, given, *window))
+    def add_events(self, state: Any, members: Any, *window: Any) -> Any:
+        return Opaque(self.honest("add_events", state, members, *window))
 
 
 class RemovesOneMore(Fault):
     breaks = "test_incremental_equals_recomputed"
 
-    def remove_events(self, state: Any, given: Any, *window: Any) -> Any:
-        return self.honest("remove_events", state, given, *window)[1:]
+    def remove_events(self, state: Any, members: Any, *window: Any) -> Any:
+        return self.honest("remove_events", state, members, *window)[1:]
 
 
 class NeverRemoves(Fault):
     breaks = "test_removing_undoes_adding"
 
-    def remove_events(self, state: Any, given: Any, *window: Any) -> Any:
+    def remove_events(self, state: Any, members: Any, *window: Any) -> Any:
         return state
 
 
@@ -201,30 +201,30 @@ class NeedsEnds(Fault):
 
     breaks = "test_accepted_clips_work"
 
-    def compute_result(self, given: Any, *window: Any) -> Any:
-        return self.honest("compute_result", given if self.is_incremental else _ended(given), *window)
+    def compute_result(self, members: Any, *window: Any) -> Any:
+        return self.honest("compute_result", members if self.is_incremental else _ended(members), *window)
 
-    def add_events(self, state: Any, given: Any, *window: Any) -> Any:
-        return self.honest("add_events", state, _ended(given), *window)
+    def add_events(self, state: Any, members: Any, *window: Any) -> Any:
+        return self.honest("add_events", state, _ended(members), *window)
 
 
 class ReadsTimesInSecret(Fault):
     breaks = "test_unread_times_do_not_matter"
     reads_times = False
 
-    def compute_result(self, given: Any, *window: Any) -> Any:
-        result = given if self.is_incremental else _moved(given)
+    def compute_result(self, members: Any, *window: Any) -> Any:
+        result = members if self.is_incremental else _moved(members)
         return self.honest("compute_result", result, *window)
 
-    def add_events(self, state: Any, given: Any, *window: Any) -> Any:
-        return self.honest("add_events", state, _moved(given), *window)
+    def add_events(self, state: Any, members: Any, *window: Any) -> Any:
+        return self.honest("add_events", state, _moved(members), *window)
 
 
 class StartsTooEarly(Fault):
     breaks = "test_outputs_obey_the_contract"
 
-    def compute_result(self, given: Any, window: Any) -> Any:
-        return [Event(window.start - 1, window.end, bare(given))]
+    def compute_result(self, members: Any, window: Any) -> Any:
+        return [Event(window.start - 1, window.end, bare(members))]
 
 
 class ChangesThePast(Fault):

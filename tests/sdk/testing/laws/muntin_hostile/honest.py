@@ -12,13 +12,13 @@ from muntin import Aggregate, ColumnarAggregate, Event, IncrementalAggregate, In
 from muntin.schemas import Field
 
 
-def bare(given: Iterable[Any]) -> list[int]:
-    return [member.payload if isinstance(member, Event) else member for member in given]
+def bare(members: Iterable[Any]) -> list[int]:
+    return [member.payload if isinstance(member, Event) else member for member in members]
 
 
-def without(state: Iterable[int], gone: Iterable[int]) -> list[int]:
+def without(state: Iterable[int], removed: Iterable[int]) -> list[int]:
     remaining = list(state)
-    for payload in gone:
+    for payload in removed:
         remaining.remove(payload)
     return remaining
 
@@ -61,11 +61,11 @@ class _Listing:
     def create_state(self, *window: Window) -> list[int]:
         return []
 
-    def add_events(self, state: list[int], given: Sequence[Any], *window: Window) -> list[int]:
-        return [*state, *bare(given)]
+    def add_events(self, state: list[int], members: Sequence[Any], *window: Window) -> list[int]:
+        return [*state, *bare(members)]
 
-    def remove_events(self, state: list[int], given: Sequence[Any], *window: Window) -> list[int]:
-        return without(state, bare(given))
+    def remove_events(self, state: list[int], members: Sequence[Any], *window: Window) -> list[int]:
+        return without(state, bare(members))
 
 
 class _Combining(_Listing):

@@ -1,6 +1,6 @@
-"""What a trigger means, said of the whole history of a window at once, and obviously so.
+"""Triggers by definition: where they fire in the whole history of a window.
 
-A trigger's meaning is where it fires among a window's micro-batches, if it starts at one of them, and where it is
+A definition says where a trigger fires among a window's micro-batches, if it starts at one of them, and where it is
 finished. The incremental triggers are tested against this.
 """
 

@@ -1,4 +1,4 @@
-"""The meaning of early results, from the whole history of each window, micro-batch after micro-batch."""
+"""The expected early results, from the whole history of each window, micro-batch after micro-batch."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from muntin.testing import OutputEvent, reference
 from muntin.triggers import FINISHED, Decision, TriggerView
 from muntin_engine.time.changes import Progress, Timing
 from tests.scenarios.columns import PAYLOAD, RESULT, values_of
-from tests.scenarios.known import Arrival, Known
 from tests.scenarios.query import Query
-from tests.scenarios.running import Row, plain
-from tests.scenarios.trigger_meaning import life
+from tests.scenarios.reference_input import Arrival, ReferenceInput
+from tests.scenarios.running import Row, comparable
+from tests.scenarios.trigger_definition import life
 
 Members = dict[Hashable, Event[Any]]
 """The events of a window by their names."""
@@ -51,7 +51,7 @@ class WindowHistory:
     must_move: bool = False
 
 
-class EarlyMeaning:
+class ExpectedEarlyResults:
     """The expected early results of a query, micro-batch by micro-batch.
 
     Attributes:
@@ -62,31 +62,30 @@ class EarlyMeaning:
         assert isinstance(query.emit, EarlyEmission)
         self.query = query
         self.emit = query.emit
-        self.meaning = query.meaning(query.first)
+        self.reference_query = query.reference_query(query.first)
         self.live: dict[KeyWindow, Counter[Row]] = {}
         self._histories: dict[KeyWindow, WindowHistory] = {}
         self._previous_progress: dict[Hashable, Progress] = {}
         self._previous_input_progress = Progress()
 
-    def insertions(self, known: Known, arrival: Arrival) -> Counter[Row]:
-        """Return the rows that a micro-batch inserts, after its input was added to `known`."""
+    def insertions(self, reference_input: ReferenceInput, arrival: Arrival) -> Counter[Row]:
+        """Return the rows that a micro-batch inserts, after its input was added to `reference_input`."""
         inserted = Counter[Row]()
-        windows = list(self._windows(known))
-        vanished = self._histories.keys() - {(key, window) for key, window, _ in windows}
+        windows = list(self._windows(reference_input))
+        vanished_windows = self._histories.keys() - {(key, window) for key, window, _ in windows}
         open_windows = set[KeyWindow]()
         for key, window, members in windows:
             previous = self._previous_progress.get(key, self._previous_input_progress)
             if self._is_closed(window, members, previous):
                 continue
             if (key, window) not in self._histories:
-                replaced = {
-                    vanished_window: self._histories[key, vanished_window]
-                    for vanished_key, vanished_window in vanished
-                    if vanished_key == key
-                }
-                self._histories[key, window] = self._begin(key, window, members, replaced, known)
+                vanished_histories: dict[Window, WindowHistory] = {}
+                for vanished_key, vanished_window in vanished_windows:
+                    if vanished_key == key:
+                        vanished_histories[vanished_window] = self._histories[key, vanished_window]
+                self._histories[key, window] = self._begin(key, window, members, vanished_histories, reference_input)
             history = self._histories[key, window]
-            progress = known.progress_of(key)
+            progress = reference_input.progress_of(key)
             if self._is_closed(window, members, progress):
                 inserted += self._emit(key, window, history, members, Timing.FINAL)
                 continue
@@ -96,16 +95,17 @@ class EarlyMeaning:
 
         for key_window in self._histories.keys() - open_windows:
             self._forget(key_window)
-        self._previous_progress = {key: known.progress_of(key) for key in known.events}
-        self._previous_input_progress = known.progress
+        self._previous_progress = {key: reference_input.progress_of(key) for key in reference_input.events}
+        self._previous_input_progress = reference_input.progress
         return inserted
 
     def _is_closed(self, window: Window, members: Members, progress: Progress) -> bool:
-        return reference.is_closed(self.meaning, window, list(members.values()), progress.watermark)
+        """True if no legal change reaches a window any more."""
+        return reference.is_closed(self.reference_query, window, list(members.values()), progress.watermark)
 
     def _forget(self, key_window: KeyWindow) -> None:
         """Forget a window that is closed, or that vanished: its early results are retracted."""
-        if any(row.more[-2] == Timing.EARLY for row in self.live.get(key_window, ())):
+        if any(row.further_columns[-2] == Timing.EARLY for row in self.live.get(key_window, ())):
             del self.live[key_window]
         del self._histories[key_window]
 
@@ -115,14 +115,14 @@ class EarlyMeaning:
         window: Window,
         members: Members,
         vanished: Mapping[Window, WindowHistory],
-        known: Known,
+        reference_input: ReferenceInput,
     ) -> WindowHistory:
         """Return the history of a new window: an empty one, or that of the windows that it succeeds."""
-        extent = self.meaning.kind.extent(window)
+        extent = self.reference_query.kind.extent(window)
         trigger = self.emit.trigger
-        event_names = {name for name, _ in known.named_events[key]}
+        event_names = {name for name, _ in reference_input.named_events[key]}
         predecessors = predecessors_of(window, members, vanished, event_names)
-        if not self.meaning.kind.waits_for_events or not predecessors:
+        if not self.reference_query.kind.waits_for_events or not predecessors:
             return WindowHistory(trigger.create_state(extent))
         histories = [vanished[predecessor] for predecessor in predecessors]
         inherited: Members = {}
@@ -138,12 +138,12 @@ class EarlyMeaning:
             must_move=has_one_predecessor and bool(self.live.get((key, predecessors[0]))),
         )
 
-    def _windows(self, known: Known) -> Iterator[tuple[Hashable, Window, Members]]:
+    def _windows(self, reference_input: ReferenceInput) -> Iterator[tuple[Hashable, Window, Members]]:
         """Yield the windows of each key that have members."""
-        kind = self.meaning.kind
-        for key, named_events in known.named_events.items():
+        kind = self.reference_query.kind
+        for key, named_events in reference_input.named_events.items():
             events = [event for _, event in named_events]
-            for window in reference.windows(kind, events, known.progress_of(key).horizon):
+            for window in reference.windows(kind, events, reference_input.progress_of(key).horizon):
                 members = {name: event for name, event in named_events if reference.belongs(kind, event, window)}
                 if members:
                     yield key, window, members
@@ -154,11 +154,11 @@ class EarlyMeaning:
         """Call the trigger of an open window, and return True if it emits a result."""
         view = self._view(window, history.members, members, progress, arrival)
         history.views.append(view)
-        history.is_changed |= self._seen(window, members) != self._seen(window, history.members)
+        history.is_changed |= self._as_read(window, members) != self._as_read(window, history.members)
         history.members = members
 
         trigger = self.emit.trigger
-        extent = self.meaning.kind.extent(window)
+        extent = self.reference_query.kind.extent(window)
         decision = Decision.WAIT
         if history.state is not FINISHED:
             history.state, decision = trigger.step(history.state, extent, view)
@@ -168,9 +168,9 @@ class EarlyMeaning:
             place = len(history.views) - 1
             assert decision.fires == (place in life(trigger, extent, history.views).firings)
 
-        moves = history.must_move
+        is_moved_result = history.must_move
         history.must_move = False
-        return moves or (history.is_changed and decision.fires)
+        return is_moved_result or (history.is_changed and decision.fires)
 
     def _view(
         self, window: Window, previous_members: Members, members: Members, progress: Progress, arrival: Arrival
@@ -180,31 +180,30 @@ class EarlyMeaning:
         added = [event for name, event in members.items() if name not in previous_members]
         results = {}
         if trigger.reads_results:
-            aligned = replace(self.meaning, timestamps=TimestampPolicy.ALIGN)
+            aligned = replace(self.reference_query, timestamps=TimestampPolicy.ALIGN)
             (row,) = reference.evaluate_window(aligned, window, list(members.values()))
             results = {RESULT: row.value[0]}
         values: dict[str, list[Any]] = {}
         for column in trigger.reads:
-            read_column, _ = PAYLOAD[column]
-            values[column] = [read_column(event.payload) for event in added]
+            values[column] = [PAYLOAD[column].value_of(event.payload) for event in added]
         return TriggerView(
-            progress.max_event_time,
-            progress.watermark,
-            progress.clock,
-            len(added),
-            len(previous_members.keys() - members.keys()),
-            max((event.start for event in added), default=EARLIEST),
-            arrival.signals,
-            values,
-            results,
+            max_event_time=progress.max_event_time,
+            watermark=progress.watermark,
+            clock=progress.clock,
+            arrivals=len(added),
+            departures=len(previous_members.keys() - members.keys()),
+            newest=max((event.start for event in added), default=EARLIEST),
+            signals=arrival.signals,
+            values=values,
+            results=results,
         )
 
-    def _seen(self, window: Window, members: Members) -> dict[Hashable, Any]:
+    def _as_read(self, window: Window, members: Members) -> dict[Hashable, Any]:
         """Return the members as modules read them: their payloads, or the clipped events where they read times."""
-        if not any(computation.module.reads_times for computation in self.meaning.computations):
+        if not any(computation.module.reads_times for computation in self.reference_query.computations):
             return {name: event.payload for name, event in members.items()}
-        extent = self.meaning.kind.extent(window)
-        return {name: reference.clip(event, extent, self.meaning.clip) for name, event in members.items()}
+        extent = self.reference_query.kind.extent(window)
+        return {name: reference.clip(event, extent, self.reference_query.clip) for name, event in members.items()}
 
     def _emit(
         self, key: Hashable, window: Window, history: WindowHistory, members: Members, timing: Timing
@@ -217,7 +216,7 @@ class EarlyMeaning:
                 values = values_of(self.query.modules[0].result_field(), values)
             extent = (result.window.start, result.window.end)
             lifetime = (result.start, result.end)
-            rows[Row(key, extent, lifetime, plain(values), (str(timing), history.firings))] += 1
+            rows[Row(key, extent, lifetime, comparable(values), (str(timing), history.firings))] += 1
         history.firings += 1
         history.is_changed = False
         history.emitted = set(members)
@@ -234,7 +233,7 @@ class EarlyMeaning:
             refined_members = [event for name, event in members.items() if name not in history.emitted]
         if not refined_members:
             return []
-        output = reference.evaluate_window(self.meaning, window, refined_members)
+        output = reference.evaluate_window(self.reference_query, window, refined_members)
         if not output or not isinstance(refinement, ResultRefinement):
             return output
         history.results.append(output[0].value)
@@ -260,22 +259,29 @@ def predecessors_of(
     """Return the windows that a new one succeeds, by the definition.
 
     It succeeds the one with which it shares the most members, or of several such the one whose start is nearest; and
-    each other one of which no member is elsewhere, unless it shares a member with one before.
+    each other one of which no member is elsewhere, unless that shares a member with a window it succeeds already.
 
     Args:
         window: The new window.
         members: The members of the new window.
-        vanished: The windows of its key that are no longer there.
+        vanished: The histories of those windows of its key that are no longer there.
         event_names: The names of all events of the key.
     """
-    shared = {other: history.members.keys() & members.keys() for other, history in vanished.items()}
-    candidates = [other for other in sorted(vanished) if shared[other]]
-    candidates.sort(key=lambda other: abs(other.start - window.start))
-    candidates.sort(key=lambda other: len(shared[other]), reverse=True)
+    shared_members: dict[Window, set[Hashable]] = {}
+    for candidate, history in vanished.items():
+        shared = history.members.keys() & members.keys()
+        if shared:
+            shared_members[candidate] = shared
+
+    # Sorting is stable: the last key decides first.
+    candidates = sorted(shared_members)
+    candidates.sort(key=lambda candidate: abs(candidate.start - window.start))
+    candidates.sort(key=lambda candidate: len(shared_members[candidate]), reverse=True)
+
     predecessors: list[Window] = []
     for candidate in candidates:
-        elsewhere = (vanished[candidate].members.keys() & event_names) - members.keys()
-        is_shared = any(shared[candidate] & shared[predecessor] for predecessor in predecessors)
-        if not predecessors or not (elsewhere or is_shared):
+        members_elsewhere = (vanished[candidate].members.keys() & event_names) - members.keys()
+        overlaps_predecessor = any(shared_members[candidate] & shared_members[window] for window in predecessors)
+        if not predecessors or not (members_elsewhere or overlaps_predecessor):
             predecessors.append(candidate)
     return sorted(predecessors)

@@ -34,10 +34,10 @@ NEW: Final = "new"
 """The payload of right events that may still come. They may be such that all left events meet them."""
 
 
-def rows(
+def joined_rows(
     kind: JoinKind, left: Sequence[Event[Any]], right: Sequence[Event[Any]], on: Condition | None = None
 ) -> Counter[tuple[Any, ...]]:
-    """Return the rows of a join as they are, if nothing more comes."""
+    """Return the (start, end, left, right) of each row of a join, if no more events come."""
     return Counter((row.start, row.end, row.left, row.right) for row in join(kind, left, right, on))
 
 
@@ -63,7 +63,10 @@ def final_rows(
         right_worlds += [[*world, *new_events] for world in right_worlds]
 
     meets = None if on is None else lambda left, right: right == NEW or on(left, right)
-    return reduce(and_, (rows(kind, left, right, meets) for left, right in product(left_worlds, right_worlds)))
+    rows_of_worlds: list[Counter[tuple[Any, ...]]] = []
+    for left, right in product(left_worlds, right_worlds):
+        rows_of_worlds.append(joined_rows(kind, left, right, meets))
+    return reduce(and_, rows_of_worlds)
 
 
 def _worlds(side: Side, events: Sequence[Event[Any]], watermark: int) -> list[list[Event[Any]]]:
@@ -87,11 +90,12 @@ def _worlds(side: Side, events: Sequence[Event[Any]], watermark: int) -> list[li
 
 
 def ending_at(event: Event[Any], end: int) -> Event[Any]:
+    """Return an event with another end."""
     return Event(event.start, end, event.payload)
 
 
 def lasting(samples: Sequence[Event[Any]]) -> list[Event[Any]]:
-    """Let each sample last until the next."""
+    """Return samples as events, each of which lasts until the next."""
     ordered = sorted(samples, key=lambda event: event.start)
     ends = [*(event.start for event in ordered[1:]), INFINITY]
     return [Event(event.start, end, event.payload) for event, end in zip(ordered, ends, strict=True)]

@@ -44,7 +44,7 @@ class Arrival:
     signals: frozenset[str] = frozenset()
 
 
-class KnownProgress:
+class ReferenceProgress:
     """How complete the input of a query is: the whole of it, and single keys that are ahead.
 
     There are four kinds of watermark. A stream *reports* up to where its rows are complete, by punctuation or by the
@@ -193,7 +193,7 @@ class KnownProgress:
         return tick
 
 
-class Known:
+class ReferenceInput:
     """The input of a query so far.
 
     Attributes:
@@ -207,7 +207,7 @@ class Known:
         self.late = 0
         self.shed = 0
         self._query = query
-        self._progress = KnownProgress(query)
+        self._progress = ReferenceProgress(query)
         self._held: dict[Hashable, list[Event[Any]]] = {}
 
     def add(self, arrival: Arrival) -> None:
@@ -278,7 +278,10 @@ class Known:
     @property
     def events(self) -> Histories:
         """The events of each key that the filter lets in, with the lifetimes that the query sees."""
-        return {key: [event for _, event in events] for key, events in self.named_events.items()}
+        events_by_key: dict[Hashable, list[Event[Any]]] = {}
+        for key, named_events in self.named_events.items():
+            events_by_key[key] = [event for _, event in named_events]
+        return events_by_key
 
     @property
     def named_events(self) -> Mapping[Hashable, NamedEvents]:
@@ -354,9 +357,9 @@ class Known:
             return last_start + window.size > input_watermark
         if input_watermark == INFINITY:
             return False
-        passed = [other for other in events if other.start < input_watermark]
-        passed.sort(key=lambda other: other.start)
-        last_rows = passed[-window.evicts.size :]  # type: ignore[attr-defined]
+        started = [started_event for started_event in events if started_event.start < input_watermark]
+        started.sort(key=lambda started_event: started_event.start)
+        last_rows = started[-window.evicts.size :]  # type: ignore[attr-defined]
         return event.start >= input_watermark or event in last_rows
 
 
