@@ -119,8 +119,8 @@ class CheckedCells:
             owner: The bucket that they belong to, for errors.
             origin: The origin of the cells that are written now; None where there are no micro-batches, and so nothing
                 to compare.
-            was_idle: The function that returns, given a micro-batch, whether the bucket was evaluated neither in this one
-                nor in a later one; it is called if the metadata are older than the last micro-batch.
+            was_idle: Returns, given a micro-batch, whether the bucket was evaluated neither in this one nor in a later
+                one; it is called if the metadata are older than the last micro-batch.
         """
         self.written = 0
         self._cells = cells

@@ -120,8 +120,10 @@ def _state_of_snapshots(plan: Plan) -> str:
 
 
 def _state_of_events_on_grid(plan: Plan) -> str:
-    later_state = "from then on a partial state per key and range of the open windows"
-    return f"{_kept_events(plan)}; {later_state}; {spell_state_sizes(plan)}; a batch writes only the events that it changed"
+    after_end = "from then on a partial state per key and range of the open windows"
+    return (
+        f"{_kept_events(plan)}; {after_end}; {spell_state_sizes(plan)}; a batch writes only the events that it changed"
+    )
 
 
 def _state_of_events(plan: Plan) -> str:

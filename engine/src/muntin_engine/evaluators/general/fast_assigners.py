@@ -373,7 +373,7 @@ class CountAssigner(Assigner):
         return needed
 
     def _break_between(self, needed: Set[int]) -> None:
-        """Put a break before each needed time whose predecessor is dropped; drop breaks before times that are dropped."""
+        """Put a break before each needed time whose predecessor is dropped; drop breaks before dropped times."""
         if self._count == 1:
             return  # a window has one time, and so reaches across no break
         breaks = {tick for tick in self._breaks if tick in needed}
