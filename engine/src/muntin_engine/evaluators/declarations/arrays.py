@@ -174,7 +174,7 @@ def _form_in_snapshots(plan: Plan, module: ModulePlan) -> str:
 
 
 def _keeps(module: ModulePlan, merging: str) -> str:
-    """Return what a form keeps, and how that is merged; components that collect values are sorted by each window."""
+    """Return in words the components of a form, and how they are merged; collected values are sorted by each window."""
     words = []
     for name, component in _components(module).items():
         words.append(f"{name} ({component.merge} {component.dtype})")

@@ -182,7 +182,7 @@ class ResultsAsKnown:
             key: The key.
             window: The window.
             known_members: The members that have started by the tick; at least one.
-            new_members: Those of them that had not started at the tick before.
+            new_members: The known members that had not started at the tick before.
             states: The state of each module as of the tick before, which is replaced by that of this tick.
             tick: The tick.
         """

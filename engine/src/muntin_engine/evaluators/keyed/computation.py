@@ -85,8 +85,9 @@ class ModuleComputation(MethodCalls):
     def inputs_of(self, events: Iterable[StoredEvent], window: Window) -> list[object]:
         """Return the module's inputs for members: their payloads, or events with clipped lifetimes.
 
-        Members whose input it skips, such as a null, are left out. A module that reads the order gets them in it; of
-        those at one place, what it sees decides, which is the same whatever else is known of them.
+        Members whose input it skips, such as a null, are left out. A module that reads the order gets them in the order
+        of the query. Members at one place of it are in the order of their inputs: so the result does not depend on when
+        they arrived.
         """
         # Comprehensions, as this runs for every member of every window.
         select = self._select

@@ -158,7 +158,7 @@ class DelayBuffer(KeyEvents, ABC):
         """Restore the state of the follower.
 
         Args:
-            stored: What was saved of it: the first time as a whole, then the differences.
+            stored: The saved data of the state: the first time as a whole, then the differences.
             serializer: Decodes the states of modules.
             key: The key.
         """

@@ -61,8 +61,8 @@ class LastRecords(NamedTuple):
     """The last record of each event, and of each result, that a log holds.
 
     Attributes:
-        events: Those of events.
-        results: Those of results.
+        events: The last record of each event.
+        results: The last record of each result.
     """
 
     events: StretchTable

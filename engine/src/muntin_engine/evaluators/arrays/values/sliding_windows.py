@@ -181,7 +181,7 @@ class SlidingWindows:
         Args:
             module: The module.
             queues: Its queue of each key.
-            states: What it has of the slices that enter, in the order of `steps`.
+            states: The states, or rows, of the slices that enter, in the order of `steps`.
             steps: The steps, key by key.
         """
         results: list[Any] = []
