@@ -187,13 +187,13 @@ class RefinementCall:
         refined: list[OutputRow] = []
         for row in rows:
             result = dict(zip(self._names, row.value, strict=True))
-            state, emitted = self._call(key, extent, state, result, is_final)
+            state, emitted = self._call(key, extent, state, result, is_final=is_final)
             if emitted is not None:
                 refined.append(row._replace(value=tuple(emitted[name] for name in self._names)))
         return state, refined
 
     def _call(
-        self, key: object, window: Window, state: Any, result: Mapping[str, Any], is_final: bool
+        self, key: object, window: Window, state: Any, result: Mapping[str, Any], *, is_final: bool
     ) -> tuple[Any, Mapping[str, Any] | None]:
         """Call the refinement with a result; return its new state, and the result that is emitted, if one is.
 

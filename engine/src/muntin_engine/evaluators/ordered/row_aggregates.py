@@ -165,7 +165,7 @@ class AggregatesRun(RowsRun):
                 results = self._open_window(partition).results(extent)
                 output_partition = None if self.windows.partition_by is None else partition
                 self.result.windows_closed += 1
-                self.emit(extent, results, output_partition, key=self.key, ends=True)
+                self.emit(extent, results, output_partition, key=self.key, ends_window=True)
             if kind in LEAVING:
                 self._open.pop(partition, None)
 

@@ -60,7 +60,7 @@ class Identities(NamedTuple):
         return Identities(self.codes[places], self.ids[places], self.starts[places])
 
     def hashes(self) -> HashArray:
-        """Hash each of them to 64 bits."""
+        """Return a hash of 64 bits of each identity: its key, its start and its id are mixed in one after the other."""
         id_numbers = self.ids
         if id_numbers.dtype == np.object_:
             id_numbers = np.fromiter(map(hash, self.ids), np.int64, len(self.ids))
