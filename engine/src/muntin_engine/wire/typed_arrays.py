@@ -259,10 +259,10 @@ def _list(value: object, field: Field) -> list[object] | None:
 
 
 def _pairs(value: object, field: Field) -> list[tuple[object, object]] | None:
-    """Return a mapping of the module's as pairs of keys and items.
+    """Return the pairs of a mapping that a module returned; None of None.
 
     Raises:
-        MisfitError: The value is none, or raises as its items are read.
+        MisfitError: The value is no mapping, or raises as its items are read.
     """
     if value is None:
         return None

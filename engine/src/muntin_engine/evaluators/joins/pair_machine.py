@@ -95,7 +95,14 @@ def process_pairs(
     output_watermark = progress.least.watermark
     if not batch.evaluator_blobs and watermarks_of(previous) == watermarks:
         sizes = write_metadata(state)
-        return ArrayResult((), Admitted(), previous, progress, output_watermark, sizes)
+        return ArrayResult(
+            windows=(),
+            admitted=Admitted(),
+            previous=previous,
+            progress=progress,
+            output_watermark=output_watermark,
+            sizes=sizes,
+        )
 
     store = _open(query, state, previous)
     store.keys.forget_unused(store)
@@ -111,7 +118,14 @@ def process_pairs(
     store.forget(watermarks)
     store.write(state.log, watermarks)
     sizes = store.close(state)
-    return ArrayResult(pairs, arrived_events.admitted(), previous, progress, output_watermark, sizes)
+    return ArrayResult(
+        windows=pairs,
+        admitted=arrived_events.admitted(),
+        previous=previous,
+        progress=progress,
+        output_watermark=output_watermark,
+        sizes=sizes,
+    )
 
 
 def watermarks_of(progress: InputsProgress) -> tuple[int, ...]:
