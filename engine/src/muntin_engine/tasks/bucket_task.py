@@ -97,7 +97,12 @@ class BucketTask:
             report.key_watermarks = key_watermarks
             if self._task.is_static:  # a static input is complete after its rows
                 report.progress = report.progress._replace(watermark=INFINITY)
-        return BucketBatch(rows.changes, arrivals.evaluator_blobs, arrivals.reports, arrivals.signals)
+        return BucketBatch(
+            changes=rows.changes,
+            evaluator_blobs=arrivals.evaluator_blobs,
+            reports=arrivals.reports,
+            signals=arrivals.signals,
+        )
 
     @stage("evaluate")
     def _evaluate(self, batch: BucketBatch) -> Evaluated:

@@ -222,16 +222,16 @@ class Slide:
         """Return the module's result for a step that has members."""
         computation = self._computation
         key = self._key
-        window, members, entered, departed = step
+        window = step.window
         if not computation.can_slide:
-            return computation.result_of_members(members.values(), key, window)
+            return computation.result_of_members(step.members.values(), key, window)
         if self._must_rebuild(step):
-            state = computation.build(members.values(), key, window)
+            state = computation.build(step.members.values(), key, window)
         else:
             state = self._state
-            if departed:
-                state = computation.remove(state, departed, key, window)
-            state = computation.add(state, entered, key, window)
+            if step.departed:
+                state = computation.remove(state, step.departed, key, window)
+            state = computation.add(state, step.entered, key, window)
         self._state = state
         self._is_at_step = True
         return computation.result_of_state(state, key, window)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -235,31 +235,46 @@ def lift_states(
     if len(rows_in_windows):
         yield from _lifted(modules, grids[0], rows_in_windows, with_rows=with_rows)
     if not is_in.all():
-        yield from _lifted(None, grids[0], rows.where(~is_in), with_rows=with_rows)
+        grouped = _GroupedRows.of(grids[0], rows.where(~is_in), with_rows=with_rows)
+        yield from grouped.keys.blobs(grouped.stretches)
 
 
-def _lifted(
-    modules: StateModules | None, grid: SliceGrid, rows: RowsToLift, *, with_rows: bool
-) -> Iterator[BucketBlob]:
-    """Yield the states of rows for each bucket; without modules, only how many rows there are."""
-    keys = SpreadKeys.of(rows)
-    groups = group_rows(grid, rows, keys)
-    counts = np.bincount(groups.codes, minlength=len(groups.keys))
-    low = groups.low
+class _GroupedRows(NamedTuple):
+    """Rows by bucket, slice and key.
 
-    def locate(group: int) -> tuple[Key, Window]:
-        """Return the key of a group, and the extent of its slice."""
-        (key,) = keys_in(keys.table.slice(int(groups.keys[group]), 1))
-        return key, grid.extent(int(low[group]))
+    Attributes:
+        keys: The keys of the rows.
+        codes: For each row the place of its stretch.
+        stretches: The stretches, without states; with lists of their rows where these are sent.
+    """
 
-    parts: dict[Part, Values] = {}
-    if modules is not None:
-        parts |= modules.lift(rows.inputs, groups.codes, counts, locate)
-    if with_rows:
-        parts[LISTS] = rows.lists().reduce(groups.codes, len(groups.keys))
-    stretches = StretchTable(groups.keys, low, low, counts, parts)
-    if modules is None:
-        yield from keys.blobs(stretches)
-        return
-    for bucket, names, bucket_stretches, first in keys.by_bucket(stretches):
-        yield BucketBlob(bucket, modules.to_blob(names, bucket_stretches, locate, first))
+    keys: SpreadKeys
+    codes: IntArray
+    stretches: StretchTable
+
+    @classmethod
+    def of(cls, grid: SliceGrid, rows: RowsToLift, *, with_rows: bool) -> _GroupedRows:
+        """Group rows."""
+        keys = SpreadKeys.of(rows)
+        groups = group_rows(grid, rows, keys)
+        size = len(groups.keys)
+        counts = np.bincount(groups.codes, minlength=size)
+        parts: dict[Part, Values] = {}
+        if with_rows:
+            parts[LISTS] = rows.lists().reduce(groups.codes, size)
+        return cls(keys, groups.codes, StretchTable(groups.keys, groups.low, groups.low, counts, parts))
+
+
+def _lifted(modules: StateModules, grid: SliceGrid, rows: RowsToLift, *, with_rows: bool) -> Iterator[BucketBlob]:
+    """Yield the states of rows for each bucket."""
+    keys, codes, stretches = _GroupedRows.of(grid, rows, with_rows=with_rows)
+
+    def locate(place: int) -> tuple[Key, Window]:
+        """Return the key of a stretch, and the extent of its slice."""
+        (key,) = keys_in(keys.table.slice(int(stretches.keys[place]), 1))
+        return key, grid.extent(int(stretches.low[place]))
+
+    states = modules.lift(rows.inputs, codes, stretches.weight, locate)
+    with_states = replace(stretches, parts={**states, **stretches.parts})
+    for bucket, bucket_keys, bucket_stretches, first in keys.by_bucket(with_states):
+        yield BucketBlob(bucket, modules.to_blob(bucket_keys, bucket_stretches, locate, first))
