@@ -15,11 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.data import Files
-from benchmarks.measurement import Batch, Run
-from benchmarks.memory import MemoryWatch
+from benchmarks.measurement import Run
 from benchmarks.questions.kinds import to_data
 from benchmarks.questions.question import ANSWERS, Question
-from benchmarks.systems.program import running
+from benchmarks.systems.program import running, watched_run
 from benchmarks.systems.system import System
 
 ENVIRONMENTS: Final = "MUNTIN_BENCH_ENVIRONMENTS"
@@ -75,16 +74,9 @@ class ProgramSystem(System):
 
     def measure(self, question: Question, files: Files, limit: float) -> Run:
         """Run the program, which only counts its answers."""
-        with running(str(self.python), self._module, self._arguments(question, files)) as program:
-            with MemoryWatch.over(program.process.pid, with_root=True) as watch:
-                try:
-                    program.process.wait(limit)
-                except subprocess.TimeoutExpired:
-                    return Run(limit, (), watch.peak, is_cut=True)
-            report = program.result()
-        self._version = report["version"]
-        batch = Batch(report["rows"], report["seconds"], report["output_rows"])
-        return Run(report["seconds"], (batch,), watch.peak)
+        watched = watched_run(str(self.python), self._module, self._arguments(question, files), limit)
+        self._version = watched.report.get("version", self._version)
+        return watched.run
 
     def answer(self, question: Question, files: Files) -> pa.Table:
         """Run the program and read the answers it writes."""

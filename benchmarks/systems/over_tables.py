@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -20,11 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.data import Files
-from benchmarks.measurement import Batch, Run
-from benchmarks.memory import MemoryWatch
+from benchmarks.measurement import Run
 from benchmarks.questions.kinds import to_data
 from benchmarks.questions.question import ANSWERS, Question
-from benchmarks.systems.program import running
+from benchmarks.systems.program import running, watched_run
 from benchmarks.systems.system import System
 
 _LONGEST_ANSWER: Final = 300
@@ -57,17 +56,10 @@ class TableProgram(System):
 
     def measure(self, question: Question, files: Files, limit: float) -> Run:
         """Run the program."""
-        with running(sys.executable, self._module, self._arguments(question, files)) as program:
-            with MemoryWatch.over(program.process.pid, with_root=True) as watch:
-                try:
-                    program.process.wait(limit)
-                except subprocess.TimeoutExpired:
-                    return Run(limit, (), watch.peak, is_cut=True)
-            report = program.result()
-        self._version = report["version"]
-        seconds = report["seconds"]
-        batch = Batch(report["rows"], seconds, report["output_rows"])
-        return Run(seconds, (batch,), watch.peak, cpu_seconds=seconds)
+        watched = watched_run(sys.executable, self._module, self._arguments(question, files), limit)
+        self._version = watched.report.get("version", self._version)
+        run = watched.run
+        return run if run.is_cut else replace(run, cpu_seconds=run.seconds)
 
     def answer(self, question: Question, files: Files) -> pa.Table:
         """Run the program and read the answers that it writes."""
@@ -120,15 +112,7 @@ class WorkersProgram(System):
         """Run the program."""
         with tempfile.TemporaryDirectory(prefix="muntin-bench-") as folder:
             arguments = self._arguments(question, files, Path(folder))
-            with running(sys.executable, _OVER_FILES, arguments) as program:
-                with MemoryWatch.over(program.process.pid, with_root=True) as watch:
-                    try:
-                        program.process.wait(limit)
-                    except subprocess.TimeoutExpired:
-                        return Run(limit, (), watch.peak, is_cut=True)
-                report = program.result()
-        batch = Batch(report["rows"], report["seconds"], report["output_rows"])
-        return Run(report["seconds"], (batch,), watch.peak)
+            return watched_run(sys.executable, _OVER_FILES, arguments, limit).run
 
     def answer(self, question: Question, files: Files) -> pa.Table:
         """Run the program and read the answers that it writes."""

@@ -7,11 +7,14 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
+
+from benchmarks.measurement import Batch, Memory, Run
+from benchmarks.memory import MemoryWatch
 
 _HERE: Final = str(Path(__file__).parents[2])
 _SHOWN: Final = 1000
@@ -52,6 +55,44 @@ def _path_with(folder: str) -> str:
     """Return the path of Python modules with one more folder at its start."""
     folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return os.pathsep.join([folder, *filter(None, folders)])
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedRun:
+    """A run of a program whose memory was watched.
+
+    Attributes:
+        report: What the program printed of itself; empty if it was ended at its limit.
+        peak: The largest memory of all of its processes.
+        limit: The seconds after which it was ended.
+    """
+
+    report: Mapping[str, Any]
+    peak: Memory
+    limit: float
+
+    @property
+    def run(self) -> Run:
+        """The run by the clock that the program reads."""
+        if not self.report:
+            return Run(self.limit, (), self.peak, is_cut=True)
+        seconds = self.report["seconds"]
+        return Run(seconds, (Batch(self.report["rows"], seconds, self.report["output_rows"]),), self.peak)
+
+
+def watched_run(python: str, module: str, arguments: Sequence[str], limit: float) -> WatchedRun:
+    """Run a module to its end, or to a limit, and watch its memory.
+
+    Raises:
+        ProgramError: The program failed.
+    """
+    with running(python, module, arguments) as program:
+        with MemoryWatch.over(program.process.pid, with_root=True) as watch:
+            try:
+                program.process.wait(limit)
+            except subprocess.TimeoutExpired:
+                return WatchedRun({}, watch.peak, limit)
+        return WatchedRun(program.result(), watch.peak, limit)
 
 
 @contextmanager

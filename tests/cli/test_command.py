@@ -32,6 +32,7 @@ COMMANDS = (
     "replay",
     "shrink",
     "look",
+    "backtest",
     "state",
     "schema",
     "doctor",

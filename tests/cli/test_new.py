@@ -7,6 +7,7 @@ them.
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -114,6 +115,23 @@ def test_a_module_runs_in_a_query_without_spark(weather: Path) -> None:
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
+def test_its_workflow_compares_versions(
+    weather: Path, tmp_path: Path, muntin: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow = (weather / ".github/workflows/backtest.yml").read_text(encoding="utf-8")
+    _, *arguments = shlex.split(workflow.partition("run: >-")[2])
+    monkeypatch.chdir(weather)
+    package = weather / "src/muntin_weather"
+    # Nothing is released here, so the old versions are those of files.
+    same = muntin(*arguments, "--module", package / "spread.py", "--module", package / "mean.py")
+    assert same.code == 0, same.errors
+    released = (package / "spread.py").read_text(encoding="utf-8").replace("return max(", "return 1 + max(")
+    (tmp_path / "spread.py").write_text(released, encoding="utf-8")
+    changed = muntin(*arguments, "--module", tmp_path / "spread.py", "--module", package / "mean.py")
+    assert changed.code == 1, changed.errors
+    assert "4 results differ, over 8 rows" in changed.output
+
+
 @pytest.mark.nightly
 def test_its_types_hold(weather: Path) -> None:
     done = run(weather, "mypy")
@@ -196,7 +214,8 @@ def test_a_package_with_a_kind_of_windows_has_nothing_of_modules(shop: Path) -> 
         *(f"src/muntin_shop/{name}" for name in ("__init__.py", "plugin.py", "py.typed", "visits.py")),
         *(f"tests/{name}" for name in ("test_plugin.py", "test_visits.py")),
     }
-    assert not any(path.startswith("window-kind") for path in files)
+    assert not any(path.startswith(("window-kind", "backtests")) for path in files)
+    assert [path for path in files if "workflows" in path] == [".github/workflows/test.yml"]
     assert "shop.visits" in (shop / "README.md").read_text(encoding="utf-8")
 
 

@@ -6,6 +6,7 @@ an environment that does not have them.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -179,6 +180,21 @@ def test_a_query_over_a_table_runs(python: Python) -> None:
     assert printed == "[('north', 4.5), ('south', 0.0)]\n"
 
 
+def test_an_expression_calls_functions_of_plugins(python: Python) -> None:
+    printed = python.program(
+        f"""{QUERY}
+from muntin_engine import SetupError
+print(hours.aggregate(spread=module("stats.sum", "stats_clamp(km, 0D, 5D)")).results().column("spread").to_pylist())
+try:
+    hours.aggregate(spread=module("stats.sum", "stats_log1p(km)"))
+except SetupError as error:
+    print(error)
+"""
+    )
+    assert sorted(json.loads(printed.splitlines()[0])) == [2.0, 8.0]
+    assert "stats.log1p, a vectorised function, needs pandas, which is not installed" in printed
+
+
 def test_a_query_as_data_runs(python: Python) -> None:
     printed = python.program(
         f"""{QUERY}
@@ -237,3 +253,43 @@ def test_a_query_in_sql_over_files_runs(python: Python, tmp_path: Path) -> None:
 
 def test_a_command_that_needs_spark_says_what_to_install(python: Python) -> None:
     assert TO_INSTALL in python.command("state", "checkpoint", code=3)
+
+
+def test_check_pickles_as_queries_in_processes_of_this_machine_do(python: Python) -> None:
+    printed = python.program(
+        """
+        import pickle
+        import sys
+        from threading import Lock
+
+        from muntin import Aggregate
+        from muntin_cli.checking.subjects import CheckedSubject, Subjects
+        from muntin_cli.checking.travelling import check_pickling
+
+
+        class Range(Aggregate[float, float]):
+            name, version = "tides.range", "1.0.0"
+
+            def compute_result(self, payloads):
+                return max(payloads) - min(payloads)
+
+
+        class Locked(Range):
+            name = "tides.locked"
+
+            def __init__(self):
+                self.lock = Lock()
+
+
+        modules = (Range(), Locked())
+        subjects = tuple(CheckedSubject(module.name, module) for module in modules)
+        section, pickled = check_pickling(Subjects(subjects, {}))
+        print(*(item.text for item in section.items), sep="\\n")
+        print(pickle.loads(pickled["tides.range"]).compute_result([1.0, 4.5]), "pyspark" in sys.modules)
+        """
+    )
+    assert "1 module, the largest is tides.range" in printed
+    assert (
+        "tides.locked cannot be pickled: TypeError: cannot pickle '_thread.lock' object\n  keep open files" in printed
+    )
+    assert printed.endswith("3.5 False\n")

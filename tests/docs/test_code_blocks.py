@@ -35,7 +35,7 @@ STREAMS = re.compile(r"\breadStream\b|\bwriteStream\b|\bawaitTermination\b")
 """What starts a streaming query, which takes seconds, or names one."""
 
 
-BROKEN = {"rides.forgetful", "rides.pace", "tides.last"}
+BROKEN = {"rides.forgetful", "rides.pace", "tides.last", "trading.broken"}
 """Modules that show what an error looks like."""
 
 LAWS = [getattr(muntin.testing, name) for name in muntin.testing.__all__ if name.endswith("Laws")]

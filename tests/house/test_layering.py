@@ -130,6 +130,7 @@ ENGINE = (
     Room("api", types=("pyarrow", "pyspark"), avoids=("backends.local", "backends.spark")),
     Room("monitoring", needs=("rich",), extras=EXPORTERS),
     Room("recording", needs=ARRAYS),
+    Room("recording.backtest", needs=(*ARRAYS, "duckdb", "muntin_engine.recording")),
 )
 """The rooms of the engine from the bottom up: each may import those that stand before it, and none that stand after."""
 LEAVES = ("monitoring", "recording")

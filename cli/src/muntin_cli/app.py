@@ -9,6 +9,8 @@ from typing import Annotated, Final
 import typer
 
 from muntin_cli.command_names import CommandGroup
+from muntin_cli.commands.backtest import EXAMPLE as BACKTESTS
+from muntin_cli.commands.backtest import backtest
 from muntin_cli.commands.check import check
 from muntin_cli.commands.checkpoint import checkpoint
 from muntin_cli.commands.describe import describe
@@ -38,10 +40,10 @@ app = typer.Typer(
 )
 """The commands, for a program that adds some or runs them itself."""
 
-_EPILOGS: Final[dict[Callable[..., None], str]] = {query: EXAMPLE}
+_EPILOGS: Final[dict[Callable[..., None], str]] = {query: EXAMPLE, backtest: BACKTESTS}
 """Text at the end of a command's help."""
 
-for command in (new, modules, describe, check, run, query, replay, shrink, look, state, schema, doctor):
+for command in (new, modules, describe, check, run, query, replay, shrink, look, backtest, state, schema, doctor):
     app.command(epilog=_EPILOGS.get(command))(command)
 app.add_typer(checkpoint)
 

@@ -138,9 +138,10 @@ def _walk(folder: Traversable, path: str = "") -> Iterator[tuple[str, Traversabl
 
 
 def _is_about_modules(path: str) -> bool:
-    """True for a file of code that a plugin of windows does not have."""
+    """True for a file that a plugin of windows does not have."""
     is_code = path.startswith(("src/", "tests/"))
-    return is_code and path.rpartition("/")[2] not in _SHARED
+    is_of_backtests = path.startswith(("backtests/", ".github/workflows/backtest"))
+    return is_of_backtests or (is_code and path.rpartition("/")[2] not in _SHARED)
 
 
 def _renamed(text: str, name: str) -> str:

@@ -52,6 +52,18 @@ class InputTable:
         return stream.format(self.format).option("pathGlobFilter", pattern).load(str(folder))
 
 
+def sql_in(file: Path) -> str:
+    """Return the text of a query.
+
+    Raises:
+        UsageError: The file cannot be read.
+    """
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}\n  name a file with a query in SQL") from error
+
+
 def tables_of(inputs: Sequence[str]) -> list[InputTable]:
     """Return the tables that values of `--input` name.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,11 +16,15 @@ from muntin.progress import ProgressPolicy
 from muntin.triggers import Trigger
 from muntin.windows import WindowSpecification
 from muntin_cli.errors import EnvironmentLacksError, UsageError
+from muntin_cli.module_at_path import module_at
 from muntin_cli.running import defined_in
 
 if TYPE_CHECKING:
     from muntin_engine.recording.recording import Recording
     from muntin_engine.recording.story import Story
+
+_REPLACED: Final = re.compile(r"([a-z]\w*(?:\.\w+)+)=(.+)")
+"""The name of a module, and the path of the one in its place."""
 
 _RUN_FILE: Final = "<run_path>"
 """The `__module__` of a class that is defined in a file which `runpy` runs."""
@@ -29,13 +35,14 @@ def opened(path: Path, files: Sequence[Path], keys: Sequence[str] = ()) -> Recor
 
     Args:
         path: Folder of the recording.
-        files: Files of Python that define modules of the query.
+        files: Files of Python that define modules of the query; and `NAME=PATH`, where the module of a name is replaced
+            by the one at a path.
         keys: Keys as text, each with commas between its columns; all rows without any.
 
     Raises:
         EnvironmentLacksError: The engine is not installed.
-        UsageError: A file cannot be run, or a text is no key of the query.
-        RecordingError: The folder holds no recording.
+        UsageError: A file cannot be run, or a path has no module, or a text is no key of the query.
+        RecordingError: The folder holds no recording, or its query no module of a name.
     """
     if find_spec("muntin_engine") is None:
         raise EnvironmentLacksError(
@@ -43,7 +50,10 @@ def opened(path: Path, files: Sequence[Path], keys: Sequence[str] = ()) -> Recor
         )
     from muntin_engine import Recording
 
-    recording = Recording(path, modules=modules_in(files))
+    options = ModuleOptions.of(files)
+    recording = Recording(path, modules=modules_in(options.files))
+    if options.paths:
+        recording = recording.with_modules(options.replacements())
     if not keys:
         return recording
     columns = [f"{column.name} ({column.type})" for column in recording.plan.keys]
@@ -57,6 +67,47 @@ def opened(path: Path, files: Sequence[Path], keys: Sequence[str] = ()) -> Recor
             pass  # a text is no value of its column's type
     expected = ", a comma and one of ".join(columns)
     raise UsageError(f"{' or '.join(map(repr, keys))} is no key of this query\n  expected: a value of {expected}")
+
+
+@dataclass(frozen=True)
+class ModuleOptions:
+    """The values of `--module`.
+
+    Attributes:
+        files: Files of Python that define modules of the query.
+        paths: By the name of a module of the query, the path of the module in its place.
+    """
+
+    files: Sequence[Path]
+    paths: Mapping[str, Path]
+
+    @classmethod
+    def of(cls, values: Sequence[Path]) -> ModuleOptions:
+        """Tell files from values of the form `NAME=PATH`, where the name is that of a module, such as `trading.spread`.
+
+        Raises:
+            UsageError: A name is there twice.
+        """
+        files: list[Path] = []
+        paths: dict[str, Path] = {}
+        for value in values:
+            parts = _REPLACED.fullmatch(str(value))
+            if parts is None:
+                files.append(value)
+                continue
+            name, path = parts.groups()
+            if name in paths:
+                raise UsageError(f"--module names {name} twice: {paths[name]} and {path}\n  leave one of them out")
+            paths[name] = Path(path)
+        return cls(files, paths)
+
+    def replacements(self) -> dict[str, type[Module]]:
+        """Import the modules at the paths.
+
+        Raises:
+            UsageError: A path has no module of the name.
+        """
+        return {name: module_at(path, name) for name, path in self.paths.items()}
 
 
 def modules_in(files: Sequence[Path]) -> list[Any]:
@@ -97,12 +148,13 @@ def _is_of_queries(thing: object) -> bool:
 
 def spelled(row: Mapping[str, Any]) -> list[str]:
     """Return the values of a row as text, a window as its two ends."""
-    return list(map(_spelled, row.values()))
+    return list(map(spelled_value, row.values()))
 
 
-def _spelled(value: Any) -> str:
+def spelled_value(value: Any) -> str:
+    """Return a value as text: a window as its two ends, a null as nothing."""
     if isinstance(value, Mapping) and set(value) == {"start", "end"}:
-        return f"{_spelled(value['start'])} .. {_spelled(value['end'])}"
+        return f"{spelled_value(value['start'])} .. {spelled_value(value['end'])}"
     if isinstance(value, datetime):
         return value.isoformat(sep=" ").removesuffix("+00:00")
     return "" if value is None else str(value)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from muntin_engine.monitoring.opentelemetry import opentelemetry_metrics
     from muntin_engine.monitoring.prometheus import prometheus_metrics
     from muntin_engine.plan.request import JoinCondition
+    from muntin_engine.recording.backtest.backtest import backtest
     from muntin_engine.recording.recording import Recording
     from muntin_engine.sinks.changelog_table import ChangelogTable
     from muntin_engine.sinks.checkpoint_copy import CheckpointCopy, copy_checkpoint
@@ -94,6 +95,7 @@ else:
         "muntin_engine.monitoring.opentelemetry": ("opentelemetry_metrics",),
         "muntin_engine.monitoring.prometheus": ("prometheus_metrics",),
         "muntin_engine.sinks.recordings.recorder": ("Recorder",),
+        "muntin_engine.recording.backtest.backtest": ("backtest",),
         "muntin_engine.recording.recording": ("Recording",),
         "muntin_engine.api.shipping": ("ship",),
         "muntin_engine.sinks.changelog_table": ("ChangelogTable",),
@@ -185,6 +187,7 @@ __all__ = [
     "WorkerEnvironmentError",
     "WrittenBatch",
     "alert",
+    "backtest",
     "batch_metrics",
     "condition",
     "copy_checkpoint",

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from muntin.axis import INFINITY, AnyAxis, Axis
 from muntin.catalog.named_windows import check_windows
 from muntin.errors import ModuleContractError, PolicyError, QueryError
-from muntin.errors.messages import Alternatives, Argument, Call, ErrorMessage
+from muntin.errors.messages import Alternatives, Argument, Call, ErrorMessage, StreamCall
 from muntin.errors.safe_text import safe_repr
 from muntin.events import Event
 from muntin.modules.module import Module
@@ -25,6 +25,12 @@ from muntin.windows.specification import Unwindowed, WrittenWindows
 
 LONGEST_WINDOW: Final = 2**60
 """The length of the longest window, in ticks."""
+
+TIME_AS_POINT: Final = ErrorMessage("give their time as {points}", points=Call("events", ..., Argument("at", ...)))
+"""The advice for events that come with an end of their own where points are needed."""
+
+STARTS_AS_POINTS: Final = ErrorMessage("make points of them last: {points}", points=StreamCall(Call("to_points")))
+"""The advice for events whose lifetimes a query has changed where points are needed."""
 
 _NO_KEY: Final = object()
 
@@ -75,6 +81,7 @@ class QueryShape:
         is_time_bound: The contract of a module makes results time-bound, as `timestamps` may do too.
         lasting: The words of messages for events that last longer than a tick; empty if they last one, or are not
             known.
+        points_advice: The words of messages for what makes points of events that last longer than a tick.
         written_window: The windows as a query writes them; None to spell their ticks.
         written_age: The time for which a key may be silent, as a query writes it; empty to spell its ticks.
     """
@@ -86,6 +93,7 @@ class QueryShape:
     forget_keys_after: int | None = None
     is_time_bound: bool = False
     lasting: str = ""
+    points_advice: ErrorMessage = TIME_AS_POINT
     written_window: WrittenWindows | None = None
     written_age: str = ""
 
@@ -139,11 +147,11 @@ class QueryShape:
             raise QueryError(
                 "{module} follows events at points in time, and these are {lasting}, whose end may yet be revised "
                 "when the watermark passes their start\n"
-                "  give their time as {points}; results of a query are points with {timestamps}; an IntervalOperator "
+                "  {points_advice}; results of a query are points with {timestamps}; an IntervalOperator "
                 "is told of starts and ends",
                 module=label,
                 lasting=self.lasting,
-                points=Call("events", ..., Argument("at", ...)),
+                points_advice=self.points_advice,
                 timestamps=Argument("timestamps", "point_at_end"),
             )
 
@@ -181,10 +189,10 @@ class QueryShape:
         """
         if self.lasting:
             raise QueryError(
-                "{windows} follows rows at points in time, and these are {lasting}\n  give their time as {points}",
+                "{windows} follows rows at points in time, and these are {lasting}\n  {points_advice}",
                 windows=self._written_window,
                 lasting=self.lasting,
-                points=Call("events", ..., Argument("at", ...)),
+                points_advice=self.points_advice,
             )
         if self.timestamps not in (TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END):
             raise PolicyError(

@@ -283,8 +283,9 @@ CALLS = (
     ("windowed.aggregate(m=module(Echo))", "use .apply"),
     ("windowed.apply(module(Count))", "use .aggregate"),
     # functions
-    ("functions(stream, 'stats.clamp')", "functions() needs a session first", "functions(spark, ...)"),
-    ("functions('stats.clamp')", "functions() needs a session first, got 'stats.clamp'"),
+    ("functions(stream, 'stats.clamp')", "functions() needs a session of Spark", "functions(spark, ...)"),
+    ("functions(['stats.clamp'])", "functions() needs a session of Spark, or a function, first, got ['stats.clamp']"),
+    ("functions('stats.clamp', len)", "has no name in SQL"),
     ("functions(spark, ['stats.clamp'])", "names one by one", "functions(spark, 'stats.clamp')"),
     ("functions(spark, len)", "has no name in SQL", "@muntin.function('<plugin>.<function>', version='1.0.0')"),
     ("ship('stats')", "ship() needs a session first, got 'stats'", "ship(spark, 'stats')"),

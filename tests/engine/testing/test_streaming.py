@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pyspark.sql import SparkSession
@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from muntin import session, tumbling
 from muntin.errors import ModuleFailedError, QueryError
 from muntin.progress import bounded_delay
-from muntin_engine import Query, StateError, StateMismatchError, events, module, union
+from muntin_engine import OnePass, Query, StateError, StateMismatchError, events, module, one_pass, union
 from muntin_engine.backends.local.refusals import NeedsSparkError
 from muntin_engine.testing.streaming import StartsJob, assert_rows
 from muntin_engine.testing.streaming import streaming as any_streaming
@@ -71,6 +71,21 @@ def test_the_tests_on_the_page_pass(name: str, shown: dict[str, Any], streaming:
 
 def counted(rows: Any) -> Query:
     return events(rows, key="k", at="at", watermark=5).window(tumbling(10)).aggregate(n=module(Count))
+
+
+def test_the_queries_of_one_pass_are_tested_each_by_itself(streaming: StartsJob) -> None:
+    def job(rows: Any) -> OnePass:
+        stream = events(rows, key="k", at="at", watermark=5)
+        return one_pass(
+            tens=stream.window(tumbling(10)).aggregate(n=module(Count)),
+            twenties=stream.window(tumbling(20)).aggregate(n=module(Count)),
+        )
+
+    with pytest.raises(QueryError, match=r"queries\['tens'\]"):
+        streaming(cast(Any, job), "k string, at long").feed({"k": "a", "at": 1})
+    twenties = streaming(lambda rows: job(rows).queries["twenties"], "k string, at long")
+    twenties.feed({"k": "a", "at": 1}, {"k": "a", "at": 11})
+    assert_rows(twenties.close(), [{"k": "a", "n": 2}])
 
 
 def test_a_row_or_a_stream_that_does_not_fit_is_refused(streaming: StartsJob) -> None:

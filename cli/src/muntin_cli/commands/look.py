@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muntin_cli.commands.replay import Files, Recorded
+from muntin_cli.commands.replay import FilesOrReplacements, Recorded
 from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
@@ -28,7 +28,7 @@ def look(
         list[str] | None,
         typer.Option(help="A key to show, its columns separated by commas; may be given several times."),
     ] = None,
-    module: Files = None,
+    module: FilesOrReplacements = None,
     opens: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve the page to this machine while the query runs.")

@@ -73,10 +73,10 @@ def query(  # noqa: PLR0913, PLR0917  # each is an option
 
     Each input is a table of its name. Without --follow the present files are all there are: every window is complete.
     """
-    from muntin_cli.query_inputs import tables_of
+    from muntin_cli.query_inputs import sql_in, tables_of
     from muntin_cli.query_results import check_free
 
-    text = _text(file)
+    text = sql_in(file)
     if not on_spark:
         for option, value in (("--follow", follow), ("--checkpoint", checkpoint)):
             if value:
@@ -240,13 +240,6 @@ def _write_stream(
     place = "" if output is None else f"; results are in {output}"
     show(f"read {counted(row_count, 'row')}{place}")
     return ExitCode.OK
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}\n  name a file with a query in SQL") from error
 
 
 def _answer_plain(rows: DataFrame, output: Path | None, *, is_streaming: bool) -> ExitCode:

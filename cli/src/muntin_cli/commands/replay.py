@@ -19,6 +19,14 @@ Files = Annotated[
     list[Path] | None,
     typer.Option("--module", metavar="FILE", help="A file of Python that defines modules of the query."),
 ]
+FilesOrReplacements = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--module",
+        metavar="FILE|NAME=PATH",
+        help="A file of Python that defines modules of the query; or a module's name and the path of one in its place.",
+    ),
+]
 
 
 @reports_errors
@@ -31,7 +39,7 @@ def replay(
     evaluators: Annotated[
         bool, typer.Option("--evaluators", help="Compare all evaluators that can run the query.")
     ] = False,
-    module: Files = None,
+    module: FilesOrReplacements = None,
     as_json: AsJson = False,
 ) -> ExitCode:
     """Run a recorded query again, without Spark."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from muntin_cli.commands.replay import Files, Recorded
+from muntin_cli.commands.replay import FilesOrReplacements, Recorded
 from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
@@ -28,7 +28,7 @@ def shrink(
     where: Annotated[
         str, typer.Option(metavar="CONDITION", help="A result still meets a condition, such as 'km > 100'.")
     ] = "",
-    module: Files = None,
+    module: FilesOrReplacements = None,
 ) -> ExitCode:
     """Find the smallest part of a recording that fails.
 

@@ -1,4 +1,4 @@
-"""Expressions in SQL, and functions of plugins and of query writers in Spark SQL and as conditions of joins."""
+"""Expressions in SQL, and functions of plugins and of query writers in them and as conditions of joins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from muntin.errors import QueryError
 from muntin.modules.call import check_column
 from muntin.schemas import Field, Scalar, ScalarKind, spell
 from muntin_engine.api.arguments import spelled
-from muntin_engine.backends.choosing import backend_of
+from muntin_engine.backends.choosing import backend_of, local_backend
 from muntin_engine.packages.code_version import code_version
 from muntin_engine.plan.request import JoinCondition, SqlExpression
 
@@ -23,23 +23,32 @@ if TYPE_CHECKING:
     from muntin_engine.plan.request import ColumnLike
 
 
-def functions(spark: SparkSession | ConnectSession, *names: str | Function[..., Any]) -> list[str]:
-    """Register functions with Spark SQL and return the names they have there.
+def functions(
+    spark: SparkSession | ConnectSession | str | Function[..., Any], *names: str | Function[..., Any]
+) -> list[str]:
+    """Let expressions in SQL call functions, and return the names they have there.
 
     Args:
-        spark: The session.
+        spark: The session of Spark that is to know the functions. Without one, `functions(fare)` makes them known to
+            expressions over tables in this process, which know the functions of installed plugins in any case.
         names: Full names of functions that installed plugins offer, such as `"stats.clamp"`, or functions of your own
-            that `muntin.function` made; by default all installed functions. In SQL the dot is an underscore:
-            `stats_clamp(x, 0, 1)`.
+            that `muntin.function` made; with a session alone, all installed functions. In SQL the dot is an
+            underscore: `stats_clamp(x, 0, 1)`.
 
     Raises:
-        QueryError: The session is not a session, or a function is neither a name nor made by `muntin.function`.
+        QueryError: The first argument is no session of Spark, and a function is neither a name nor made by
+            `muntin.function`; or, without a session, SQL has a function of the name itself.
         UnknownModuleError: No installed plugin offers a name.
     """
-    if not (hasattr(type(spark), "readStream") and hasattr(type(spark), "udf")):
-        raise QueryError(f"functions() needs a session first, got {spelled(spark)}\n  write functions(spark, ...)")
     for name in names:
         _check_named_function(name)
+    if isinstance(spark, str | Function):
+        return local_backend().register_functions(None, (spark, *names))
+    if not (hasattr(type(spark), "readStream") and hasattr(type(spark), "udf")):
+        raise QueryError(
+            f"functions() needs a session of Spark, or a function, first, got {spelled(spark)}\n"
+            "  write functions(spark, ...), or functions('stats.clamp') for tables in this process"
+        )
     return backend_of(spark).register_functions(spark, names)
 
 

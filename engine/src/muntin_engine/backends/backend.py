@@ -70,13 +70,15 @@ class Inputs(ABC):
     def takes(self, thing: object) -> bool:
         """True if something is an input of the backend, and no session or column."""
 
-    @abstractmethod
     def opened(self, df: Frame) -> Frame:
         """Return a DataFrame as it travels with a request, so that its columns need not be described again and again.
+
+        That is the DataFrame itself, unless a backend describes its columns at a cost.
 
         Raises:
             QueryError: The DataFrame cannot be read.
         """
+        return df
 
     @abstractmethod
     def is_stream(self, df: Frame) -> bool:
@@ -127,9 +129,13 @@ class Inputs(ABC):
             QueryError: There is no such key or column, or one is not of the type of the key.
         """
 
-    @abstractmethod
     def text_of_column(self, df: Frame, column: Column) -> str | None:
-        """Return the SQL that means the same over a DataFrame as a column; None if none is known."""
+        """Return the SQL that means the same over a DataFrame as a column; None if none is known.
+
+        A backend whose columns are text has no other columns to write.
+        """
+        del df, column
+        return None
 
     @abstractmethod
     def payload_columns(self, df: Frame, event_columns: Sequence[str]) -> Mapping[str, Column]:
@@ -341,7 +347,15 @@ class Backend(DistributedRows):
 
     @abstractmethod
     def register_functions(self, session: Any, names: Sequence[str | Function[..., Any]]) -> list[str]:
-        """Register functions with the SQL of a session, and return their names there; all installed ones if none."""
+        """Let expressions call functions, and return the names that these have in SQL.
+
+        Args:
+            session: The session whose SQL is to know them; None for expressions over tables in this process.
+            names: The functions, or the names of installed ones; none for all installed ones.
+
+        Raises:
+            UnknownModuleError: No installed plugin offers a name.
+        """
 
     @abstractmethod
     def ship_packages(self, target: Any, packages: Sequence[str | PathLike[str]]) -> list[str]:

@@ -100,6 +100,7 @@ class NamedCode:
         functions: Functions by name.
         classes: Other classes by their paths, and by their names behind a colon: a class of a script has another path
             when the script runs than when it is imported.
+        replacements: The modules that are run in the place of those of a name, whatever their own names are.
         differences: The modules and functions that are of another version than in the data, in words; filled while a
             plan is read.
     """
@@ -107,6 +108,7 @@ class NamedCode:
     modules: Mapping[str, Sequence[type[Module] | Module]] = field(default_factory=dict)
     functions: Mapping[str, Function[..., Any]] = field(default_factory=dict)
     classes: Mapping[str, type] = field(default_factory=dict)
+    replacements: Mapping[str, type[Module] | Module] = field(default_factory=dict)
     differences: list[str] = field(default_factory=list)
 
     @classmethod
@@ -148,6 +150,8 @@ class NamedCode:
         Raises:
             QueryError: The module is not here.
         """
+        if data["name"] in self.replacements:
+            return self.replacements[data["name"]]
         candidates = self.modules.get(data["name"], ())
         last = len(candidates) - 1
         code = candidates[min(use, last)] if candidates else imported(data["class"])

@@ -19,7 +19,7 @@ from muntin import (
 from muntin.axis import DecimalLength
 from muntin.errors import PolicyError, QueryError
 from muntin.errors.messages import Alternatives, Argument, Call, Earlier, ErrorMessage, ParameterName, StreamCall
-from muntin.query_checks import QueryShape
+from muntin.query_checks import STARTS_AS_POINTS, TIME_AS_POINT, QueryShape
 from muntin.rows import last
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import WrittenWindows
@@ -99,9 +99,12 @@ def check_shape(plan: Plan, window: WindowSpecification) -> None:
         PolicyError: A policy is not right for a module, or for the windows.
     """
     lasting = ""
+    points_advice = TIME_AS_POINT
     for input in plan.inputs:
         if not input.is_point:
             lasting = "samples" if input.has_samples else "events with an end of their own"
+            if input.changes_lifetimes:
+                points_advice = STARTS_AS_POINTS
             break
     age = plan.forget_keys_after
     QueryShape(
@@ -112,6 +115,7 @@ def check_shape(plan: Plan, window: WindowSpecification) -> None:
         forget_keys_after=age,
         is_time_bound=plan.contract is OutputContract.TIME_BOUND,
         lasting=lasting,
+        points_advice=points_advice,
         written_window=written_windows(plan),
         written_age="" if age is None else plan.words.spell_length(age),
     ).check()

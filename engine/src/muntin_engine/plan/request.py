@@ -24,11 +24,17 @@ from muntin_engine.time.lifetimes import (
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    ColumnLike: TypeAlias = str | Column
+    ColumnLike: TypeAlias = "str | Column | BackendColumn"
 
 
 Frame: TypeAlias = Any
 """The rows of an input as its backend has them: a DataFrame of Spark's, or a table in this process."""
+
+
+class BackendColumn:
+    """A column that a backend makes of others while it plans a query, and that only it reads."""
+
+    __slots__ = ()
 
 
 class SqlExpression(str):

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from muntin.errors import MuntinError
+from muntin import ClipPolicy, TimestampPolicy
+from muntin.errors import MuntinError, QueryError
+from muntin.query_checks import clip_of, timestamps_of
 from muntin_engine.backends.planning.field_types import field_of
+from muntin_engine.backends.planning.result_schemas import CarriedTypes, schema_of_evicted, schema_of_results
 from muntin_engine.errors import RecordingError
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.plan import Plan
+from muntin_engine.plan.evaluator_declaration import Declaration
 from muntin_engine.plan.plan_as_data import NamedCode, plan_from_data
-from muntin_engine.plan.planner import with_choice
-from muntin_engine.wire.task_as_data import schema_from_data
+from muntin_engine.plan.planner import checked_plan, with_choice
+from muntin_engine.wire.task_as_data import schema_from_data, task_from_data
+from muntin_engine.wire.task_payload import TaskPayload
+
+
+def task_of(data: Mapping[str, Any], code: NamedCode, evaluator: str | None = None) -> TaskPayload:
+    """Return a query as its workers get it; the arguments and the errors are those of `plan_of`."""
+    plan = plan_of(data, code, evaluator)
+    task = task_from_data(data, plan)
+    if not code.replacements:
+        return task
+    # Another module may have results of another type, and others of a lifetime.
+    name = "window" if "window" in task.results.names else "lifetime"
+    time = task.results.field(name).type.field("start").type
+    types = CarriedTypes(time, task.keys, task.columns[0].payload)
+    evicted = schema_of_evicted(plan, types) if plan.evicted else None
+    return replace(task, results=schema_of_results(plan, types), evicted=evicted)
 
 
 def plan_of(data: Mapping[str, Any], code: NamedCode, evaluator: str | None = None) -> Plan:
@@ -37,9 +56,52 @@ def plan_of(data: Mapping[str, Any], code: NamedCode, evaluator: str | None = No
         payloads.append([field_of(column.name, column.type) for column in schema_from_data(schema_data)])
     try:
         plan = plan_from_data(data["plan"], payloads, code)
+        if code.replacements:
+            return _planned_anew(
+                replace(plan, requested_evaluator=evaluator or plan.requested_evaluator), _alternatives(data)
+            )
         return with_choice(replace(plan, requested_evaluator=evaluator or data["plan"]["evaluator"]), DECLARATIONS)
     except MuntinError as error:
         raise RecordingError(str(error)) from error
+
+
+def _planned_anew(plan: Plan, declarations: Sequence[Declaration]) -> Plan:
+    """Plan a query of which modules were replaced: what the query does not say of lifetimes, its modules do.
+
+    A recording does not tell `clip="none"` from a clip that nobody named, so a module may choose in both cases.
+
+    Args:
+        plan: The plan with the new modules.
+        declarations: The evaluators that can replay the recording.
+
+    Raises:
+        QueryError: No evaluator can run the query.
+        PolicyError: A module is not right under the policies, or needs other windows.
+    """
+    modules = [module.module for module in plan.modules]
+    clip = plan.clip
+    if "clip" in plan.from_modules or clip is ClipPolicy.NONE:
+        clip = clip_of(modules) or ClipPolicy.NONE
+    timestamps = plan.timestamps
+    if "timestamps" in plan.from_modules or timestamps is TimestampPolicy.ALIGN:
+        timestamps = timestamps_of(modules) or TimestampPolicy.ALIGN
+    plan = replace(plan, clip=clip, timestamps=timestamps)
+    try:
+        return checked_plan(plan, declarations)
+    except QueryError:
+        if plan.requested_evaluator is None:
+            raise
+        return checked_plan(replace(plan, requested_evaluator=None), declarations)
+
+
+def _alternatives(data: Mapping[str, Any]) -> list[Declaration]:
+    """Return the evaluators that keep a state if the recorded one does, as rows are recorded for these alone.
+
+    A query without state emits at once what others emit behind a watermark.
+    """
+    recorded = data["plan"]["evaluator"]
+    keeps_state = {declaration.name: declaration.keeps_state for declaration in DECLARATIONS}
+    return [declaration for declaration in DECLARATIONS if declaration.keeps_state is keeps_state[recorded]]
 
 
 def check_evaluator(data: Mapping[str, Any], code: NamedCode, evaluator: str) -> None:
@@ -57,15 +119,10 @@ def check_evaluator(data: Mapping[str, Any], code: NamedCode, evaluator: str) ->
 
 
 def evaluators_of(data: Mapping[str, Any], code: NamedCode) -> list[str]:
-    """Return the names of the evaluators that can replay a query, the cheapest first.
-
-    A query without state emits at once what others emit behind a watermark, so these are not asked.
-    """
-    keeps_state = {declaration.name: declaration.keeps_state for declaration in DECLARATIONS}
-    recorded = data["plan"]["evaluator"]
+    """Return the names of the evaluators that can replay a query, the cheapest first."""
     names = []
-    for name, keeps in keeps_state.items():
-        if keeps is keeps_state[recorded]:
-            with suppress(RecordingError):
-                names.append(plan_of(data, code, name).choice.evaluator)
+    for declaration in _alternatives(data):
+        with suppress(RecordingError):
+            plan = plan_of(data, code, declaration.name)
+            names.append(plan.choice.evaluator)
     return names

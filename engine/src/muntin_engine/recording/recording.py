@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from shutil import copytree
-from typing import Any
+from typing import Any, TypeAlias
 
+from muntin import Module
 from muntin.errors.safe_text import safe_repr
+from muntin.modules.call import ModuleCall
 from muntin_engine.errors import RecordingError
+from muntin_engine.packages.code_version import with_version
 from muntin_engine.plan import Plan
 from muntin_engine.plan.plan_as_data import NamedCode
-from muntin_engine.recording.described_query import check_evaluator, evaluators_of, plan_of
+from muntin_engine.recording.described_query import check_evaluator, evaluators_of, plan_of, task_of
 from muntin_engine.recording.passed_results import (
     PassedResult,
     emitted_results,
@@ -40,8 +43,10 @@ from muntin_engine.recording.story import Story, without_earlier
 from muntin_engine.sinks.recordings.recording_files import BEFORE
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.recorded_rows import NTH, PASSED_ON, STOPPED
-from muntin_engine.wire.task_as_data import task_from_data
 from muntin_engine.wire.task_payload import TaskPayload
+
+ModuleLike: TypeAlias = type[Module] | Module | ModuleCall
+"""A module in the place of another one: its class, its call, or the module itself."""
 
 
 class Recording:
@@ -118,12 +123,46 @@ class Recording:
 
     def task(self, run: int = 0, evaluator: str | None = None) -> TaskPayload:
         """Return the query of a run, as a new process has it."""
-        data = self.runs[run].data
-        return task_from_data(data, plan_of(data, self._known, evaluator))
+        return task_of(self.runs[run].data, self._known, evaluator)
 
     def with_batches(self, batches: Iterable[RecordedBatch]) -> Recording:
         """Replace the micro-batches, in memory; nothing is written."""
         return self._with(batches=tuple(batches), unfinished=None)
+
+    def with_modules(self, modules: Mapping[str, ModuleLike]) -> Recording:
+        """Replace modules of the query: what is replayed and explained is then the query with the other modules.
+
+        They get the same columns, in the types in which they came to the recorded modules, and the same parameters.
+        The query is planned anew, so another evaluator may run it.
+
+        Args:
+            modules: By the name of a module of the query, the one in its place: a class, the call of one, or a module
+                where a parameter is no plain data. Its own name and version may be any.
+
+        Raises:
+            RecordingError: The query has no module of a name, or returns rows where the other module returns a value.
+
+        Example:
+            >>> recording.with_modules({"trading.spread": NewSpread}).replay().results  # doctest: +SKIP
+        """
+        replacements: dict[str, type[Module] | Module] = {}
+        for name, module in modules.items():
+            check_name(name, self.module_names, self.before)
+            replacements[name] = _replacement(module)
+        for run in self.runs:
+            for data in run.data["plan"]["modules"]:
+                if data["name"] in replacements:
+                    _check_kind(data, replacements[data["name"]])
+        recording = self._with(_known=replace(self._known, replacements=replacements, differences=[]))
+        for planned in ("plan", "evaluators"):
+            vars(recording).pop(planned, None)
+        return recording
+
+    @property
+    def module_names(self) -> tuple[str, ...]:
+        """The names of the modules that the query runs."""
+        names = [data["name"] for run in self.runs for data in run.data["plan"]["modules"]]
+        return tuple(dict.fromkeys(names))
 
     def _with(self, **attributes: Any) -> Recording:
         """Return the recording with other attributes, without reading its folder again."""
@@ -371,6 +410,68 @@ class Recording:
                     number = self.batches[place - 1].number
                     title = f"{other} differs from {first} after micro-batch {number}:"
                     raise AssertionError("\n".join([title, *differences]))
+
+
+def check_name(name: str, module_names: Collection[str], before: Sequence[Recording] = ()) -> None:
+    """Raise unless a module that is to be replaced is one of a query.
+
+    Args:
+        name: The name of the module.
+        module_names: The names of the modules of the query.
+        before: The recordings of the queries before.
+
+    Raises:
+        RecordingError: The query does not run it.
+    """
+    if name in module_names:
+        return
+    lines = [f"the query runs no module {name!r}"]
+    if module_names:
+        lines.append(f"  it runs {', '.join(module_names)}")
+    else:
+        lines.append("  it runs none, as a join or a filter of events does")
+    for earlier in before:
+        if name in earlier.module_names:
+            lines.append(f"  a query before it runs it, which has a recording of its own: {earlier.path}")
+    raise RecordingError("\n".join(lines))
+
+
+def _replacement(module: ModuleLike) -> type[Module] | Module:
+    """Return a module, or its class, in the place of another one.
+
+    Raises:
+        RecordingError: It is no module.
+    """
+    if isinstance(module, ModuleCall):
+        return module.cls
+    module_class = module if isinstance(module, type) else type(module)
+    if not issubclass(module_class, Module):
+        raise RecordingError(
+            f"{safe_repr(module)} is no module\n"
+            "  expected: the class of a module, or its call, such as module(f, returns=float) for a plain function f"
+        )
+    replacement: type[Module] | Module = with_version(module)
+    return replacement
+
+
+def _check_kind(data: Mapping[str, Any], module: type[Module] | Module) -> None:
+    """Raise unless a module returns rows where the recorded one does, and values where it does.
+
+    Args:
+        data: The data of the recorded module.
+        module: The other one.
+
+    Raises:
+        RecordingError: Only one of the two is an operator.
+    """
+    returned_rows = not data["output"]
+    if module.is_operator is returned_rows:
+        return
+    expected = "rows, as an operator does" if returned_rows else "a value for each window, as an aggregate does"
+    raise RecordingError(
+        f"{module.name} {module.version} cannot take the place of {data['name']} {data['version']}\n"
+        f"  expected: a module that returns {expected}"
+    )
 
 
 def _raised_class(recording: Recording) -> type[Exception] | None:

@@ -7,10 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from muntin_engine.backends.local.frames.micro_batch import BucketOutput
 from muntin_engine.backends.local.runs.batch_output import BatchOutput
 from muntin_engine.backends.local.runs.exchange import is_report
 from muntin_engine.backends.local.runs.local_query import LocalQuery
 from muntin_engine.recording.live_table import Row
+from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.recording_folder import CellsOfBuckets
 from muntin_engine.recording.replayed import ReplayedBatch
 from muntin_engine.tasks.map_task import distribute
@@ -56,15 +58,31 @@ class Replay:
         Raises:
             ModuleFailedError: A module raised an exception, with its key and window.
         """
-        if self.task.plan.choice.keeps_state:
-            blobs = self._query.process_exchanged(recorded_exchange(self.task, part) for part in parts)
-        else:
-            blobs = self._query.process(part.batches() for part in parts)
-        return _replayed(number, run, BatchOutput.of_blobs(self.task, blobs))
+        return _replayed(number, run, BatchOutput.of_blobs(self.task, self._blobs(parts)))
 
     def close(self, number: int, run: int = 0) -> ReplayedBatch:
         """Close the stream, as `on_end="close"` does: windows that are open are emitted."""
         return _replayed(number, run, BatchOutput.of_blobs(self.task, self._query.close()))
+
+    def changes(self, batch: RecordedBatch) -> list[pa.Table]:
+        """Evaluate a micro-batch, or the end of the stream, and return the changes of the results alone, as tables.
+
+        Raises:
+            ModuleFailedError: A module raised an exception, with its key and window.
+        """
+        blobs = self._query.close() if batch.is_end else self._blobs(batch.parts)
+        return BatchOutput.of_blobs(self.task, blobs, [RESULTS]).tables[RESULTS]
+
+    @property
+    def state_bytes(self) -> int:
+        """The size of the state of all buckets."""
+        return sum(len(data) for cells in self._query.cells.values() for data in cells.cells.values())
+
+    def _blobs(self, parts: Sequence[RecordedPart]) -> Iterator[BucketOutput]:
+        """Evaluate a micro-batch under the progress that was recorded."""
+        if self.task.plan.choice.keeps_state:
+            return self._query.process_exchanged(recorded_exchange(self.task, part) for part in parts)
+        return self._query.process(part.batches() for part in parts)
 
 
 def recorded_exchange(task: TaskPayload, part: RecordedPart) -> Iterator[pa.RecordBatch]:

@@ -299,6 +299,11 @@ class ModuleFailedError(ModuleError, RuntimeError):
             self.message = ErrorMessage(self._words(spell(self.window.start, self.window.end)))
             self.args = (str(self.message),)
 
+    def say_place(self, place: str) -> None:
+        """Begin the message with the place of the failure, such as the one of two versions that are compared."""
+        self.message = ErrorMessage(f"{place}: {self.message}")
+        self.args = (str(self.message),)
+
     def _words(self, window: str) -> str:
         return (
             f"{self.module} {self.version} failed in {self.method}: {self._cause}\n"

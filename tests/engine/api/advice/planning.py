@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 import muntin
 import muntin_engine
@@ -147,6 +148,30 @@ def added(left: float, right: float) -> float:
     return left + right
 
 
+@function("date.add", version="1.0.0")
+def added_to_dates(day: datetime.date, days: int) -> datetime.date:
+    return day + datetime.timedelta(days=days)
+
+
+_TABLE: Final = pa.schema(
+    [
+        ("t", pa.timestamp("us", "UTC")),
+        ("c", pa.timestamp("us")),
+        ("day", pa.date32()),
+        ("s", pa.string()),
+        ("i", pa.int32()),
+        ("b", pa.int64()),
+        ("d", pa.float64()),
+        ("f", pa.float32()),
+        ("m", pa.decimal128(38, 18)),
+        ("k", pa.bool_()),
+        ("xs", pa.list_(pa.int32())),
+        ("p", pa.struct([("lat", pa.float64())])),
+    ]
+).empty_table()
+"""A table in this process, with columns of many types."""
+
+
 @dataclass(frozen=True)
 class Written(ProgressPolicy):
     def watermark(self, source: Any) -> int:
@@ -232,6 +257,8 @@ _STREAMS: Final = {
     ),
     "joined": "stream.join(trips, left_columns='km')",
     "static": "events(table, at='t')",
+    "rows": "events(table_of_arrow, at='t')",
+    "tens": "rows.window(hours).aggregate(n=count)",
     "windowed": "stream.window(tumbling('10 minutes'))",
     "query": "windowed.aggregate(n=count)",
     "static_query": "static.window(tumbling('10 minutes')).aggregate(n=count)",
@@ -267,6 +294,10 @@ _PLAIN: Final[dict[str, Any]] = {
     "added": added,
     "pandas_df": pd.DataFrame({"t": [1]}),
     "columns": _COLUMNS,
+    "table_of_arrow": _TABLE,
+    "other_table": _TABLE.set_column(3, "s", pa.array([], pa.int32())),
+    "alike_table": _TABLE.append_column("S", pa.array([], pa.string())),
+    "added_to_dates": added_to_dates,
 }
 
 

@@ -19,6 +19,7 @@ from tests.engine.api.advice import (
     test_other_calls,
     test_queries,
     test_sinks,
+    test_tables,
     test_triggers,
     test_windows,
 )
@@ -35,6 +36,7 @@ ALL_CASES: Final[tuple[Cases, ...]] = (
     test_other_calls.CASES,
     test_module_needs.CASES,
     test_sinks.CASES,
+    test_tables.CASES,
 )
 
 _ROOMS: Final = (
@@ -43,6 +45,7 @@ _ROOMS: Final = (
     "engine/plan/",
     "engine/backends/planning/",
     "engine/backends/spark/",
+    "engine/backends/local/",
     "engine/sinks/",
 )
 """The parts of the packages whose errors are looked at."""
@@ -54,6 +57,9 @@ _LAWS: Final = "laws and scripts test a module, and make no query"
 _TEXT: Final = "a program wrote the text of the query, not a person"
 _STATE: Final = "it is of the files of a checkpoint or of sinks, which no call makes right"
 _SESSION: Final = "it is of the session, or of a machine"
+_FILES: Final = "it is of a file or a table that cannot be read, which no call makes right"
+_PLAIN_SQL: Final = "it speaks of a query in SQL over tables; see tests/engine/backends/local/plain_sql"
+_JOB: Final = "it speaks of a stream of a job under test, which its fixture feeds; see tests/engine/testing"
 _UNREACHED: Final = "another check refuses the same before"
 EXCUSED: Final = {
     "sdk/testing/": _LAWS,
@@ -110,6 +116,20 @@ EXCUSED: Final = {
     "engine/backends/spark/checkpoints/stored_state.py": _STATE,
     "engine/backends/spark/foreach_batch/write.py: refuses to set": _SESSION,
     "engine/backends/spark/foreach_batch/write.py: Connect": _SESSION,
+    "engine/backends/local/plain_sql/": _PLAIN_SQL,
+    "engine/backends/local/expressions/aggregates.py": _PLAIN_SQL,
+    "engine/backends/local/expressions/called_function.py": _RESULT,
+    "engine/backends/local/expressions/nested.py: field without a name": _UNREACHED,
+    "engine/backends/local/expressions/times.py: timestampadd(HOUR, 1, t)": _UNREACHED,
+    "engine/backends/local/frames/files.py": _FILES,
+    "engine/backends/local/frames/arrow_data.py": _FILES,
+    "engine/backends/local/frames/local_frame.py": _UNREACHED,
+    "engine/backends/local/frames/local_stream.py": _JOB,
+    "engine/backends/local/inputs/time_marks.py": _JOB,
+    "engine/backends/local/inputs/column_lookup.py: is read as text": _UNREACHED,
+    "engine/backends/local/local_backend.py: write()": _JOB,
+    "engine/backends/local/runs/recorded_run.py": _STATE,
+    "engine/backends/local/streams/": _JOB,
     "engine/sinks/batch_folders.py": _STATE,
     "engine/sinks/changelog_table.py: no micro-batch yet": _STATE,
     "engine/sinks/checkpoint_copy.py": _STATE,

@@ -159,7 +159,8 @@ CASES: Final[Cases] = (
         ".window(hours).aggregate(station=count)",
     ),
     ("functions(spark, len)", r"such as ('stats.clamp')", "functions(spark, CODE)"),
-    ("functions('stats.clamp')", r"write (functions\(spark, )\.\.\.\)", "CODE'stats.clamp')"),
+    ("functions(stream, 'stats.clamp')", r"write (functions\(spark, )\.\.\.\)", "CODE'stats.clamp')"),
+    ("functions(stream, 'stats.clamp')", r"or (functions\('stats.clamp'\)) for tables"),
     ("functions(spark, ['stats.clamp'])", r"write (functions\(spark, 'stats.clamp'\))"),
 )
 

@@ -21,6 +21,11 @@ CASES: Final[Cases] = (
         "events(df, CODE't', order='offset', watermark='1 hour').window(last(3))",
     ),
     (
+        "in_order.set_duration('5 minutes').window(last(3))",
+        r"make points of them last: (\.to_points\(\))",
+        "in_order.set_duration('5 minutes')CODE.window(last(3))",
+    ),
+    (
         "in_order.window(last(3), timestamps='time_bound')",
         r"use ('align')",
         "in_order.window(last(3), timestamps=CODE)",

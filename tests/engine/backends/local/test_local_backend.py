@@ -197,6 +197,19 @@ def test_columns_are_names_paths_and_expressions() -> None:
     }
 
 
+def test_the_entries_of_a_map_are_a_key_as_the_error_for_the_map_advises() -> None:
+    maps = pa.array([[("a", 1), ("b", 2)], [("b", 2), ("a", 1)], None], pa.map_(pa.string(), pa.int64()))
+    frame = pa.table({"m": maps, "at": [1, 2, 3]})
+    with pytest.raises(QueryError, match=r"entries, .*: key='array_sort\(map_entries\(m\)\)'"):
+        events(frame, key="m", at="at").window(tumbling(10)).aggregate(n=module("stats.count"))
+    query = (
+        events(frame, key="array_sort(map_entries(m))", at="at").window(tumbling(10)).aggregate(n=module("stats.count"))
+    )
+    entries = [{"key": "a", "value": 1}, {"key": "b", "value": 2}]
+    rows = [(row["array_sort(map_entries(m))"], row["n"]) for row in query.results().to_pylist()]
+    assert sorted(rows, key=str) == [(None, 1), (entries, 2)]
+
+
 def test_columns_are_read_in_the_types_that_spark_has() -> None:
     table = pa.table(
         {

@@ -55,6 +55,19 @@ def duckdb_type(data_type: pa.DataType) -> str:
     return _NAMES[data_type][0]
 
 
+def duckdb_storage(data_type: pa.DataType) -> pa.DataType:
+    """Return the Arrow type in which DuckDB has values of a type: lengths of time are numbers there."""
+    if pa.types.is_duration(data_type):
+        return pa.int64()
+    if pa.types.is_list(data_type):
+        return pa.list_(duckdb_storage(data_type.value_type))
+    if pa.types.is_map(data_type):
+        return pa.map_(duckdb_storage(data_type.key_type), duckdb_storage(data_type.item_type))
+    if pa.types.is_struct(data_type):
+        return pa.struct([(part.name, duckdb_storage(part.type)) for part in data_type])
+    return data_type
+
+
 def spelled(data_type: pa.DataType) -> str:
     """Return the name that Spark has for a type, for messages.
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn
 
 import pyarrow as pa
 
+from muntin.catalog import installed
 from muntin.errors import QueryError
 from muntin_engine.backends.backend import Backend, EventRows
 from muntin_engine.backends.local.cores import check_workers
+from muntin_engine.backends.local.database import relation_of
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.translation import translated
-from muntin_engine.backends.local.frames.local_frame import opened, relation_of
+from muntin_engine.backends.local.frames.local_frame import opened
 from muntin_engine.backends.local.inputs.local_inputs import LocalInputs
 from muntin_engine.backends.local.refusals import FailedRowError, not_yet, of_stream_under_test
 from muntin_engine.backends.local.results.local_changelogs import LocalChangelogs, with_keys
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from muntin.modules.call import ModuleCall
     from muntin_engine.backends.write_request import WriteRequest, WrittenOutputs
     from muntin_engine.plan.plan import Plan
-    from muntin_engine.plan.request import WindowRequest
+    from muntin_engine.plan.request import ColumnLike, WindowRequest
     from muntin_engine.sinks.recordings.recorder import Recorder
 
 
@@ -75,7 +77,9 @@ class LocalBackend(Backend):
             selection = replace(selection, condition=condition)
         return selection
 
-    def output_as_events(self, query: PlannedQuery, output: str, order: Any) -> EventRows:
+    def output_as_events(
+        self, query: PlannedQuery, output: str, order: ColumnLike | tuple[ColumnLike, ...] | None
+    ) -> EventRows:
         """Return an output of a query as events of another one."""
         rows = ResultEvents(query, output)
         self.inputs.look_up(rows, orders_by_name(order), {})
@@ -173,9 +177,14 @@ class LocalBackend(Backend):
             raise query_error(error) from error
 
     def register_functions(self, session: Any, names: Sequence[str | Function[..., Any]]) -> list[str]:
-        """Refuse functions in SQL."""
-        del session, names
-        raise not_yet("functions of plugins in SQL")
+        """Let expressions over tables call functions, and return the names that these have there."""
+        from muntin_engine.backends.local.expressions.plugin_functions import register_function  # it imports sqlglot
+
+        del session  # only Spark has one
+        functions = [installed().function(name) if isinstance(name, str) else name for name in names]
+        for function in functions:
+            register_function(function)
+        return [function.sql_name for function in functions]
 
     def ship_packages(self, target: Any, packages: Sequence[str | PathLike[str]]) -> list[str]:
         """Refuse to send packages: a query runs in this process, which has them."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import duckdb
+
 from muntin.errors import QueryError
+from muntin_engine.backends.local.expressions.called_function import failure_in
 from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE
 from muntin_engine.backends.local.frames.frame_kind import reason_of
 
@@ -48,6 +53,26 @@ def of_stream_under_test(call: str) -> QueryError:
         "  return the query from the job's function, and compare what feed(), advance() and close() return;\n"
         "  a stream without an end runs on Spark: give events() what spark.readStream returns"
     )
+
+
+@contextmanager
+def failures_of_rows(what: str) -> Iterator[None]:
+    """Raise the failure of a row in the block as an error of ours.
+
+    Args:
+        what: The step that fails, in words.
+
+    Raises:
+        QueryError: A row cannot be read or computed.
+        ModuleError: A function of a plugin failed.
+    """
+    try:
+        yield
+    except (duckdb.Error, OSError) as error:
+        failure = failure_in(error)
+        if failure is None:
+            raise FailedRowError(what, error) from error
+        raise failure from failure.__cause__
 
 
 class FailedRowError(QueryError):

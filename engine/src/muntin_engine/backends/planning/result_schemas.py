@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -17,9 +17,38 @@ if TYPE_CHECKING:
     from muntin_engine.plan import Plan
 
 
+class CarriedTypes(NamedTuple):
+    """The Arrow types in which columns of a query's first input travel.
+
+    Attributes:
+        time: The type of times in results.
+        keys: The types of the keys.
+        inputs: The types of the inputs of modules.
+    """
+
+    time: pa.DataType
+    keys: Sequence[pa.DataType]
+    inputs: Sequence[pa.DataType]
+
+    @classmethod
+    def of(cls, query: PlannedQuery) -> CarriedTypes:
+        """Return the types of a query."""
+        return cls(time_type_of(query.source.times, query.plan), query.source.keys, query.source.inputs)
+
+
 def result_schema(query: PlannedQuery) -> pa.Schema:
     """Return the schema of a query's results, all columns of them."""
-    return _schema(query, query.plan.engine_columns, query.plan.outputs)
+    return schema_of_results(query.plan, CarriedTypes.of(query))
+
+
+def schema_of_results(plan: Plan, types: CarriedTypes) -> pa.Schema:
+    """Return the schema of the results of a plan."""
+    return _schema(plan, types, plan.engine_columns, plan.outputs)
+
+
+def schema_of_evicted(plan: Plan, types: CarriedTypes) -> pa.Schema:
+    """Return the schema of the second output of a plan that has one."""
+    return _schema(plan, types, plan.engine_columns_of_evicted, plan.evicted)
 
 
 def refused_schema(query: PlannedQuery) -> pa.Schema:
@@ -35,7 +64,7 @@ def evicted_schema(query: PlannedQuery) -> pa.Schema:
         QueryError: The query has no such output.
     """
     check_evicts_rows(query.plan)
-    return _schema(query, query.plan.engine_columns_of_evicted, query.plan.evicted)
+    return schema_of_evicted(query.plan, CarriedTypes.of(query))
 
 
 def check_evicts_rows(plan: Plan) -> None:
@@ -75,10 +104,9 @@ def _partition_place(plan: Plan) -> int | None:
     return plan.expressions[plan.rows.partition_by]
 
 
-def _schema(query: PlannedQuery, added_names: Iterable[str], outputs: Iterable[Field]) -> pa.Schema:
+def _schema(plan: Plan, types: CarriedTypes, added_names: Iterable[str], outputs: Iterable[Field]) -> pa.Schema:
     """Return the schema of rows with the keys, columns that Muntin adds, and the outputs of modules, in this order."""
-    plan = query.plan
-    time = time_type_of(query.source.times, plan)
+    time = types.time
     extent = pa.struct([("start", time), ("end", time)])
     added_types: dict[str, pa.DataType] = {
         "window_name": pa.string(),
@@ -91,10 +119,10 @@ def _schema(query: PlannedQuery, added_names: Iterable[str], outputs: Iterable[F
     }
     partition_place = _partition_place(plan)
     if partition_place is not None:
-        added_types["partition"] = query.source.inputs[partition_place]
+        added_types["partition"] = types.inputs[partition_place]
 
     fields: list[tuple[str, pa.DataType]] = []
-    for key, key_type in zip(plan.keys, query.source.keys, strict=True):
+    for key, key_type in zip(plan.keys, types.keys, strict=True):
         fields.append((key.name, key_type))
     for name in added_names:  # those without a type of their own are windows and lifetimes
         fields.append((name, added_types.get(name, extent)))

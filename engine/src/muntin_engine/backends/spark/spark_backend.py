@@ -48,10 +48,6 @@ class SparkInputs(SparkColumnReader, Inputs):
         """True if something has what classic DataFrames and those of Spark Connect have in common."""
         return hasattr(type(thing), "isStreaming")
 
-    def opened(self, df: DataFrame) -> DataFrame:
-        """Return the DataFrame itself, whose schema Spark keeps."""
-        return df
-
     def column_names(self, df: DataFrame) -> list[str]:
         """Return the names of the columns of a DataFrame."""
         return df.columns

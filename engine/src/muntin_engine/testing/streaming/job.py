@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from muntin import LatePolicy
 from muntin.errors import QueryError
+from muntin_engine.api.one_pass import OnePass
 from muntin_engine.api.query import Query
 from muntin_engine.tasks.output_blobs import LATE_ROWS, REJECTED_ROWS, RESULTS
 from muntin_engine.testing.streaming.plain_rows import Row
@@ -139,7 +140,14 @@ class StreamingJob(ABC):
         Raises:
             QueryError: Its function returns something else.
         """
-        query = self._function(**streams)
+        query: Any = self._function(**streams)
+        if isinstance(query, OnePass):
+            # Its results are those of several queries, and a job under test has the results of one.
+            name = next(iter(query.queries))
+            raise QueryError(
+                "the job's function returns a OnePass, whose queries have results of their own\n"
+                f"  test each by itself: streaming(lambda rows: job(rows).queries[{name!r}], ...)"
+            )
         if not isinstance(query, Query):
             raise QueryError(
                 f"the job's function returns a {type(query).__name__}\n"

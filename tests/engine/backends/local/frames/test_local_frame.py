@@ -17,8 +17,8 @@ from muntin import tumbling
 from muntin.errors import QueryError
 from muntin_engine import Query, events, module
 from muntin_engine.backends.local.frames.files import Files
-from muntin_engine.backends.local.frames.libraries import PandasFrame
 from muntin_engine.backends.local.frames.local_frame import opened
+from muntin_engine.backends.local.frames.pandas_frame import PandasFrame
 from tests.modules.members import Total
 
 ROWS = pa.table({"k": ["a", "b", "a"], "at": [1, 2, 12], "x": [1.0, 2.0, 4.0]})

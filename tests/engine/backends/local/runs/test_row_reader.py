@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from muntin_engine.backends.local.frames.local_frame import interrupt_thread, new_connection
+from muntin_engine.backends.local.database import interrupt_thread, new_connection
 from muntin_engine.backends.local.runs.row_reader import RowReader
 
 BATCH = pa.record_batch({"x": [1]})

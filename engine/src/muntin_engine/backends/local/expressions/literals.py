@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import duckdb_type, text_literal
 from muntin_engine.backends.local.expressions.duckdb_expression import MOST_DIGITS, DuckdbExpression
-from muntin_engine.backends.local.expressions.translator import Translator, rule
+from muntin_engine.backends.local.expressions.translator import Translator, rule, spark_text
 
 IS_WRITTEN_OUT: Final = "is_written_out"
 """Marks a cast in the tree that is the end of a number: the `L` of `3L`."""
@@ -24,6 +24,13 @@ def _(translator: Translator, node: exp.Column) -> DuckdbExpression:
 
 @rule(exp.Dot)
 def _(translator: Translator, node: exp.Dot) -> DuckdbExpression:
+    if isinstance(node.expression, exp.Func):
+        name = spark_text(node).partition("(")[0]
+        raise translator.mistake(
+            node,
+            f"calls {name}, and names of functions have no dot in SQL",
+            f"write {name.replace('.', '_').lower()}(...)",
+        )
     value = translator.of(node.this)
     return translator.field(node, value, node.expression.name)
 

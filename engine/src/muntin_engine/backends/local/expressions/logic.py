@@ -108,6 +108,8 @@ def _(translator: Translator, node: exp.Nullif) -> DuckdbExpression:
 
 @rule(*_EXTREMES)
 def _(translator: Translator, node: exp.Func) -> DuckdbExpression:
+    # Newer versions of sqlglot note that Spark's leave nulls out; those of DuckDB do so too.
+    _ = node.args.get("ignore_nulls")
     values = alike(translator, node, [node.this, *node.expressions])
     listed = ", ".join(value.sql for value in values)
     return DuckdbExpression(f"{_EXTREMES[type(node)]}({listed})", values[0].type, any_raises(*values))

@@ -24,6 +24,7 @@ def _(translator: Translator, node: exp.Bracket) -> DuckdbExpression:
     container = translator.of(node.this)
     (place_node,) = node.expressions
     if pa.types.is_map(container.type):
+        _ = node.args.get("offset")  # `element_at` has one for arrays
         return _value_at(translator, node, container, place_node)
     place = _place_in(translator, node, container, place_node)
     length = f"len({container.sql})"
@@ -98,6 +99,40 @@ def _size(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbEx
         raise translator.type_refusal(node, container)
     sql = f"(CASE WHEN {container.sql} IS NOT NULL THEN CAST({length} AS INTEGER) END)"
     return DuckdbExpression(sql, pa.int32(), container.may_raise)
+
+
+@function_rule("map_entries")
+def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    container = translator.of(node.expressions[0])
+    if not pa.types.is_map(container.type):
+        raise translator.type_refusal(node, container)
+    entry_type = pa.struct([("key", container.type.key_type), ("value", container.type.item_type)])
+    sql = f"(CASE WHEN {container.sql} IS NOT NULL THEN map_entries({container.sql}) END)"
+    return DuckdbExpression(sql, pa.list_(entry_type), container.may_raise)
+
+
+@rule(exp.ArraySort)
+def _(translator: Translator, node: exp.ArraySort) -> DuckdbExpression:
+    container = translator.of(node.this)
+    nulls_first = node.args.get("nulls_first")
+    if not _has_order(node, container) or (nulls_first is not None and nulls_first.this):
+        raise translator.refusal(
+            node,
+            "sorts what is not known to have the same order without Spark",
+            "write array_sort(xs) for numbers, text, times or booleans, or array_sort(map_entries(m))",
+        )
+    return DuckdbExpression(f"list_sort({container.sql}, 'ASC', 'NULLS LAST')", container.type, container.may_raise)
+
+
+def _has_order(node: exp.ArraySort, container: DuckdbExpression) -> bool:
+    """Say whether the elements of an array have one order. Entries of a map have that of its keys, which differ."""
+    if not pa.types.is_list(container.type):
+        return False
+    element_type = container.type.value_type
+    is_of_map = isinstance(node.this, exp.Anonymous) and node.this.name.casefold() == "map_entries"
+    if is_of_map:
+        element_type = element_type.field("key").type
+    return not (pa.types.is_nested(element_type) or pa.types.is_null(element_type))
 
 
 @rule(exp.ArrayContains)

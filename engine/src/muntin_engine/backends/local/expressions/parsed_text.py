@@ -19,6 +19,7 @@ from muntin_engine.backends.local.expressions import (  # noqa: F401  # they reg
     logic,
     nested,
     numbers,
+    plugin_functions,
     texts,
 )
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression

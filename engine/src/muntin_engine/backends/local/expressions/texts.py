@@ -193,6 +193,8 @@ def _(translator: Translator, node: exp.Replace) -> DuckdbExpression:
 
 @rule(exp.ConcatWs)
 def _(translator: Translator, node: exp.ConcatWs) -> DuckdbExpression:
+    for part in ("coalesce", "flatten"):
+        _ = node.args.get(part)  # Spark's leaves nulls out, as DuckDB's does, and lists of text are refused
     separator, *values = (text_in(translator, node, operand) for operand in node.expressions)
     listed = ", ".join(value.sql for value in (separator, *values))
     sql = f"concat_ws({listed})" if values else f"LEFT({separator.sql}, 0)"

@@ -200,6 +200,9 @@ def _(translator: Translator, node: exp.DateDiff) -> DuckdbExpression:
 
 @rule(exp.TsOrDsAdd)
 def _(translator: Translator, node: exp.TsOrDsAdd) -> DuckdbExpression:
+    unit = node.args.get("unit")
+    if unit is not None and unit.name.upper() != "DAY":
+        raise translator.refusal(node, f"adds {unit.name.lower()}s", "write timestampadd(HOUR, 1, t)")
     day = _date_in(translator, node, node.this)
     count = _int_in(translator, node, node.expression)
     return DuckdbExpression(unless_null(day, count, f"({day.sql} + {count.sql})"), pa.date32(), True)
@@ -261,6 +264,7 @@ def _(translator: Translator, node: exp.UnixSeconds) -> DuckdbExpression:
 def _(translator: Translator, node: exp.StrToUnix) -> DuckdbExpression:
     if node.this is None or isinstance(node.this, exp.CurrentTimestamp):
         raise translator.refusal(node, "reads the clock", "compute the column before events()")
+    _ = node.args.get("format")  # of text, which is refused: Spark reads it for no moment
     moment = _instant_in(translator, node, node.this)
     # Unlike `unix_seconds`, it has the second after a moment before 1970.
     return DuckdbExpression(f"(epoch_us({moment.sql}) // {_SECOND})", pa.int64(), moment.may_raise)

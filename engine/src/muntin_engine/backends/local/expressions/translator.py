@@ -9,8 +9,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import pyarrow as pa
 from sqlglot import exp
 
-from muntin.catalog import installed
-from muntin.errors import MuntinError, QueryError
+from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import quoted, spelled, text_literal
 from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE, DuckdbExpression
 from muntin_engine.backends.local.refusals import NeedsSparkError
@@ -54,6 +53,11 @@ def function_rule(
         return function
 
     return register
+
+
+def function_rule_of(name: str) -> Rule | None:
+    """Return the rule of calls of a function that sqlglot has no kind of node for, by its name; None without one."""
+    return _FUNCTIONS.get(name)
 
 
 class UnknownColumnError(Exception):
@@ -167,41 +171,23 @@ class Translator:
         computed = self._scope.computed(node)
         if computed is not None:
             return computed
-        if isinstance(node, exp.Anonymous):
-            name = node.name.casefold()
-            function = _FUNCTIONS.get(name)
-        else:
-            name = node.key
-            function = _RULES.get(type(node))
-        if function is None:
-            raise self._unknown_function(node, name)
+        node_rule = _RULES.get(type(node))
+        if node_rule is None:
+            raise self.unknown(node, node.key)
         parts = _ReadParts(node.args)
         node.args = parts
-        value = function(self, node)
+        value = node_rule(self, node)
         # A later sqlglot may note what it reads today in another part, as it did with the NOT of NOT LIKE.
         for part in parts.unread():
             raise self.refusal(node, f"has a part {part!r}, which has no translation", ON_SPARK)
         return value
-
-    def _unknown_function(self, node: exp.Expr, name: str) -> QueryError:
-        """Return the error for a node that has no rule."""
-        function_name = name.replace("_", ".", 1)
-        try:
-            installed().function(function_name)
-        except MuntinError:
-            return self.refusal(node, f"needs {name!r}, which is not known to mean the same without Spark", ON_SPARK)
-        return self.refusal(
-            node,
-            f"calls {function_name}, a function of a plugin, which only Spark calls in SQL",
-            "call it in Python for a column before events(), or run the query on Spark",
-        )
 
     def column(self, node: exp.Expr, path: Sequence[str]) -> DuckdbExpression:
         """Return a column, or a field of it, by its path."""
         try:
             value, fields = self._scope.column(path)
         except UnknownColumnError as error:
-            raise self._unknown(node, error.fact, error.advice) from error
+            raise self.mistake(node, error.fact, error.advice) from error
         for name in fields:
             value = self.field(node, value, name)
         return value
@@ -216,7 +202,7 @@ class Translator:
         for field in fields:
             if field.name.casefold() == name.casefold():
                 return DuckdbExpression(f"({value.sql}).{quoted(field.name)}", field.type, value.may_raise)
-        raise self._unknown(node, f"has no field {name!r}", f"it has {', '.join(field.name for field in fields)}")
+        raise self.mistake(node, f"has no field {name!r}", f"it has {', '.join(field.name for field in fields)}")
 
     # ------------------------------------------------------------------------------------------------ what is refused
 
@@ -226,8 +212,12 @@ class Translator:
         used = f"the expression {part!r}"
         return NeedsSparkError(used, _REFUSAL, value=part, within=self._within(part), fact=fact, advice=advice)
 
-    def _unknown(self, node: exp.Expr, fact: str, advice: str) -> QueryError:
-        """Return the error about a column or a field that there is not, nor would be on Spark."""
+    def unknown(self, node: exp.Expr, name: str) -> NeedsSparkError:
+        """Return the error about a node of a kind, or a call of a function, that has no rule."""
+        return self.refusal(node, f"needs {name!r}, which is not known to mean the same without Spark", ON_SPARK)
+
+    def mistake(self, node: exp.Expr, fact: str, advice: str) -> QueryError:
+        """Return the error about a node that Spark would not compute either, such as a column that there is not."""
         part = spark_text(node)
         return QueryError(_REFUSAL, value=part, within=self._within(part), fact=fact, advice=advice)
 

@@ -7,26 +7,23 @@ over frames, whose rows are computed when they are read.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from threading import get_ident
+from functools import cached_property
 from typing import Any, Final
-from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
 
 from muntin.errors import QueryError
-from muntin_engine.backends.local.cores import available_cores
+from muntin_engine.backends.local.database import new_connection
 from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.expressions.called_function import CalledFunction, functions_in
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.frames.column_reading import NoReading
 from muntin_engine.backends.local.frames.frame_kind import BATCH_ROWS, FrameColumns, FrameKind, changed_since, reason_of
-from muntin_engine.backends.local.frames.libraries import kind_of
+from muntin_engine.backends.local.frames.frame_kinds import kind_of
 from muntin_engine.backends.local.frames.micro_batch import MicroBatch
 
 _TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, or lists, structs and maps of them"
@@ -84,6 +81,10 @@ class LocalFrame(ABC):
     def keys_of_changelog(self) -> list[str] | None:
         """Return the key columns that a changelog itself names; None if it names none."""
         return None
+
+    def called_functions(self) -> tuple[CalledFunction, ...]:
+        """Return the functions that its expressions call, and those of the tables that it is computed from."""
+        return ()
 
     @abstractmethod
     def is_hidden(self, name: str) -> bool:
@@ -340,6 +341,11 @@ class ChangedFrame(LocalFrame):
         """Return the error for reading a column that the other table has with a type without a meaning."""
         return self.frame.refusal(name) if name in self.kept_names else None
 
+    def called_functions(self) -> tuple[CalledFunction, ...]:
+        """Return the functions that the columns and the other table call."""
+        sqls = [expression.sql for _, expression in self.columns]
+        return (*self.frame.called_functions(), *functions_in(*sqls))
+
     def is_hidden(self, name: str) -> bool:
         """True if a column is one of the other table that no expression can read."""
         return name in self.kept_names and self.frame.is_hidden(name)
@@ -367,58 +373,14 @@ def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, D
     return columns
 
 
+def called_by_all(frames: Iterable[LocalFrame]) -> tuple[CalledFunction, ...]:
+    """Return the functions that several tables call."""
+    functions: list[CalledFunction] = []
+    for frame in frames:
+        functions += frame.called_functions()
+    return tuple(functions)
+
+
 def opened(frame: Any) -> LocalFrame:
     """Open a table of a query writer; one that is open stays as it is."""
     return frame if isinstance(frame, LocalFrame) else OpenFrame(frame)
-
-
-def relation_of(table: pa.Table) -> duckdb.DuckDBPyRelation:
-    """Return an Arrow table as a relation."""
-    return new_connection().from_arrow(table)
-
-
-def new_connection() -> duckdb.DuckDBPyConnection:
-    """Return a connection to the database of this process, which `interrupt_thread` can interrupt."""
-    connection = _database().cursor()
-    _CONNECTIONS.setdefault(get_ident(), WeakSet()).add(connection)
-    return connection
-
-
-def interrupt_thread(thread: int) -> None:
-    """Interrupt what DuckDB computes on connections that a thread has made, and forget these.
-
-    Args:
-        thread: The id of the thread.
-    """
-    for connection in list(_CONNECTIONS.pop(thread, ())):
-        connection.interrupt()
-
-
-def limit_database(threads: int, memory_percent: int) -> None:
-    """Set what the database of this process may use.
-
-    Args:
-        threads: The number of its threads.
-        memory_percent: The memory, in percent of that of the machine.
-    """
-    connection = _database()
-    connection.execute(f"SET GLOBAL threads = {threads}")
-    connection.execute(f"SET GLOBAL memory_limit = '{memory_percent}%'")
-
-
-_CONNECTIONS: Final[dict[int, WeakSet[duckdb.DuckDBPyConnection]]] = {}
-"""The connections that were made, by the thread that made them."""
-
-MEMORY_PERCENT: Final = 50
-"""The memory that databases may use, in percent: projections need little of it, sorts and joins in SQL may spill."""
-
-
-@cache
-def _database() -> duckdb.DuckDBPyConnection:
-    """Return a database in memory, whose zone is UTC. What it spills goes where temporary files go."""
-    spill_folder = os.path.join(tempfile.gettempdir(), f"muntin-duckdb-{os.getpid()}")
-    connection = duckdb.connect(":memory:", config={"temp_directory": spill_folder})
-    connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    connection.execute(f"SET GLOBAL threads = {available_cores()}")
-    connection.execute(f"SET GLOBAL memory_limit = '{MEMORY_PERCENT}%'")
-    return connection

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -16,11 +17,14 @@ from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.frames.local_frame import LocalFrame
 from muntin_engine.backends.local.refusals import NeedsSparkError
 from muntin_engine.backends.planning.input_column import InputColumn
-from muntin_engine.plan.request import SqlExpression, is_expression
+from muntin_engine.plan.request import BackendColumn, SqlExpression, is_expression
+
+if TYPE_CHECKING:
+    from muntin_engine.plan.request import ColumnLike
 
 
 @dataclass(frozen=True)
-class StructColumn:
+class StructColumn(BackendColumn):
     """A struct of columns, where a query writer's column is expected: only the backend itself makes one.
 
     Attributes:
@@ -34,20 +38,20 @@ class StructColumn:
 
 
 @dataclass(frozen=True)
-class TextColumn:
+class TextColumn(BackendColumn):
     """A column cast to text, where a query writer's column is expected.
 
     Attributes:
         column: The column.
     """
 
-    column: object
+    column: ColumnLike
 
     def __str__(self) -> str:
         return str(self.column)
 
 
-def look_up_column(frame: LocalFrame, column: object, reader: str) -> InputColumn:
+def look_up_column(frame: LocalFrame, column: ColumnLike, reader: str) -> InputColumn:
     """Describe a column of a table.
 
     Args:
@@ -90,7 +94,7 @@ def _unread_part(data_type: pa.DataType) -> str | None:
     return None
 
 
-def column_expression(frame: LocalFrame, column: object, reader: str) -> DuckdbExpression:
+def column_expression(frame: LocalFrame, column: ColumnLike, reader: str) -> DuckdbExpression:
     """Return a column of a table in DuckDB's SQL.
 
     Args:

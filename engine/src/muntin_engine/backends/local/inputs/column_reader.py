@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from muntin_engine.backends.local.expressions.called_function import functions_in
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.frames.local_frame import opened
 from muntin_engine.backends.local.inputs.column_lookup import TextColumn, column_expression, look_up_column
@@ -21,7 +22,7 @@ from muntin_engine.plan.request import SqlExpression
 if TYPE_CHECKING:
     from muntin import Function
     from muntin_engine.plan.lengths import AxisScale
-    from muntin_engine.plan.request import InputRequest
+    from muntin_engine.plan.request import ColumnLike, InputRequest
 
 
 class LocalColumnReader(ColumnReader):
@@ -34,7 +35,9 @@ class LocalColumnReader(ColumnReader):
         """True for a stream of a job under test, and for what is computed of one; tables end."""
         return micro_batch_of(df) is not None
 
-    def look_up(self, df: object, columns: Mapping[str, Any], readers: Mapping[str, str]) -> dict[str, InputColumn]:
+    def look_up(
+        self, df: object, columns: Mapping[str, ColumnLike | None], readers: Mapping[str, str]
+    ) -> dict[str, InputColumn]:
         """Look up columns of a table."""
         frame = opened(df)
         input_columns: dict[str, InputColumn] = {}
@@ -43,25 +46,25 @@ class LocalColumnReader(ColumnReader):
                 input_columns[name] = look_up_column(frame, column, readers.get(name, name))
         return input_columns
 
-    def as_text(self, df: object, column: Any) -> Any:
+    def as_text(self, df: object, column: ColumnLike) -> ColumnLike:
         """Cast a column of a table to text."""
         del df
         return TextColumn(column)
 
-    def conjunction(self, conditions: Sequence[Any]) -> Any:
+    def conjunction(self, conditions: Sequence[ColumnLike]) -> ColumnLike:
         """Make a column that says whether a row meets all conditions."""
         return SqlExpression(" AND ".join(f"({condition})" for condition in conditions))
 
     def project(
         self,
         request: InputRequest,
-        columns: Mapping[str, Any],
+        columns: Mapping[str, ColumnLike],
         identities: Mapping[str, str],
         scale: AxisScale,
     ) -> tuple[LocalRows, ProjectedRows]:
         """Project the columns that a query reads, with heartbeats and clocks; all rows are read when it runs."""
         frame = opened(request.df)
-        projected = dict(columns)
+        projected: dict[str, Any] = dict(columns)
         expressions: dict[str, DuckdbExpression] = {}
         for name, column in columns.items():
             expressions[name] = column_expression(frame, column, name)
@@ -70,12 +73,14 @@ class LocalColumnReader(ColumnReader):
             projected["change"] = None  # no column of the input
             expressions["change"] = DuckdbExpression("'insert'", pa.string())
         condition = None if request.rows is None else column_expression(frame, request.rows, "rows").sql
-        rows = LocalRows(frame, expressions, condition)
+        sqls = [expression.sql for expression in expressions.values()]
+        if condition is not None:
+            sqls.append(condition)
+        rows = LocalRows(frame, expressions, condition, functions=(*frame.called_functions(), *functions_in(*sqls)))
         if has_marks:
             rows = replace(rows, marks=marks_of(request, rows.schema, scale))
         return rows, ProjectedRows(frame.origin, projected, identities, request.rows)
 
-    def called_functions(self, df: object) -> Iterable[Function[..., Any]]:
-        """Return no functions: expressions call none of plugins."""
-        del df
-        return ()
+    def called_functions(self, df: LocalRows) -> Iterable[Function[..., Any]]:
+        """Return the functions that the expressions of projected rows call."""
+        return [called.function for called in df.functions]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from muntin_engine.backends.backend import Inputs, UnitedStreams
-from muntin_engine.backends.local.frames.libraries import kind_of
+from muntin_engine.backends.local.frames.frame_kinds import kind_of
 from muntin_engine.backends.local.frames.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.inputs.column_reader import LocalColumnReader
 from muntin_engine.backends.local.inputs.payload_columns import with_payload
@@ -18,7 +18,7 @@ from muntin_engine.plan.request import SqlExpression
 
 if TYPE_CHECKING:
     from muntin import Duration
-    from muntin_engine.plan.request import InputRequest
+    from muntin_engine.plan.request import ColumnLike, InputRequest
 
 
 class LocalInputs(LocalColumnReader, Inputs):
@@ -36,13 +36,15 @@ class LocalInputs(LocalColumnReader, Inputs):
         """Return the names of the columns of a table."""
         return list(opened(df).schema.names)
 
-    def check_columns(self, df: Any, keys: Sequence[Any], order: Any) -> None:
+    def check_columns(
+        self, df: Any, keys: Sequence[ColumnLike], order: ColumnLike | tuple[ColumnLike, ...] | None
+    ) -> None:
         """Refuse keys, and columns that order rows, which a table does not have."""
         _ = opened(df).schema  # also where there are none, so that what cannot be read is refused
         keys_of(self, df, keys)
         self.look_up(df, orders_by_name(order), {})
 
-    def condition(self, df: Any, condition: Any, call: str = "where({})") -> Any:
+    def condition(self, df: Any, condition: ColumnLike, call: str = "where({})") -> Any:
         """Read a condition on the rows of a table, which is text."""
         if not isinstance(condition, str):
             raise NeedsSparkError(
@@ -54,14 +56,14 @@ class LocalInputs(LocalColumnReader, Inputs):
         check_condition(self.look_up(df, {reader: column}, {})[reader], call)
         return column
 
-    def key_ranges(self, df: Any, keys: Sequence[Any], key_ranges: Mapping[str, tuple[Any, Any]]) -> Mapping[str, Any]:
+    def key_ranges(
+        self,
+        df: Any,
+        keys: Sequence[ColumnLike],
+        key_ranges: Mapping[str, tuple[ColumnLike | None, ColumnLike | None]],
+    ) -> Mapping[str, ColumnLike]:
         """Name the columns that bound keys."""
         return ranges_of(self, df, keys, key_ranges)
-
-    def text_of_column(self, df: Any, column: Any) -> str | None:
-        """Return None: columns of tables are text, which is written as it is."""
-        del df, column
-        return None
 
     def payload_columns(self, df: Any, event_columns: Sequence[str]) -> Mapping[str, Any]:
         """Return the columns of events by name, without those that make rows events."""
@@ -70,11 +72,11 @@ class LocalInputs(LocalColumnReader, Inputs):
     def with_payload(
         self,
         df: Any,
-        change: Any,
+        change: ColumnLike | None,
         event_columns: Sequence[str],
         call: str,
         names: Sequence[str],
-        columns: Mapping[str, Any],
+        columns: Mapping[str, ColumnLike],
         *,
         keeps_others: bool,
     ) -> LocalFrame:

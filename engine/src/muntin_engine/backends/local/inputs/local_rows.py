@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import duckdb
 import pyarrow as pa
 
 from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.expressions.called_function import CalledFunction
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.frames.frame_kind import BATCH_ROWS
 from muntin_engine.backends.local.frames.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.frames.micro_batch import MicroBatch
-from muntin_engine.backends.local.refusals import FailedRowError
+from muntin_engine.backends.local.refusals import failures_of_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +26,15 @@ class LocalRows:
         columns: The columns by name, as expressions over those of the table.
         condition: The condition that rows meet, in DuckDB's SQL; None if all are read.
         marks: The rows of other tables that follow them, with the same columns.
+        functions: The functions that expressions of the rows and of the table call. They travel with the rows: where
+            these are unpickled, DuckDB knows them too.
     """
 
     frame: LocalFrame
     columns: Mapping[str, DuckdbExpression]
     condition: str | None = None
     marks: tuple[LocalRows, ...] = ()
+    functions: tuple[CalledFunction, ...] = ()
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -48,14 +51,12 @@ class LocalRows:
         if self.condition is not None:
             read_sqls.append(self.condition)
         columns = ", ".join(f"{expression.sql} AS {quoted(name)}" for name, expression in self.columns.items())
-        try:
+        with failures_of_rows(f"the rows of {self.frame.subject} cannot be read"):
             # The table reads no other columns than those that the expressions name.
             for relation in self.frame.relations(self.frame.names_in(*read_sqls)):
                 rows = relation if self.condition is None else relation.filter(self.condition)
                 for batch in rows.project(columns).to_arrow_reader(BATCH_ROWS):
                     yield batch.cast(self.schema)
-        except (duckdb.Error, OSError) as error:
-            raise FailedRowError(f"the rows of {self.frame.subject} cannot be read", error) from error
         for mark_rows in self.marks:
             yield from mark_rows.batches()
 
@@ -70,6 +71,8 @@ class LocalRows:
         """Return parts of the rows, in order, that processes can read side by side; none if there are no such parts."""
         if self.marks:
             return []  # they follow all rows of the table, so no part may have them
+        if not all(function.can_travel for function in self.functions):
+            return []  # this process reads the rows, and other ones get what it computed
         return [replace(self, frame=part) for part in self.frame.parts()]
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

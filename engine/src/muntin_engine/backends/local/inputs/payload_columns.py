@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import quoted
@@ -13,14 +13,17 @@ from muntin_engine.backends.local.frames.local_frame import ChangedFrame, LocalF
 from muntin_engine.backends.local.inputs.column_lookup import TextColumn, column_expression, is_path
 from muntin_engine.plan.request import SqlExpression
 
+if TYPE_CHECKING:
+    from muntin_engine.plan.request import ColumnLike
+
 
 def with_payload(
     frame: LocalFrame,
-    change: Any,
+    change: ColumnLike | None,
     event_columns: Sequence[str],
     call: str,
     names: Sequence[str],
-    columns: Mapping[str, Any],
+    columns: Mapping[str, ColumnLike],
     *,
     keeps_others: bool,
 ) -> LocalFrame:
@@ -50,6 +53,7 @@ def with_payload(
         computed[name] = expression
 
     if keeps_others:
+        _check_names(call, (), list(computed))
         return _with_replaced(frame, computed)
     folded_names = {name.casefold() for name in (*names, *event_columns)}
     kept_names = [name for name in frame.schema.names if name.casefold() in folded_names]
@@ -86,7 +90,7 @@ def _check_names(call: str, kept_names: Sequence[str], new_names: Sequence[str])
             raise QueryError(f"{call} makes several columns {name!r}\n  give each another name")
 
 
-def _has_payload(frame: LocalFrame, change: Any, event_columns: Sequence[str]) -> str:
+def _has_payload(frame: LocalFrame, change: ColumnLike, event_columns: Sequence[str]) -> str:
     """Return the condition, in DuckDB's SQL, that a row has a payload: an insertion, or a change that repeats it."""
     kind = column_expression(frame, TextColumn(change), "change").sql
     values = [f"{quoted(name)} IS NOT NULL" for name in frame.schema.names if name not in event_columns]

@@ -13,9 +13,16 @@ from muntin import Axis
 from muntin.errors import QueryError
 from muntin_engine.backends.backend import EventRows, UnitedStreams
 from muntin_engine.backends.local.duckdb_types import duckdb_type, quoted, spelled, text_literal
+from muntin_engine.backends.local.expressions.called_function import CalledFunction
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.frames.frame_kind import FrameKind
-from muntin_engine.backends.local.frames.local_frame import ChangedFrame, LocalFrame, kept_columns, opened
+from muntin_engine.backends.local.frames.local_frame import (
+    ChangedFrame,
+    LocalFrame,
+    called_by_all,
+    kept_columns,
+    opened,
+)
 from muntin_engine.backends.local.frames.micro_batch import MicroBatch
 from muntin_engine.backends.local.inputs.column_lookup import TextColumn, column_expression
 from muntin_engine.backends.local.inputs.column_reader import LocalColumnReader
@@ -65,6 +72,10 @@ class UnitedFrame(LocalFrame):
             if refusal is not None:
                 return refusal
         return None
+
+    def called_functions(self) -> tuple[CalledFunction, ...]:
+        """Return the functions that the tables call."""
+        return called_by_all(self.frames)
 
     def is_hidden(self, name: str) -> bool:
         """True if a column of one of the tables cannot be read by expressions."""

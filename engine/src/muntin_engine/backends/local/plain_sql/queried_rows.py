@@ -12,9 +12,11 @@ import duckdb
 import pyarrow as pa
 
 from muntin.errors import QueryError
+from muntin_engine.backends.local.database import new_connection
 from muntin_engine.backends.local.duckdb_types import duckdb_type, quoted
+from muntin_engine.backends.local.expressions.called_function import CalledFunction, functions_in
 from muntin_engine.backends.local.frames.frame_kind import FrameKind
-from muntin_engine.backends.local.frames.local_frame import LocalFrame, new_connection, opened
+from muntin_engine.backends.local.frames.local_frame import LocalFrame, called_by_all, opened
 from muntin_engine.backends.local.frames.micro_batch import MicroBatch
 from muntin_engine.backends.local.plain_sql.queries import translated_query
 from muntin_engine.backends.local.plain_sql.tables import (
@@ -24,7 +26,7 @@ from muntin_engine.backends.local.plain_sql.tables import (
     missing_table,
     table_view,
 )
-from muntin_engine.backends.local.refusals import FailedRowError, not_yet
+from muntin_engine.backends.local.refusals import failures_of_rows, not_yet
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,10 @@ class QueriedRows(LocalFrame):
         """Return the error for reading a column that a table has with a type without a meaning."""
         return self._column(name).refusal
 
+    def called_functions(self) -> tuple[CalledFunction, ...]:
+        """Return the functions that the query and its tables call."""
+        return (*called_by_all(self.tables.values()), *functions_in(self.query.sql))
+
     def is_hidden(self, name: str) -> bool:
         """True if a column is one of a table that no expression can read."""
         return self._column(name).is_hidden
@@ -108,10 +114,8 @@ class QueriedRows(LocalFrame):
         columns = [
             f"CAST({quoted(name)} AS {duckdb_type(self._column(name).type)}) AS {quoted(name)}" for name in names
         ]
-        try:
+        with failures_of_rows("the query cannot be run"):
             yield connection.sql(f"SELECT {', '.join(columns) or '1'} FROM ({self.query.sql}) AS result")
-        except duckdb.Error as error:
-            raise FailedRowError("the query cannot be run", error) from error
 
     def table(self) -> Any:
         """Return the rows as a table of the kind of the first one that the query reads.
@@ -122,10 +126,8 @@ class QueriedRows(LocalFrame):
         for column in self.query.columns:
             if column.refusal is not None:
                 raise QueryError(column.refusal)
-        try:
+        with failures_of_rows("the rows of the query cannot be read"):
             rows = pa.Table.from_batches(self.batches(self.schema), self.schema)
-        except (duckdb.Error, OSError) as error:
-            raise FailedRowError("the rows of the query cannot be read", error) from error
         return self.kind.result(rows)
 
 

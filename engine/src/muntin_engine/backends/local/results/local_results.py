@@ -7,7 +7,6 @@ from collections.abc import Generator
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-import duckdb
 import pyarrow as pa
 
 from muntin_engine.backends.local.cores import call_with_workers, worker_count
@@ -15,7 +14,7 @@ from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.frames.local_frame import opened
 from muntin_engine.backends.local.frames.micro_batch import BucketOutput
-from muntin_engine.backends.local.refusals import FailedRowError
+from muntin_engine.backends.local.refusals import failures_of_rows
 from muntin_engine.backends.local.runs.batch_output import BatchOutput
 from muntin_engine.backends.local.runs.static_run import StaticRun
 from muntin_engine.backends.planning.query_task import task_of
@@ -104,7 +103,5 @@ def selected(results: pa.Table, selection: Selection) -> pa.Table:
         expression = translated(selection.columns.get(name, f"`{name}`"), results.schema)
         fields.append(pa.field(name, expression.type))
         columns.append(f"{expression.sql} AS {quoted(name)}")
-    try:
+    with failures_of_rows("select() or where() cannot be computed"):
         return relation.project(", ".join(columns)).to_arrow_table().cast(pa.schema(fields))
-    except duckdb.Error as error:
-        raise FailedRowError("select() or where() cannot be computed", error) from error

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from muntin_engine.backends.local.expressions.called_function import CalledFunction
     from muntin_engine.backends.local.frames.frame_kind import FrameKind
     from muntin_engine.backends.local.frames.micro_batch import BucketOutput, MicroBatch
     from muntin_engine.backends.planned_query import PlannedQuery
@@ -73,6 +74,13 @@ class ResultEvents(LocalFrame):
 
     def refusal(self, name: str) -> None:
         """Return None: the types of results have a meaning."""
+
+    def called_functions(self) -> tuple[CalledFunction, ...]:
+        """Return the functions that the inputs of the query call."""
+        functions: list[CalledFunction] = []
+        for source in self._query.sources:
+            functions += source.df.functions
+        return tuple(functions)
 
     def is_hidden(self, name: str) -> bool:
         """False: expressions can read all columns."""

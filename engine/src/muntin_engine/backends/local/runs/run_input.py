@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from muntin_engine.backends.local.frames.local_frame import interrupt_thread
+from muntin_engine.backends.local.database import interrupt_thread
 from muntin_engine.backends.local.inputs.local_rows import LocalRows
 from muntin_engine.backends.local.runs.row_reader import RowReader
 from muntin_engine.wire.shuffle import SIDE, shared_name

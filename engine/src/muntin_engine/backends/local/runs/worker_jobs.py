@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from muntin_engine.backends.local.frames.local_frame import MEMORY_PERCENT, limit_database
+from muntin.errors.safe_text import safe_message
+from muntin_engine.backends.local.database import MEMORY_PERCENT, limit_database
 from muntin_engine.backends.local.runs.exchange import BucketInput, SentBlobs
 from muntin_engine.backends.local.runs.freed_memory import hand_back_freed_memory
 from muntin_engine.backends.local.runs.run_input import InputPiece
@@ -82,16 +83,24 @@ def run_job(job: Callable[..., Any], *arguments: Any) -> Any:
 
 def failure_of(error: Exception) -> JobFailure:
     """Return an error as it travels to another process, as text where it cannot."""
+    trace = "".join(traceback.format_exception(error)).rstrip()
+    if not _arrives(error):
+        return JobFailure(RuntimeError(safe_message(error)), None, trace)
+    cause = error.__cause__
+    return JobFailure(error, cause if cause is None or _arrives(cause) else None, trace)
+
+
+def _arrives(error: BaseException) -> bool:
+    """Say whether another process can have an error."""
     import cloudpickle
 
-    trace = "".join(traceback.format_exception(error)).rstrip()
-    for failure in (JobFailure(error, error.__cause__, trace), JobFailure(error, None, trace)):
-        try:
-            pickle.loads(cloudpickle.dumps(failure))
-        except Exception:  # a module may raise whatever it likes
-            continue
-        return failure
-    return JobFailure(RuntimeError(str(error)), None, trace)
+    try:
+        pickle.loads(cloudpickle.dumps(error))
+    except Exception:
+        # Only code of the error's class runs here, which a module brought: its `__reduce__` or `__init__` may raise
+        # anything, and whoever reads the failure then gets the text and the traceback of the error itself.
+        return False
+    return True
 
 
 @lru_cache(4)

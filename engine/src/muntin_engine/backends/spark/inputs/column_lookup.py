@@ -17,7 +17,7 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Earlier
 from muntin_engine.backends.planning.read_columns import check_condition
 from muntin_engine.backends.spark.column_types import input_column
-from muntin_engine.plan.request import SqlExpression, has_operator, is_expression
+from muntin_engine.plan.request import BackendColumn, SqlExpression, has_operator, is_expression
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planning.input_column import InputColumn
@@ -31,8 +31,14 @@ _LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 def as_column(df: DataFrame, column: ColumnLike) -> Column:
     """Return a column of an input, which may be given as text: its name, or an expression in SQL."""
     if not isinstance(column, str):
-        return column
+        return spark_column(column)
     return F.expr(column) if _is_expression(df, column) else F.col(column)
+
+
+def spark_column(column: Column | BackendColumn) -> Column:
+    """Return a column that is no text, which is one of Spark's."""
+    assert not isinstance(column, BackendColumn), "a column of another backend reads no DataFrame of Spark's"
+    return column
 
 
 def _named_column(df: DataFrame, column: ColumnLike) -> Column:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from muntin_engine.backends.spark.inputs.column_lookup import look_up
+from muntin_engine.backends.spark.inputs.column_lookup import look_up, spark_column
 from muntin_engine.backends.spark.session.ended import in_session
 
 if TYPE_CHECKING:
@@ -49,9 +49,11 @@ def with_payload(  # the arguments are the parts of a call of `with_columns` or 
         QueryError: A column cannot be computed, or the input has no column of one of the names.
     """
     _check_columns(df, call, names, columns)
-    computed = {name: F.expr(column) if isinstance(column, str) else column for name, column in columns.items()}
+    computed = {
+        name: F.expr(column) if isinstance(column, str) else spark_column(column) for name, column in columns.items()
+    }
     if change is not None:
-        kind = F.col(change) if isinstance(change, str) else change
+        kind = F.col(change) if isinstance(change, str) else spark_column(change)
         payload = [F.col(f"`{name}`").isNotNull() for name in df.columns if name not in event_columns]
         repeats_payload = kind.isin("revise", "retract") & reduce(or_, payload, F.lit(False))
         has_payload = (kind == "insert") | repeats_payload

@@ -12,14 +12,13 @@ from pyspark.sql.pandas.functions import pandas_udf
 
 from muntin import Function
 from muntin.catalog import installed
-from muntin.errors import ModuleError
-from muntin.errors.safe_text import safe_cause, safe_message, safe_repr
 from muntin_engine.backends.planning.field_types import result_type
 from muntin_engine.backends.spark.column_types import spark_type_of
 from muntin_engine.backends.spark.delivery.by_value import by_value
 from muntin_engine.backends.spark.failures.worker_errors import module_error_first
 from muntin_engine.backends.spark.inputs.called_functions import remember_function
 from muntin_engine.backends.spark.session.kinds import AnySession
+from muntin_engine.modules.function_call import call_function
 from muntin_engine.packages.local_code import local_modules
 
 _TIMES: Final = pa.timestamp("us", tz="UTC")
@@ -62,10 +61,6 @@ def _udf(function: Function[..., object]) -> Any:
 
     def call(*columns):  # type: ignore[no-untyped-def]  # Spark would derive the kind of the UDF from annotations
         with module_error_first():
-            try:
-                return implementation(*columns)
-            except Exception as error:
-                failure = ModuleError(f"{label} failed: {safe_message(error)}\n  arguments: {safe_repr(columns)}")
-                raise failure from safe_cause(error)
+            return call_function(label, implementation, columns)
 
     return wrap(call, result)

@@ -18,8 +18,8 @@ import pytest
 from muntin import tumbling
 from muntin.errors import QueryError
 from muntin_engine import Query, events, module
-from muntin_engine.backends.local.frames.libraries import PandasFrame
 from muntin_engine.backends.local.frames.local_frame import opened
+from muntin_engine.backends.local.frames.pandas_frame import PandasFrame
 from tests.engine.backends.local.column_types import COLUMNS, NOT_IN_POLARS
 
 MIXED_ZONES = [datetime.fromisoformat("2024-05-01"), datetime(2024, 5, 1, tzinfo=UTC)]

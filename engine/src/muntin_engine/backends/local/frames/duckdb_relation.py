@@ -1,0 +1,43 @@
+"""Relations of DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import duckdb
+import pyarrow as pa
+
+from muntin_engine.backends.local.duckdb_types import quoted
+from muntin_engine.backends.local.frames.frame_kind import (
+    BATCH_ROWS,
+    FrameColumns,
+    FrameKind,
+    columns_of_relation,
+)
+
+
+class DuckdbRelation(FrameKind):
+    """A relation of DuckDB, which its own connection computes."""
+
+    word: ClassVar[str] = "DuckDB column"
+
+    def takes(self, frame: object) -> bool:
+        """Say whether an object is a relation."""
+        return isinstance(frame, duckdb.DuckDBPyRelation)
+
+    def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
+        """Describe its columns, which do not change; some travel in another type, such as an enumeration as text."""
+        del connection
+        return columns_of_relation(frame, self.word, may_change=False)
+
+    def relation(
+        self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
+    ) -> duckdb.DuckDBPyRelation:
+        """Return columns of its rows, which travel as Arrow data: its connection may have another time zone."""
+        columns = ", ".join(map(quoted, names))
+        return connection.from_arrow(frame.project(columns).to_arrow_reader(BATCH_ROWS))
+
+    def result(self, rows: pa.Table) -> Any:
+        """Return a relation of the default connection."""
+        return duckdb.from_arrow(rows)

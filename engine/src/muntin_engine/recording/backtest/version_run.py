@@ -1,0 +1,108 @@
+"""One of the two versions that are compared: it runs the recorded micro-batches, and writes its results to a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import process_time_ns
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.errors import ModuleFailedError
+from muntin_engine.api.changelogs import fold
+from muntin_engine.recording.recorded_batch import RecordedBatch
+from muntin_engine.recording.replay import Replay
+from muntin_engine.wire.times import as_ticks
+
+if TYPE_CHECKING:
+    from muntin_engine.recording.recording import Recording
+
+
+class VersionRun:
+    """A recorded query with one version of its modules, which runs micro-batch by micro-batch.
+
+    It begins without a state, also where the recording begins with one: that is of the recorded version.
+
+    Attributes:
+        task: The query, as its workers get it.
+        processor_ns: The processor time of the micro-batches so far, in nanoseconds.
+        state_bytes: The size of the largest state that a micro-batch has left.
+    """
+
+    def __init__(self, label: str, recording: Recording, file: Path) -> None:
+        """Plan the query of a version.
+
+        Args:
+            label: The name of the version in errors.
+            recording: The recording, with the modules of the version.
+            file: The file for its results.
+
+        Raises:
+            RecordingError: A module is not here, or cannot run in the query.
+        """
+        self._label = label
+        self._recording = recording
+        self._file = file
+        # Aggregates may be added when a query is started again, so the results are those of its last start.
+        self.task = recording.task(len(recording.runs) - 1)
+        self._run = recording.batches[0].run if recording.batches else 0
+        self._replay = Replay(recording.task(self._run))
+        self._writer = pa.ipc.new_file(file, self.task.results)
+        self.processor_ns = 0
+        self.state_bytes = 0
+
+    def process(self, batch: RecordedBatch) -> None:
+        """Evaluate a micro-batch, or the end of the stream.
+
+        Raises:
+            ModuleFailedError: A module raised an exception, with its key and window; the message names the version.
+        """
+        if batch.run != self._run:
+            self._replay.restart(self._recording.task(batch.run))
+            self._run = batch.run
+        started = process_time_ns()
+        try:
+            changes = self._replay.changes(batch)
+        except ModuleFailedError as error:
+            error.say_place(f"the {self._label} version")
+            raise
+        self.processor_ns += process_time_ns() - started
+        self.state_bytes = max(self.state_bytes, self._replay.state_bytes)
+        for table in changes:
+            self._writer.write_table(_in_schema(table, self.task.results))
+
+    def results(self, since: int | None) -> pa.Table:
+        """Return the results that are there in the end, net of their changes.
+
+        Args:
+            since: The tick after which the compared results begin; None for all results.
+        """
+        self._writer.close()
+        # The rows stay in the file, and the system reads them as they are needed.
+        changes = pa.ipc.open_file(pa.memory_map(str(self._file))).read_all()
+        plan = self.task.plan
+        results: pa.Table = changes
+        if "event_id" in changes.column_names:
+            results = fold(changes, key=[key.name for key in plan.keys])
+        if since is None:
+            return results
+        lifetimes = results.column(plan.lifetime_column if not plan.is_windowed else "window").combine_chunks()
+        return results.filter(pc.greater(as_ticks(lifetimes.field("start")), since))
+
+    def close(self) -> None:
+        """Close the file of the results."""
+        self._writer.close()
+
+
+def _in_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table with the columns of a schema; a column that it lacks is null."""
+    if table.schema == schema:
+        return table
+    columns: list[pa.Array | pa.ChunkedArray] = []
+    for field in schema:
+        if field.name in table.column_names:
+            columns.append(table.column(field.name).cast(field.type))
+        else:
+            columns.append(pa.nulls(len(table), field.type))
+    return pa.Table.from_arrays(columns, schema=schema)

@@ -1,0 +1,46 @@
+"""The tables of FROM and their joins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from muntin.errors import QueryError
+from tests.engine.backends.local.plain_sql.beside_spark import described, here, translated
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT STATION, r.km, r.riders FROM rides JOIN rides AS r USING (station)",
+        "SELECT * FROM stations s JOIN rides AS r USING (station)",
+        "SELECT * FROM stations s RIGHT JOIN rides AS r USING (station)",
+        (
+            "SELECT station, s.station AS left, r.station AS right FROM stations s FULL OUTER JOIN rides AS "
+            "r USING (station)"
+        ),
+        "SELECT * FROM rides LEFT SEMI JOIN stations USING (station)",
+        "SELECT * FROM rides r LEFT ANTI JOIN stations s ON r.station <=> s.station",
+        "SELECT a.city, b.city AS other FROM stations a CROSS JOIN stations b WHERE a.size < b.size",
+        "SELECT a.city, b.city AS other FROM stations a, stations b WHERE a.size = b.size",
+    ],
+)
+def test_rows_names_and_types_are_those_of_spark(views: SparkSession, text: str) -> None:
+    assert described(here(text)) == described(views.sql(text).toArrow())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SELECT * FROM rides NATURAL JOIN stations", "is not translated"),
+        ("SELECT * FROM rides TABLESAMPLE (10 ROWS)", "is not translated"),
+        ("SELECT km FROM rides LATERAL VIEW explode(array(1)) AS x", "is not translated"),
+    ],
+)
+def test_what_has_no_translation_is_refused(text: str, message: str) -> None:
+    with pytest.raises(QueryError, match=message):
+        translated(text)

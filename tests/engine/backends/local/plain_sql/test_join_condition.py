@@ -1,0 +1,43 @@
+"""Conditions of joins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from muntin.errors import QueryError
+from tests.engine.backends.local.plain_sql.beside_spark import described, here, translated
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT r.*, city FROM rides r LEFT JOIN stations s ON r.station = s.station AND s.size > 1",
+        "SELECT a.station FROM rides a JOIN rides b ON a.km = b.km",
+        (
+            "SELECT a.city FROM stations a LEFT JOIN stations b ON a.station = b.station AND a.size > 1 AND "
+            "10 / (a.size - 1) > b.size"
+        ),
+        "SELECT r.station FROM rides r JOIN stations s ON r.station = s.station AND r.riders / (s.size - 5) > 0",
+    ],
+)
+def test_rows_names_and_types_are_those_of_spark(views: SparkSession, text: str) -> None:
+    assert described(here(text)) == described(views.sql(text).toArrow())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "SELECT a.city FROM stations a JOIN stations b ON a.city = b.city AND a.size = b.size + 1",
+            "may fail for rows that have no pair, .*\n  write what cannot fail",
+        ),
+    ],
+)
+def test_what_has_no_translation_is_refused(text: str, message: str) -> None:
+    with pytest.raises(QueryError, match=message):
+        translated(text)

@@ -1,0 +1,147 @@
+"""The results of two versions, compared by DuckDB."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from muntin_engine.recording.backtest.comparison import (
+    ComparedResults,
+    Distribution,
+    all_differences,
+    compare,
+    rows_where,
+)
+
+
+def results(values: list[Any], value_type: pa.DataType, keys: list[Any] | None = None) -> pa.Table:
+    """Return results of one column, each of its own key unless keys are given."""
+    names = keys or [f"k{place}" for place, _ in enumerate(values)]
+    windows = [{"start": 0, "end": 10}] * len(values)
+    extent = pa.struct([("start", pa.int64()), ("end", pa.int64())])
+    columns = {"station": pa.array(names), "window": pa.array(windows, extent), "km": pa.array(values, value_type)}
+    return pa.table(columns)
+
+
+def compared(old: pa.Table, new: pa.Table, folder: Path) -> Any:
+    comparison = compare(ComparedResults(old, new, ["station"], ["window"], ["km"]), folder)
+    (column,) = comparison.columns
+    assert comparison.differing == column.rows.num_rows
+    return column
+
+
+@pytest.mark.parametrize(
+    ("values", "value_type"),
+    [
+        ([nan, None, inf, -inf, 0.0, 1.5], pa.float64()),
+        ([None, 1, -(2**63), 2**63 - 1], pa.int64()),
+        ([None, "a", ""], pa.string()),
+        ([None, b"a"], pa.binary()),
+        ([None, True, False], pa.bool_()),
+        ([None, Decimal("1.25")], pa.decimal128(10, 2)),
+        ([None, [nan, None], []], pa.list_(pa.float64())),
+        ([None, {"low": nan, "high": None}], pa.struct([("low", pa.float64()), ("high", pa.float64())])),
+        ([None, [("a", 1.0)], []], pa.map_(pa.string(), pa.float64())),
+        ([None, 3], pa.duration("us")),
+        ([None, 3], pa.timestamp("us", "UTC")),
+        ([None, 3], pa.date32()),
+        ([None, None], pa.null()),
+    ],
+    ids=str,
+)
+def test_equal_values_do_not_differ(values: list[Any], value_type: pa.DataType, tmp_path: Path) -> None:
+    table = results(values, value_type)
+    assert compared(table, table, tmp_path).rows.num_rows == 0
+    reordered = table.take(list(reversed(range(len(table)))))
+    assert compared(table, reordered, tmp_path).rows.num_rows == 0
+
+
+def test_zeros_of_both_signs_are_equal(tmp_path: Path) -> None:
+    assert compared(results([0.0], pa.float64()), results([-0.0], pa.float64()), tmp_path).rows.num_rows == 0
+
+
+def test_differences_come_by_size_and_those_without_one_last(tmp_path: Path) -> None:
+    old = results([1.0, 2.0, nan, None, 5.0, 6.0], pa.float64())
+    new = results([1.5, -2.0, 3.0, 4.0, 5.0], pa.float64())
+    column = compared(old, new, tmp_path)
+    rows = column.rows.to_pylist()
+    assert [(row["key"], row["kind"]) for row in rows] == [
+        ("k2", "changed"),
+        ("k1", "changed"),
+        ("k0", "changed"),
+        ("k3", "changed"),
+        ("k5", "only old"),
+    ]
+    assert [row["difference"] for row in rows[1:]] == [-4.0, 0.5, None, None]
+    assert column.counts == {"changed": 4, "only old": 1, "only new": 0}
+    assert column.distribution == Distribution(2, -4.0, -2.875, -1.75, -0.625, 0.5, -1.75)
+    assert [row["key"] for row in rows_where(column, "abs(new - old) > 1 AND NOT isnan(difference)").to_pylist()] == [
+        "k1"
+    ]
+
+
+def test_the_difference_of_large_numbers_is_exact(tmp_path: Path) -> None:
+    column = compared(results([2**62], pa.int64()), results([2**62 + 1], pa.int64()), tmp_path)
+    assert column.rows.column("difference").to_pylist() == [1.0]
+
+
+@pytest.mark.parametrize("value_type", [pa.duration("us"), pa.timestamp("us"), pa.timestamp("us", "UTC")], ids=str)
+def test_times_and_lengths_differ_by_seconds(value_type: pa.DataType, tmp_path: Path) -> None:
+    old = results([1_000_000, 5, None], value_type)
+    new = results([3_500_000, 5, 7], value_type)
+    column = compared(old, new, tmp_path)
+    assert column.rows.column("difference").to_pylist() == [2.5, None]
+    assert column.rows.schema.field("new").type == value_type
+    assert column.rows.column("new").cast(pa.int64()).to_pylist() == [3_500_000, 7]
+    assert column.distribution is not None
+    assert column.distribution.mean == 2.5
+    assert rows_where(column, "new - old > INTERVAL 2 SECONDS").num_rows == 1
+
+
+def test_rows_of_one_window_are_matched_by_what_is_equal(tmp_path: Path) -> None:
+    old = results([1, 2, 2, 3], pa.int64(), ["a"] * 4)
+    new = results([2, 3, 4, 2, 5], pa.int64(), ["a"] * 5)
+    rows = compared(old, new, tmp_path).rows.to_pylist()
+    assert [(row["kind"], row["old"], row["new"]) for row in rows] == [("changed", 1, 4), ("only new", None, 5)]
+
+
+def test_keys_that_are_null_or_nan_are_matched(tmp_path: Path) -> None:
+    old = results([1, 2], pa.int64(), [nan, None])
+    new = results([1, 3], pa.int64(), [nan, None])
+    assert compared(old, new, tmp_path).rows.column("new").to_pylist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "way"),
+    [
+        (pa.int64(), pa.float64(), "numbers"),
+        (pa.int32(), pa.int64(), "numbers"),
+        (pa.decimal128(10, 2), pa.float64(), "numbers"),
+        (pa.decimal128(10, 2), pa.decimal128(12, 3), "numbers"),
+        (pa.int64(), pa.string(), "text"),
+        (pa.bool_(), pa.string(), "text"),
+    ],
+    ids=str,
+)
+def test_types_that_differ_are_compared(old: pa.DataType, new: pa.DataType, way: str, tmp_path: Path) -> None:
+    values = pa.array([1, 0, None], pa.int8())
+    old_results = results([None] * 3, pa.null()).set_column(2, "km", values.cast(old))
+    new_values = values.cast(old).cast(new) if new == pa.string() else values.cast(new)
+    new_results = results([None] * 3, pa.null()).set_column(2, "km", new_values)
+    column = compared(old_results, new_results, tmp_path)
+    assert column.rows.num_rows == 0
+    assert column.type_change == f"km was {old}, and is {new}: they are compared as {way}"
+
+
+def test_columns_of_several_types_become_one_table(tmp_path: Path) -> None:
+    numbers = compared(results([1], pa.int64()), results([4], pa.int64()), tmp_path)
+    floats = compared(results([1.0], pa.float64()), results([9.5], pa.float64()), tmp_path)
+    texts = compared(results(["a"], pa.string()), results(["b"], pa.string()), tmp_path)
+    assert all_differences([numbers, floats]).column("new").to_pylist() == [9.5, 4.0]
+    assert all_differences([numbers, texts]).column("new").to_pylist() == ["4", "b"]
+    assert all_differences([numbers]).column("new").to_pylist() == [4]
