@@ -40,7 +40,7 @@ class PolarsFrame(FrameKind):
             data_type = None
             if not column.dtype.is_(polars.Object):  # of which Arrow would have the addresses
                 with suppress(pa.ArrowInvalid):  # numbers of 128 bits
-                    data_type = pa.table(column.to_frame()).schema.field(0).type
+                    data_type = _table_of_polars(column.to_frame()).schema.field(0).type
             columns.append(ArrowColumn(column.name, data_type, str(column.dtype)))
         return columns_of_arrow(connection, self.word, columns)
 
@@ -52,7 +52,7 @@ class PolarsFrame(FrameKind):
             if name not in frame.columns:
                 raise changed_since(f"the frame has no column {name!r} any more")
         columns = [frame.get_column(name) for name in names]
-        return connection.from_arrow(for_duckdb(pa.table(type(frame)(columns))))
+        return connection.from_arrow(for_duckdb(_table_of_polars(type(frame)(columns))))
 
     def row_count(self, frame: Any) -> int | None:
         """Return the number of its rows."""
@@ -83,11 +83,11 @@ class LazyPolarsFrame(PolarsFrame):
         import polars.selectors
 
         read_frame = frame.select(polars.selectors.by_name(*names))
-        schema = pa.table(_schema_of_lazy(read_frame).to_frame()).schema
+        schema = _table_of_polars(_schema_of_lazy(read_frame).to_frame()).schema
 
         def batches() -> Iterator[pa.RecordBatch]:
             for part in read_frame.collect_batches():
-                for batch in pa.table(part).to_batches():
+                for batch in _table_of_polars(part).to_batches():
                     yield batch.cast(schema)
 
         return connection.from_arrow(for_duckdb(pa.RecordBatchReader.from_batches(schema, batches())))
@@ -98,6 +98,11 @@ class LazyPolarsFrame(PolarsFrame):
     def result(self, rows: pa.Table) -> Any:
         """Return a LazyFrame."""
         return super().result(rows).lazy()
+
+
+def _table_of_polars(frame: Any) -> pa.Table:
+    """Return a DataFrame of Polars as Arrow data; `pa.table` would import pandas to find out that it is none of its."""
+    return pa.RecordBatchReader.from_stream(frame).read_all()
 
 
 def _schema_of_lazy(frame: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +14,7 @@ import pyarrow as pa
 from muntin_engine.backends.local.database import interrupt_thread
 from muntin_engine.backends.local.inputs.local_rows import LocalRows
 from muntin_engine.backends.local.runs.row_reader import RowReader
+from muntin_engine.wire.arrow_arrays import arrow_scalar
 from muntin_engine.wire.shuffle import SIDE, shared_name
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class InputSide:
         """Return projected rows under the names that rows of all inputs have, where there are several."""
         if self.inputs == 1:
             return batch
-        sides = pa.repeat(pa.scalar(self.side, pa.int32()), len(batch))
+        sides = pa.repeat(arrow_scalar(self.side, pa.int32()), len(batch))
         names = [shared_name(self.side, name) for name in batch.schema.names]
         return pa.RecordBatch.from_arrays([sides, *batch.columns], names=[SIDE, *names])
 
@@ -60,10 +61,14 @@ class InputPiece(ABC):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Return the projected rows."""
 
+    @abstractmethod
+    def batches_in_thread(self) -> Generator[pa.RecordBatch]:
+        """Return the projected rows as a thread reads them, so that Ctrl-C reaches whoever takes them."""
+
 
 @dataclass(frozen=True)
 class FilePiece(InputPiece):
-    """Rows of files, which the worker reads."""
+    """Rows of files, which a worker reads."""
 
     local_rows: LocalRows
     place: InputSide
@@ -72,6 +77,10 @@ class FilePiece(InputPiece):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Read the rows."""
         return map(self.place.shared, self.local_rows.batches())
+
+    def batches_in_thread(self) -> Generator[pa.RecordBatch]:
+        """Read the rows in a thread."""
+        return RowReader(self.batches(), interrupt_thread).batches()
 
 
 @dataclass(frozen=True)
@@ -84,6 +93,10 @@ class BlockPiece(InputPiece):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Return the rows."""
         return iter(self.block)
+
+    def batches_in_thread(self) -> Generator[pa.RecordBatch]:
+        """Return the rows, which a thread has read already."""
+        yield from self.block
 
 
 class RunInput(ABC):
@@ -124,7 +137,7 @@ class PartedInput(RunInput):
         """Read part after part."""
         while self._left:
             piece = self._left.popleft()
-            with closing(RowReader(piece.batches(), interrupt_thread).batches()) as batches:
+            with closing(piece.batches_in_thread()) as batches:
                 yield from batches
             if is_enough(piece.rows):
                 return

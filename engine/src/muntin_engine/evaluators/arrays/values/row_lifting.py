@@ -35,6 +35,7 @@ from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, ROWS,
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.time.changes import Key
 from muntin_engine.time.slice_grid import SliceGrid
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_table, numpy_array
 from muntin_engine.wire.key_buckets import buckets_of
 from muntin_engine.wire.task_payload import TaskPayload
 
@@ -64,7 +65,7 @@ class RowsToLift:
 
     def where(self, is_selected: BoolArray) -> RowsToLift:
         """Select rows."""
-        mask = pa.array(is_selected)
+        mask = arrow_array(is_selected)
         return RowsToLift(
             bucket_count=self.bucket_count,
             starts=self.starts[is_selected],
@@ -87,7 +88,7 @@ class RowsToLift:
             columns[SOURCE] = self.sources
         for place, column in enumerate(self.inputs):
             columns[f"i{place}"] = column
-        return RowLists.of(pa.table(columns), np.ones(len(self), np.int64))
+        return RowLists.of(arrow_table(columns), np.ones(len(self), np.int64))
 
 
 def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> RowsToLift:
@@ -109,8 +110,8 @@ def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> RowsToLif
     names_sources = task.plan.keeps_late_rows and input_task.tracker.sources
     return RowsToLift(
         bucket_count=task.plan.buckets,
-        starts=array("start").to_numpy(),
-        ends=None if input_task.plan_input.is_point else array("end").to_numpy(),
+        starts=numpy_array(array("start")),
+        ends=None if input_task.plan_input.is_point else numpy_array(array("end")),
         keys=list(map(array, input_task.key_names)),
         inputs=list(map(array, input_task.payload_names)),
         sources=array(SOURCE) if names_sources else None,
@@ -157,7 +158,7 @@ class SpreadKeys:
         order = stable_order(buckets, rows.bucket_count)
         places = np.empty(encoded.size, np.int64)
         places[order] = np.arange(encoded.size)
-        keys = named_keys([column.take(pa.array(order)) for column in encoded.columns], encoded.size)
+        keys = named_keys([column.take(arrow_array(order)) for column in encoded.columns], encoded.size)
         bounds = np.cumsum([0, *np.bincount(buckets)])
         return cls(places[encoded.codes], keys, buckets[order], bounds)
 
@@ -288,7 +289,7 @@ def lift_each(
     parts: dict[Part, Values]
     if forms is None:
         columns = {f"i{place}": column for place, column in enumerate(rows.inputs)}
-        parts = {ROWS: RowValues(pa.table(columns), order)}
+        parts = {ROWS: RowValues(arrow_table(columns), order)}
     else:
         parts = row_parts(forms, rows, order, until)
     if with_rows:

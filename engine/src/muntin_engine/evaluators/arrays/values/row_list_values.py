@@ -30,6 +30,7 @@ from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.log import Entry, LogEntry
 from muntin_engine.time.changes import Key
 from muntin_engine.time.slice_grid import SliceGrid
+from muntin_engine.wire.arrow_arrays import numpy_array
 from muntin_engine.wire.python_values import values_in
 
 MOST_OBJECTS: Final = 1 << 20
@@ -141,7 +142,7 @@ class ListedRows(ColumnFormat, StretchValues):
         # The rows, window by window, each window's in the order of time.
         lists: RowLists = windows.parts[LISTS]
         places = lists.places()
-        starts = lists.table.column("start").to_numpy()[places]
+        starts = numpy_array(lists.table.column("start"))[places]
         owners = np.repeat(np.arange(len(windows)), windows.weight)
         places = places[by_key_and_start(owners, starts)]
         columns = lists.payload(places, self._values_of)

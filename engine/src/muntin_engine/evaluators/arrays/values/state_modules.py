@@ -31,6 +31,7 @@ from muntin_engine.state.unstorable import find_unstorable, unstorable
 from muntin_engine.state.value_columns import ValueColumn
 from muntin_engine.time.changes import Key
 from muntin_engine.time.slice_grid import SliceGrid
+from muntin_engine.wire.arrow_arrays import arrow_array
 from muntin_engine.wire.period_numbers import numbers_at
 from muntin_engine.wire.python_values import values_in
 
@@ -76,7 +77,7 @@ class StateModules:
         Raises:
             ModuleFailedError: A module raised an exception.
         """
-        order = pa.array(stable_order(codes, len(counts)))
+        order = arrow_array(stable_order(codes, len(counts)))
         columns = [self._values_of(column.take(order)) for column in inputs]
         bounds = [0, *np.cumsum(counts).tolist()]
         parts: dict[Part, States] = {}
