@@ -14,6 +14,7 @@ from muntin.columnar.arrays import BoolArray, IntArray
 from muntin.schemas.value_order import sorted_by_value
 from muntin_engine.evaluators.arrays.stretches.coding import LARGEST_CODE, stable_order
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, StretchTable
+from muntin_engine.wire.arrow_arrays import arrow_array, numpy_array
 from muntin_engine.wire.python_values import values_in
 from muntin_engine.wire.value_flags import flags
 
@@ -67,7 +68,7 @@ class RowSequence:
             follows &= column_ranks[order][1:] == column_ranks[order][:-1]
         if follows.any():
             alike, groups_alike = _groups(follows)
-            order[alike] = order[alike][self._order_by_content(table.take(pa.array(order[alike])), groups_alike)]
+            order[alike] = order[alike][self._order_by_content(table.take(arrow_array(order[alike])), groups_alike)]
         return order
 
     def _order_by_content(self, table: pa.Table, groups: IntArray) -> IntArray:
@@ -103,5 +104,5 @@ def _groups(follows: BoolArray) -> tuple[IntArray, IntArray]:
 
 def _ranks(column: pa.ChunkedArray) -> IntArray:
     """Return numbers in the order of the values of a column; null comes first."""
-    ranks: IntArray = pc.rank(column, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
+    ranks: IntArray = numpy_array(pc.rank(column, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
     return np.where(flags(column.is_null()), 0, ranks) if column.null_count else ranks
