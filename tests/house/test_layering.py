@@ -89,6 +89,7 @@ SDK_ROOMS = (
     Room("catalog", needs=("pluggy",)),
     Room("query_checks"),
     Room("drawings"),
+    Room("pictures", extras=("pyarrow",)),
     Room("testing", needs=("numpy",)),
     Room("testing.laws", needs=("numpy", "hypothesis", "pytest")),
 )
@@ -144,8 +145,8 @@ def _layer_of_sdk_room(place: int, room: Room) -> Layer:
     return Layer(
         f"muntin.{room.name}",
         (*not_above, *room.needs),
-        in_functions=up,
-        for_types=up,
+        in_functions=(*up, *room.extras),
+        for_types=(*up, *room.extras),
         never=tuple(above.difference(up)),
     )
 

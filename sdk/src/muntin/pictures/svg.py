@@ -9,8 +9,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from muntin.drawings import Bar, Drawing, Look, spell_tick
 from muntin.events import Lifetime
-from muntin_cli.pictures.canvas import LETTERS, STYLE, WIDTH, Canvas, shortened, width_of
-from muntin_cli.pictures.layout import (
+from muntin.pictures.canvas import LETTERS, STYLE, WIDTH, Canvas, shortened, width_of
+from muntin.pictures.layout import (
     ARROW,
     HEADING,
     LABEL,

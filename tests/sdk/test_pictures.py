@@ -16,8 +16,8 @@ import pytest
 
 from muntin.axis import Axis
 from muntin.drawings import Bar, Drawing, Look
+from muntin.pictures import Picture, Track, draw
 from muntin.testing import Script
-from muntin_cli.pictures import Picture, Track, draw
 from muntin_engine.testing import random_stream
 
 WIDTH = 400
