@@ -60,8 +60,8 @@ class ModuleCall:
     streams: Mapping[str, StreamColumns] = field(default_factory=dict)
 
 
-Given: TypeAlias = str | ColumnExpression | StreamColumns
-"""A column's name, an expression, or the columns of a stream of a union."""
+Column: TypeAlias = str | ColumnExpression
+"""A column's name, an expression in SQL, or one of Spark's."""
 
 
 class TypedCall(Protocol[P]):
@@ -69,14 +69,14 @@ class TypedCall(Protocol[P]):
 
     def __call__(  # as many columns as a type checker lets through
         self,
-        column1: Given = ...,
-        column2: Given = ...,
-        column3: Given = ...,
-        column4: Given = ...,
-        column5: Given = ...,
-        column6: Given = ...,
-        column7: Given = ...,
-        column8: Given = ...,
+        column1: Column | StreamColumns = ...,
+        column2: Column | StreamColumns = ...,
+        column3: Column | StreamColumns = ...,
+        column4: Column | StreamColumns = ...,
+        column5: Column | StreamColumns = ...,
+        column6: Column | StreamColumns = ...,
+        column7: Column | StreamColumns = ...,
+        column8: Column | StreamColumns = ...,
         /,
         *others: P.args,
         **parameters: P.kwargs,
