@@ -70,7 +70,7 @@ def place_of(name: str) -> Path:
 
 def public_names() -> list[str]:
     """Return all public names but typed calls: the pages of plugins have a section for the module of each."""
-    calls = {f"{plugin}.{name}" for plugin in PLUGINS for name in collection()[f"{plugin}.calls"].attributes}
+    calls = {f"{plugin}.{name}" for plugin in PLUGINS for name in collection()[f"{plugin}.calls"].functions}
     assert len(calls) > 30
     names = [f"{package}.{name}" for package in PACKAGES for name in collection()[package].exports]
     return [name for name in names if name not in calls]
