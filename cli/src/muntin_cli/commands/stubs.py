@@ -23,10 +23,10 @@ def stubs(
         bool, typer.Option("--check", help="Write nothing; the code is 1 if a file is missing, or says something else.")
     ] = False,
 ) -> ExitCode:
-    """Write the functions by which editors complete and explain a plugin's modules.
+    """Write the functions by which editors explain modules.
 
-    They are in calls.py of the plugin's package, and calls.pyi has their columns, parameters and docstrings. Prints
-    the path of each file that it writes.
+    A plugin's package gets a module calls.py, with a function for each module of the plugin, and calls.pyi, with their
+    columns, parameters and docstrings. Prints the path of each file that it writes.
     """
     calls = calls_of(installed(), name)
     outdated = calls.outdated()
