@@ -21,7 +21,10 @@ def rows_of_the_page() -> list[list[str]]:
     """Return the cells of the table of kinds of queries, row by row."""
     _, _, section = PAGE.read_text(encoding="utf-8").partition("## What a key takes")
     table = [line for line in section.splitlines() if line.startswith("|")][2:]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[: len(KINDS)]]
+    rows: list[list[str]] = []
+    for line in table[: len(KINDS)]:
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
 
 
 def test_the_page_has_the_kinds_of_queries_that_are_measured() -> None:

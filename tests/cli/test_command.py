@@ -19,7 +19,7 @@ from muntin_cli.errors import EnvironmentLacksError, UsageError, exit_code_of
 from muntin_cli.exit_codes import ExitCode
 from muntin_engine import SetupError
 from tests.cli.command_pages import FOLLOWED, PAGES_WITH_COMMANDS, alike, commands_on, run_page
-from tests.cli.running import Done, Run
+from tests.cli.running import CommandRun, Run
 from tests.docs.pages import REFERENCE, headings, name_of
 
 COMMANDS = (
@@ -52,6 +52,11 @@ def test_the_help_lists_the_commands_and_the_exit_codes(muntin: Run) -> None:
     assert "0 all is well, 1 findings, 2 wrong usage" in done.output
 
 
+def test_the_command_alone_shows_its_help_which_says_that_it_runs_queries(muntin: Run) -> None:
+    assert muntin() == muntin("--help")
+    assert "Run queries" in muntin().output
+
+
 def test_a_word_of_another_tool_is_refused_with_the_command_that_does_it(muntin: Run) -> None:
     done = muntin("list")
     assert done.code == 2
@@ -61,7 +66,7 @@ def test_a_word_of_another_tool_is_refused_with_the_command_that_does_it(muntin:
 
 
 def test_it_says_its_version(muntin: Run) -> None:
-    assert muntin("--version") == Done(0, f"muntin {version('muntin-cli')}\n", "")
+    assert muntin("--version") == CommandRun(0, f"muntin {version('muntin-cli')}\n", "")
 
 
 @pytest.mark.parametrize("arguments", [("nwe",), ("new",), ("modules", "--jsno"), ("describe",)])

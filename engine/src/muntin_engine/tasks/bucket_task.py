@@ -81,7 +81,7 @@ class BucketTask:
         yield OutputBlob(ACCEPTED, evaluated.accepted + arrivals.row_counts.unchanging)
         yield OutputBlob(OUTPUT_WATERMARK, evaluated.output_watermark)
         for stream, table in tables:
-            yield self._encoded(stream, table)
+            yield OutputBlob.of_table(stream, table)
         yield from side_output_blobs(self._task, rows.rejected, evaluated.rejections, evaluated.late)
         yield from self._metric_blobs(arrivals, evaluated)
 
@@ -110,11 +110,6 @@ class BucketTask:
         tables = [(RESULTS, table) for table in evaluated.tables]
         tables += [(EVICTED, table) for table in evaluated.evicted]
         return tables
-
-    @stage("encode")
-    def _encoded(self, stream: str, table: pa.Table) -> OutputBlob:
-        """Return a table as a blob of a stream."""
-        return OutputBlob.of_table(stream, table)
 
     def _metric_blobs(self, arrivals: BucketArrivals, evaluated: Evaluated) -> Iterator[OutputBlob]:
         """Yield the values of metrics, of counts only those that are not zero."""

@@ -18,6 +18,7 @@ from muntin.axis import decimal_of
 from muntin.errors.safe_text import cut, safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
 from muntin_engine.modules.skipping import is_tuple
+from muntin_engine.wire.arrow_arrays import arrow_array
 
 ARROW_TYPES: Final[Mapping[ScalarKind, pa.DataType]] = {
     ScalarKind.BOOLEAN: pa.bool_(),
@@ -113,7 +114,7 @@ def _scalars(
         return _array(values, field, arrow_type)
     if fit in _TAKEN_BY_ARROW and classes <= _TAKEN_BY_ARROW[fit]:
         try:
-            return pa.array(values, arrow_type)
+            return arrow_array(values, arrow_type)
         except (pa.ArrowInvalid, OverflowError):
             pass  # a number is too large, or not one of the type's
 
@@ -275,12 +276,12 @@ def _pairs(value: object, field: Field) -> list[tuple[object, object]] | None:
 
 def _offsets(rows: Sequence[Sequence[object] | None]) -> pa.Array:
     """Return the place at which each row's elements begin among those of all rows, and at last their number."""
-    return pa.array(accumulate((len(row or ()) for row in rows), initial=0), pa.int32())
+    return arrow_array(accumulate((len(row or ()) for row in rows), initial=0), pa.int32())
 
 
 def _is_missing(rows: Sequence[object]) -> pa.Array:
     """Flag the values that are None."""
-    return pa.array([row is None for row in rows], pa.bool_())
+    return arrow_array([row is None for row in rows], pa.bool_())
 
 
 def _is_accepted(cls: type, kind: ScalarKind) -> bool:
@@ -359,7 +360,7 @@ def _array(values: Sequence[object], field: Field, arrow_type: pa.DataType) -> p
         MisfitError: Arrow refuses a value.
     """
     try:
-        return pa.array(values, arrow_type)
+        return arrow_array(values, arrow_type)
     except BaseException:  # a value of the module's own class may raise anything
         for value in values:
             _check_fits(value, field, arrow_type)
@@ -373,7 +374,7 @@ def _check_fits(value: object, field: Field, arrow_type: pa.DataType) -> None:
         MisfitError: Arrow refuses the value.
     """
     try:
-        pa.array([value], arrow_type)
+        arrow_array([value], arrow_type)
     except BaseException as error:
         raise MisfitError(value, field, f": {cut(str(error))}") from safe_cause(error)
 

@@ -145,10 +145,11 @@ def render(drawing: Drawing, description: str) -> str:
     _marks(canvas, scale, lanes, bottom + 6)
     for lane in lanes:
         _lane(canvas, scale, lane)
-    return _document(str(canvas), height, drawing.title, description)
+    return document(str(canvas), height, drawing.title, description)
 
 
-def _document(content: str, height: float, title: str, description: str) -> str:
+def document(content: str, height: float, title: str, description: str) -> str:
+    """Return elements of a picture as a document, with its title and its content in words."""
     size = f'viewBox="0 0 {WIDTH} {height:g}" width="{_NATURAL}" style="max-width:100%;height:auto"'
     texts = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" class="muntin-drawing" role="img" aria-label={quoteattr(title)}'

@@ -84,6 +84,14 @@ class SentBlobs:
     reports: list[Report] = field(default_factory=list)
     bytes_in_memory: int = 0
 
+    @classmethod
+    def of(cls, batches: Iterable[pa.RecordBatch]) -> SentBlobs:
+        """Take the batches of `EXCHANGE` that a map task yields."""
+        sent = cls()
+        for batch in batches:
+            sent.add_batch(batch)
+        return sent
+
     def add_batch(self, batch: pa.RecordBatch) -> None:
         """Add a batch of `EXCHANGE`: blobs of several buckets, or a report to all."""
         if is_report(batch):

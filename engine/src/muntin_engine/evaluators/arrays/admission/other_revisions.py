@@ -23,6 +23,7 @@ from muntin_engine.evaluators.keyed.lateness import LateRule
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import InputChange, Key, Rejection, canonical
 from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.wire.arrow_arrays import arrow_array
 from muntin_engine.wire.event_ids import id_array
 from muntin_engine.wire.python_values import tuples_of
 
@@ -52,7 +53,7 @@ class SingleChanges:
         arrays = [id_array(ids, id_field.type)]
         for place, part in enumerate(payload_fields):
             values = [event.payload[place] for _, event in self.new_events]
-            arrays.append(pa.array(values, part.type))
+            arrays.append(arrow_array(values, part.type))
         return pa.table(arrays, schema=schema)
 
     def add(self, code: int, admission: Admission, places: Mapping[Hashable, int]) -> None:

@@ -26,6 +26,7 @@ from muntin_engine.evaluators.keyed.intake import Filter
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import InputChange
 from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.wire.arrow_arrays import arrow_array
 from muntin_engine.wire.blobs import from_blob, to_blob
 from muntin_engine.wire.key_buckets import by_bucket
 from muntin_engine.wire.task_payload import TaskPayload
@@ -71,7 +72,7 @@ class Revisions(RowAdmission[EventStore]):
         """Yield a row as it is."""
         columns = {f"k{place}": column for place, column in enumerate(keys)}
         for name in ("start", "end", "new_end", "id"):
-            columns[name] = pa.array([getattr(row, name)], pa.int64())
+            columns[name] = arrow_array([getattr(row, name)], pa.int64())
         for place, column in enumerate(payload):
             columns[f"i{place}"] = column
         yield BucketBlob(0, to_blob(pa.table(columns)))
@@ -121,7 +122,7 @@ class Revisions(RowAdmission[EventStore]):
         places = plain.inserting_rows
         if len(places):
             identities = incoming.identities.take(places)
-            rows = event_rows.take(pa.array(places))
+            rows = event_rows.take(arrow_array(places))
             new_events.append(self._events(identities.codes, identities.starts, plain.inserted_ends, rows))
         return ClassifiedRows(
             rows=row_count,

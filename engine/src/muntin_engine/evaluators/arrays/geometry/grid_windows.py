@@ -95,8 +95,21 @@ def close_windows(grid: SliceGrid, slices: StretchTable, first: int, last: int) 
     is_in = low <= high
     if not is_in.all():
         runs = runs.take(np.flatnonzero(is_in))
-    if len(runs.stretches):
+    if _are_windows(runs.stretches):
+        yield runs.stretches.moved(runs.stretches.low, runs.stretches.low)
+    elif len(runs.stretches):
         yield from _close_without_gaps(runs)
+
+
+def _are_windows(stretches: StretchTable) -> bool:
+    """True if each stretch is all that a window of a key has, and windows are in their order, as of tumbling ones."""
+    low = stretches.low
+    keys = stretches.keys
+    if not len(low) or not np.array_equal(low, stretches.high):
+        return False
+    is_later = low[1:] > low[:-1]
+    is_of_later_key = (low[1:] == low[:-1]) & (keys[1:] > keys[:-1])
+    return bool((is_later | is_of_later_key).all())
 
 
 def _close_without_gaps(runs: _Runs) -> Iterator[StretchTable]:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from muntin.columnar.arrays import Array, BoolArray, IntArray
 from muntin_engine.evaluators.arrays.stretches.component_values import COUNTED, Dense
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, Part, StretchTable, concat
+from muntin_engine.wire.arrow_arrays import numpy_array
 from muntin_engine.wire.event_ids import stand_ins
 
 HashArray = npt.NDArray[np.uint64]
@@ -37,7 +38,7 @@ def ids_of(column: pa.ChunkedArray) -> Array:
     Cost: of ids that are no whole numbers, a Python object each.
     """
     if pa.types.is_signed_integer(column.type):
-        whole: IntArray = column.to_numpy().astype(np.int64)
+        whole: IntArray = numpy_array(column).astype(np.int64)
         return whole
     return np.fromiter(stand_ins(column), np.object_, len(column))
 
