@@ -16,8 +16,8 @@ def facts_html(facts: Iterable[tuple[str, str]]) -> str:
     """Return a table with a fact in each row: its topic and its text.
 
     Example:
-        >>> print(facts_html([("reads", "list<float>")]))
-        <table><tr><th style="text-align: left">reads</th><td style="text-align: left">list&lt;float&gt;</td></tr></table>
+        >>> print(facts_html([("reads", "a < b")]).replace(_LEFT, "..."))
+        <table><tr><th ...>reads</th><td ...>a &lt; b</td></tr></table>
     """
     rows: list[str] = []
     for topic, text in facts:
