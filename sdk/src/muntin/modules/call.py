@@ -14,6 +14,7 @@ from muntin.definitions.methods import signature_of
 from muntin.errors import ModuleDefinitionError, QueryError
 from muntin.errors.safe_text import safe_repr
 from muntin.modules.module import Module
+from muntin.modules.module_html import html_of
 from muntin.modules.parameters import check_parameters
 from muntin.schemas import Struct
 
@@ -58,6 +59,14 @@ class ModuleCall:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     side: int = 0
     streams: Mapping[str, StreamColumns] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        """Return the module with its columns and parameters, for notebooks."""
+        columns = [*self.inputs]
+        for name, stream in self.streams.items():
+            stream_columns = ", ".join(map(str, stream.columns))
+            columns.append(f"{name} of {stream.stream}: {stream_columns}")
+        return html_of(self.cls, columns, self.parameters)
 
 
 Column: TypeAlias = str | ColumnExpression
@@ -125,7 +134,9 @@ def typed_call(cls: Callable[P, Module]) -> TypedCall[P]:
     call.__module__ = cls.__module__
     call.__name__ = call.__qualname__ = str(cls.name).rpartition(".")[2]
     call.__doc__ = cls.__doc__
-    call.__signature__ = _signature_of_call(cls)  # type: ignore[attr-defined]  # functions take attributes
+    attributes: Any = call
+    attributes.__signature__ = _signature_of_call(cls)
+    attributes._repr_html_ = lambda: html_of(cls)  # a notebook asks functions too
     return cast("TypedCall[P]", call)
 
 

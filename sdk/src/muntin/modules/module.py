@@ -9,6 +9,7 @@ from muntin.definitions.methods import check_aliases, check_methods, check_name,
 from muntin.definitions.versions import continues
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.declared_types import describe_input, type_arguments
+from muntin.modules.module_html import html_of
 from muntin.modules.needs import Needs
 from muntin.policies import ClipPolicy, OutputContract
 from muntin.schemas import Field, Growth, OneOf, describe, growing
@@ -121,6 +122,10 @@ class Module:
         attributes = vars(cls)
         if "is_time_sensitive" in attributes and "reads_times" not in attributes:
             cls.reads_times = cls.is_time_sensitive
+
+    def _repr_html_(self) -> str:
+        """Return the module with its types, its parameters and its docstring, for notebooks."""
+        return html_of(type(self))
 
     @classmethod
     def input_field(cls) -> Field:
