@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -126,13 +125,13 @@ def _window_bars(results: pa.Table, result_names: Sequence[str]) -> Iterator[Bar
     windows = results["window"].combine_chunks()
     starts = _ticks(windows.field("start"))
     ends = _ticks(windows.field("end"))
-    extents: list[tuple[int, int, str, Mapping[str, Any]]] = []
+    notes_by_window: dict[tuple[str, int, int], list[str]] = {}
     for start, end, row in zip(starts, ends, results.to_pylist(), strict=True):
-        first_tick = EARLIEST if start is None else start
-        extents.append((first_tick, INFINITY if end is None else end, row.get("window_name") or "window", row))
-    extents.sort(key=lambda extent: (extent[2], extent[0], extent[1]))
-    for (start, end, label), group in groupby(extents, key=lambda extent: extent[:3]):
-        notes = [", ".join(_spelled(row[name]) for name in result_names) for *_, row in group]
+        label = row.get("window_name") or "window"
+        window = (label, EARLIEST if start is None else start, INFINITY if end is None else end)
+        note = ", ".join(_spelled(row[name]) for name in result_names)
+        notes_by_window.setdefault(window, []).append(note)
+    for (label, start, end), notes in sorted(notes_by_window.items()):
         yield Bar(label, start, end, "; ".join(notes), Look.WINDOW)
 
 
