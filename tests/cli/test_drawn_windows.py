@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from inspect import getdoc
-from pathlib import Path
 from runpy import run_path
 from typing import Any
 
 import pytest
 
+from docs.pictures.album import TEMPLATE
 from muntin.rows import batch, between, last
 from muntin_cli.windows import draw_kind, own_windows
 
-ROOT = Path(__file__).parents[2]
-TEMPLATE = ROOT / "templates/plugin/window-kind/src/muntin_myplugin/visits.py"
 WITHOUT_DRAWING = {
     "calendar",  # days are no ticks
     "between",  # its conditions read the payload
