@@ -148,6 +148,15 @@ def test_a_stub_takes_what_its_function_takes(plugin: str) -> None:
         assert ast.get_docstring(function) == inspect.getdoc(call)
 
 
+def test_an_editor_completes_and_explains_the_modules_of_a_plugin() -> None:
+    jedi = import_module("jedi")  # the library by which Jupyter and other editors read code
+    script = jedi.Script("import muntin_stats as stats\nstats.quantile(\nstats.q")
+    assert "quantile" in [completion.name for completion in script.complete(3, 7)]
+    (signature,) = script.get_signatures(2, 15)
+    assert signature.to_string() == "quantile(column: Column, /, *, q: float) -> ModuleCall"
+    assert "Types: float, int or Decimal to float." in signature.docstring(raw=True)
+
+
 def test_a_plugin_gets_functions_with_columns_parameters_and_docstrings(harbour: Path, muntin: Run) -> None:
     calls, stub = harbour / "calls.py", harbour / "calls.pyi"
 
