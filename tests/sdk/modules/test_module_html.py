@@ -70,3 +70,10 @@ def test_a_class_whose_types_are_not_known_is_shown_without_them() -> None:
     html = html_of(cast("Any", Undecided)())
     assert "tides.undecided" in html
     assert ">reads</th>" not in html
+
+
+def test_a_function_shows_its_parameters_and_its_result() -> None:
+    html = html_of(stats.clamp)
+    assert f"<b>{stats.clamp.name} {stats.clamp.version}</b>" in html
+    assert "low: " in html
+    assert ">returns</th>" in html

@@ -10,6 +10,7 @@ from typing_extensions import ParamSpec, TypeVar
 
 from muntin.definitions.methods import check_name
 from muntin.errors import ModuleDefinitionError
+from muntin.modules.module_html import html_of_function
 from muntin.schemas import Field, describe
 
 A = ParamSpec("A")
@@ -38,6 +39,10 @@ class Function(Generic[A, R]):
     def __call__(self, *args: A.args, **kwargs: A.kwargs) -> R:
         """Call the function itself."""
         return self.implementation(*args, **kwargs)
+
+    def _repr_html_(self) -> str:
+        """Return the function with its parameters and its docstring, for notebooks."""
+        return html_of_function(f"{self.name} {self.version}", self.implementation, self.result)
 
     @property
     def sql_name(self) -> str:
