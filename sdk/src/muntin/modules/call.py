@@ -14,7 +14,6 @@ from muntin.definitions.methods import signature_of
 from muntin.errors import ModuleDefinitionError, QueryError
 from muntin.errors.safe_text import safe_repr
 from muntin.modules.module import Module
-from muntin.modules.module_html import html_of
 from muntin.modules.parameters import check_parameters
 from muntin.schemas import Struct
 
@@ -62,6 +61,8 @@ class ModuleCall:
 
     def _repr_html_(self) -> str:
         """Return the module with its columns and parameters, for notebooks."""
+        from muntin.modules.module_html import html_of  # only notebooks need it
+
         columns = [*self.inputs]
         for name, stream in self.streams.items():
             stream_columns = ", ".join(map(str, stream.columns))
@@ -136,7 +137,7 @@ def typed_call(cls: Callable[P, Module]) -> TypedCall[P]:
     call.__doc__ = cls.__doc__
     attributes: Any = call
     attributes.__signature__ = _signature_of_call(cls)
-    attributes._repr_html_ = lambda: html_of(cls)  # a notebook asks functions too
+    attributes._repr_html_ = ModuleCall(cls)._repr_html_  # a notebook asks functions too
     return cast("TypedCall[P]", call)
 
 

@@ -10,7 +10,6 @@ from typing_extensions import ParamSpec, TypeVar
 
 from muntin.definitions.methods import check_name
 from muntin.errors import ModuleDefinitionError
-from muntin.modules.module_html import html_of_function
 from muntin.schemas import Field, describe
 
 A = ParamSpec("A")
@@ -42,6 +41,8 @@ class Function(Generic[A, R]):
 
     def _repr_html_(self) -> str:
         """Return the function with its parameters and its docstring, for notebooks."""
+        from muntin.modules.module_html import html_of_function  # only notebooks need it
+
         return html_of_function(f"{self.name} {self.version}", self.implementation, self.result)
 
     @property

@@ -9,7 +9,6 @@ from muntin.definitions.methods import check_aliases, check_methods, check_name,
 from muntin.definitions.versions import continues
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.declared_types import describe_input, type_arguments
-from muntin.modules.module_html import html_of
 from muntin.modules.needs import Needs
 from muntin.policies import ClipPolicy, OutputContract
 from muntin.schemas import Field, Growth, OneOf, describe, growing
@@ -125,6 +124,8 @@ class Module:
 
     def _repr_html_(self) -> str:
         """Return the module with its types, its parameters and its docstring, for notebooks."""
+        from muntin.modules.module_html import html_of  # only notebooks need it
+
         return html_of(type(self))
 
     @classmethod
