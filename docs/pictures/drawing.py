@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from muntin import INFINITY, ClipPolicy, Lifetime, Module
+from muntin import INFINITY, ClipPolicy, Lifetime, Module, pictures
 from muntin.changes import Insertion
 from muntin.drawings import Bar, Drawing, Look
 from muntin.testing import Batch, Boundary, Computation, KeyedChange, Script, WindowedQuery
 from muntin.testing.timeline import row_of
 from muntin.windows import WindowSpecification
-from muntin_cli import pictures
 from muntin_engine.evaluators.general.general_run import GeneralRun
 from muntin_engine.evaluators.keyed.bucket import KeyedBucket
 from muntin_engine.evaluators.keyed.keyed_run import BatchResult

@@ -27,6 +27,7 @@ COMMANDS = (
     "modules",
     "describe",
     "check",
+    "stubs",
     "run",
     "query",
     "replay",

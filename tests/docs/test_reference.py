@@ -73,7 +73,7 @@ def public_names() -> list[str]:
     """Return all public names but typed calls: the pages of plugins have a section for the module of each."""
     calls: set[str] = set()
     for plugin in PLUGINS:
-        calls.update(f"{plugin}.{name}" for name in collection()[f"{plugin}.calls"].attributes)
+        calls.update(f"{plugin}.{name}" for name in collection()[f"{plugin}.calls"].functions)
     assert len(calls) > 30
     names: list[str] = []
     for package in PACKAGES:

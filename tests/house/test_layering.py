@@ -94,6 +94,7 @@ TESTING = ("muntin.testing", "pytest", "hypothesis")
 
 SDK_ROOMS = (
     Room("errors"),
+    Room("notebook"),
     Room("axis"),
     Room("events", needs=("typing_extensions",)),
     Room("changes", needs=("typing_extensions",)),
@@ -109,6 +110,7 @@ SDK_ROOMS = (
     Room("catalog", needs=("pluggy",)),
     Room("query_checks"),
     Room("drawings"),
+    Room("pictures", extras=("pyarrow",)),
     Room("testing", needs=("numpy",)),
     Room("testing.laws", needs=("numpy", "hypothesis", "pytest")),
 )
@@ -166,8 +168,8 @@ def _layer_of_sdk_room(place: int, room: Room) -> Layer:
     return Layer(
         f"muntin.{room.name}",
         (*not_above, *room.needs),
-        in_functions=still_up,
-        for_types=still_up,
+        in_functions=(*still_up, *room.extras),
+        for_types=(*still_up, *room.extras),
         never=tuple(above.difference(still_up)),
     )
 

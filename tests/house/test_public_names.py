@@ -18,6 +18,7 @@ PACKAGES = (
     "muntin.changes",
     "muntin.drawings",
     "muntin.errors",
+    "muntin.pictures",
     "muntin.progress",
     "muntin.rows",
     "muntin.triggers",
@@ -25,7 +26,6 @@ PACKAGES = (
     "muntin_adapters",
     "muntin_adapters.combinators",
     "muntin_cli",
-    "muntin_cli.pictures",
     "muntin_engine",
     "muntin_engine.testing",
 )

@@ -24,6 +24,8 @@ from muntin_cli.commands.run import run
 from muntin_cli.commands.schema import schema
 from muntin_cli.commands.shrink import shrink
 from muntin_cli.commands.state import state
+from muntin_cli.commands.stubs import EXAMPLE as STUBS
+from muntin_cli.commands.stubs import stubs
 from muntin_cli.output import own_process
 
 _EPILOG = "Exit codes: 0 all is well, 1 findings, 2 wrong usage, 3 the environment lacks something."
@@ -40,10 +42,25 @@ app = typer.Typer(
 )
 """The commands, for a program that adds some or runs them itself."""
 
-_EPILOGS: Final[dict[Callable[..., None], str]] = {query: EXAMPLE, backtest: BACKTESTS}
+_EPILOGS: Final[dict[Callable[..., None], str]] = {query: EXAMPLE, backtest: BACKTESTS, stubs: STUBS}
 """Text at the end of a command's help."""
 
-for command in (new, modules, describe, check, run, query, replay, shrink, look, backtest, state, schema, doctor):
+for command in (
+    new,
+    modules,
+    describe,
+    check,
+    stubs,
+    run,
+    query,
+    replay,
+    shrink,
+    look,
+    backtest,
+    state,
+    schema,
+    doctor,
+):
     app.command(epilog=_EPILOGS.get(command))(command)
 app.add_typer(checkpoint)
 

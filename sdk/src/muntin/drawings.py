@@ -1,4 +1,4 @@
-"""Drawings of lifetimes, windows and streams as text; `muntin_cli.pictures` makes pictures of them."""
+"""Drawings of lifetimes, windows and streams as text; `muntin.pictures` makes pictures of them."""
 
 from __future__ import annotations
 

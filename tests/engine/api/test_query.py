@@ -49,9 +49,11 @@ def test_an_operator_has_no_name_and_a_query_without_keys_is_of_all_rows() -> No
 
 def test_a_notebook_shows_every_topic_of_each_query_before_it() -> None:
     page = query(inner=(query(planned(Count, "n<b>", inputs=0)),))._repr_html_()
+    assert page.count("<svg ") == 2
     assert page.count("<table>") == 2
     assert page.count(">lag</th>") == 2
     assert "n&lt;b&gt; = show.count" in page
+    assert "n<b>" not in page
 
 
 def test_a_chained_query_is_explained_with_those_before_it_and_without_the_names_of_their_buckets() -> None:

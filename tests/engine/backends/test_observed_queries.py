@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from queue import Queue
 from typing import Any
@@ -33,8 +33,8 @@ class Notes(QueryObserver):
     def on_end(self, run: str) -> None:
         self.ended.put(run)
 
-    def describe(self, query: Any, *, is_active: bool) -> Sequence[str]:
-        return [f"it runs <{is_active}>"]
+    def html(self, query: Any, *, is_active: bool) -> str:
+        return f"<p>it runs: {is_active}</p>"
 
 
 def test_warnings_are_given_of_every_query() -> None:
@@ -56,7 +56,7 @@ def test_an_observer_is_made_once_and_when_it_is_asked_for() -> None:
     assert len(notes) == 1
 
 
-def test_an_observer_is_told_of_a_query_and_describes_it(
+def test_an_observer_is_told_of_a_query_and_shows_it(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notes = Notes()
@@ -72,4 +72,4 @@ def test_an_observer_is_told_of_a_query_and_describes_it(
     running.awaitTermination()
     assert notes.batches.get(timeout=60) == 0
     assert notes.ended.get(timeout=60) == str(running.runId)
-    assert "<pre>it runs &lt;False&gt;</pre>" in running._repr_html_()  # type: ignore[attr-defined]  # notebooks ask
+    assert "<p>it runs: False</p>" in running._repr_html_()  # type: ignore[attr-defined]  # notebooks ask

@@ -31,9 +31,9 @@ from muntin.axis import moment
 from muntin.catalog.named_windows import from_dict
 from muntin.drawings import Bar, timeline
 from muntin.errors import WindowError
+from muntin.pictures.layout import extent_of
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.windows import CountWindows, HoppingWindows, SessionWindows, Stretches, WindowKind
-from muntin_cli.pictures.layout import extent_of
 from muntin_stats import Count, Sum
 
 SPECIFICATIONS = [

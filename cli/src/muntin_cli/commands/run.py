@@ -41,7 +41,7 @@ def run(
     parameters: With = None,
 ) -> ExitCode:
     """Draw what a module makes of a stream, without Spark."""
-    from muntin_cli.pictures import Picture
+    from muntin.pictures import Picture
     from muntin_cli.restarting import restarted
     from muntin_cli.running import query_of, read_script
 

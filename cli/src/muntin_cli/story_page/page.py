@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from muntin_cli.pictures.canvas import DARK, LIGHT
+from muntin.pictures.canvas import DARK, LIGHT
 from muntin_cli.story_page.packing import packed
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from muntin_engine.api.input_types import InputT, Path
 from muntin_engine.api.writes_outputs import WritesOutputs
 from muntin_engine.backends.choosing import is_stream
 from muntin_engine.backends.planned_query import PlannedQuery
-from muntin_engine.plan.explanation import explain_plan, html_of, text_of
+from muntin_engine.plan.explanation import explain_plan, text_of
 from muntin_engine.plan.steps import step
 from muntin_engine.sinks.recordings.recorder import Recorder, RecordLike
 from muntin_engine.sinks.sink import SinkLike
@@ -31,8 +31,14 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
         return text_of(self.plan)
 
     def _repr_html_(self) -> str:
-        """Return the explanation as a table for notebooks, after the tables of the queries whose results are read."""
-        return html_of(self.plan, self.plans[:-1], self._backend.memory_in_words(self))
+        """Return charts and the explanation for notebooks, after those of the queries whose results are read.
+
+        A query over a table in memory with few rows is run, and the rows of a key are drawn with their windows.
+        """
+        from muntin_engine.plan.plan_html import html_of  # only notebooks need pictures
+
+        picture = self._backend.picture(self)
+        return html_of(self.plan, self.plans[:-1], self._backend.memory_in_words(self), picture)
 
     @property
     def is_stream(self) -> bool:

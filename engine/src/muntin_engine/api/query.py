@@ -491,7 +491,8 @@ class Query(Outputs[InputT], HasText, KnowsSparkWords):
     """A planned query; made by `aggregate` or `apply`. Nothing runs until one of its DataFrames does.
 
     A prompt shows a query in three lines: its windows, its modules and the columns of its results. A notebook shows
-    the text of `explain`, as a picture if `muntin-cli` is installed and otherwise as a table.
+    the way of its rows as a picture, with the text of `explain` folded below it. If the input is a table in memory with
+    few rows, it also runs the query, and draws the rows of one key with their windows.
     """
 
     @property

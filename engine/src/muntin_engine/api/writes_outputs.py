@@ -85,7 +85,8 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
         `results={"hourly": "hourly", "sessions": "sessions"}`, and every query has at least one. If a sink fails, the
         micro-batch is repeated for all queries.
 
-        A notebook shows the returned `StreamingQuery` as `queries` prints it, as of now, with the plan below it.
+        A notebook shows the returned `StreamingQuery` as `queries` prints it, as of now, with its last micro-batches
+        and its plan.
 
         Args:
             checkpoint: Spark's checkpoint location; required. Each query has one, and keeps it. The checkpoint of

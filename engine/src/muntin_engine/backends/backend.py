@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from muntin import Duration, Function
     from muntin.errors import QueryError
     from muntin.modules.call import ModuleCall
+    from muntin.pictures import Picture
     from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
     from muntin_engine.backends.write_request import WriteRequest, WrittenOutputs
     from muntin_engine.plan.plan import Plan
@@ -295,6 +296,11 @@ class Backend(DistributedRows):
         """Say what a run of a query keeps in memory, for `explain`; empty where the plan says all of it."""
         del query
         return ""
+
+    def picture(self, query: PlannedQuery) -> Picture | None:
+        """Draw the rows of a key with their windows, for a notebook; None where that takes more than a moment."""
+        del query
+        return None
 
     @abstractmethod
     def record(self, query: PlannedQuery, recorder: Recorder) -> None:

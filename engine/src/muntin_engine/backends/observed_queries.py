@@ -23,8 +23,8 @@ class QueryObserver(ABC):
         """Take note that a run of a query has ended, by Spark's id of the run."""
 
     @abstractmethod
-    def describe(self, query: Any, *, is_active: bool) -> Sequence[str]:
-        """Return a few texts on a query, for who looks at it in a notebook.
+    def html(self, query: Any, *, is_active: bool) -> str:
+        """Return a query as HTML, for who looks at it in a notebook.
 
         Args:
             query: Spark's streaming query.

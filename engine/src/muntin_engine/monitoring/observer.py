@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from muntin_engine.backends.observed_queries import QueryObserver
+from muntin_engine.monitoring.notebook_panels import html_of
 from muntin_engine.monitoring.overflowing_columns import OverflowingColumns
-from muntin_engine.monitoring.recent_batches import recent_batches
-from muntin_engine.monitoring.running_queries import running_query, status_of
 from muntin_engine.monitoring.unread_rows import UnreadRows, UnreadWarning
 
 LOGS: Final = {kind: logging.getLogger(f"muntin.{kind}") for kind in ("late", "rejected")}
@@ -20,7 +19,7 @@ LOG_OF_OVERFLOWS: Final = logging.getLogger("muntin.overflows")
 
 
 class Warner(QueryObserver):
-    """Warns of rows that no sink takes and of values that no column holds, and describes queries."""
+    """Warns of rows that no sink takes and of values that no column holds, and shows queries in notebooks."""
 
     def __init__(self) -> None:
         self._unread_rows = UnreadRows()
@@ -37,11 +36,9 @@ class Warner(QueryObserver):
         _log_unread(self._unread_rows.end(run))
         self._overflows.end(run)
 
-    def describe(self, query: Any, *, is_active: bool) -> Sequence[str]:
-        """Return the queries in a query of Spark's as `queries` prints them, and whether it runs."""
-        reported = recent_batches(query)
-        texts = [str(running_query(query, batches)) for batches in reported.values()]
-        return [*texts, status_of(query, reported, is_active=is_active)]
+    def html(self, query: Any, *, is_active: bool) -> str:
+        """Return the queries in a query of Spark's with their last micro-batches, and whether it runs."""
+        return html_of(query, is_active=is_active)
 
 
 def _log_unread(warnings: Iterable[UnreadWarning]) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Final, Protocol
 
+from muntin.notebook import facts_html
 from muntin_engine.monitoring.delay_reasons import reasons_of
 from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
 from muntin_engine.monitoring.recent_batches import Watched, latest, recent_batches
@@ -65,26 +67,41 @@ class RunningQuery:
         """The distance from the watermark to the newest start, in ticks; None if either is unknown."""
         return None if self.last is None else self.last.lag
 
-    def __str__(self) -> str:
-        """Describe the query in a few lines."""
+    @property
+    def heading(self) -> str:
+        """The names of the query in a line."""
         names = [self.query_id, f"run {self.run_id}"]
         if self.spark_name:
             names.insert(0, repr(self.spark_name))
-        lines = [f"{self.name or 'a query'} (Spark query {', '.join(names)})"]
+        return f"{self.name or 'a query'} (Spark query {', '.join(names)})"
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """The pace, the watermark, the state, and what holds results back, each by its topic."""
+        facts: list[tuple[str, str]] = []
         last = self.last
         if last is not None:
             pace = f"micro-batch {last.batch} took {spell_seconds(last.seconds)}"
             watermark = spell_tick(last.watermark, is_time=last.is_time)
             keys = "" if self.keys_held is None else f", {spell_count(self.keys_held)} keys"
-            lines += [
-                f"  rows       {self.rows_per_second:,.1f} a second; {pace}",
-                f"  watermark  {watermark}, {spell_ticks(self.lag, is_time=last.is_time)} behind the newest start",
-                f"  state      {spell_bytes(self.state_bytes)}{keys}",
+            facts += [
+                ("rows", f"{self.rows_per_second:,.1f} a second; {pace}"),
+                ("watermark", f"{watermark}, {spell_ticks(self.lag, is_time=last.is_time)} behind the newest start"),
+                ("state", f"{spell_bytes(self.state_bytes)}{keys}"),
             ]
         for number, reason in enumerate(self.held_back_by):
-            label = "" if number else "held back"
-            lines.append(f"  {label:9}  {reason}")
+            facts.append(("" if number else "held back", reason))
+        return facts
+
+    def __str__(self) -> str:
+        """Describe the query in a few lines."""
+        lines = [self.heading]
+        lines += [f"  {topic:9}  {text}" for topic, text in self.facts]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return the same for notebooks."""
+        return f"<p>{escape(self.heading)}</p>{facts_html(self.facts)}"
 
     __repr__ = __str__
 

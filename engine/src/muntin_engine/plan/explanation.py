@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from html import escape
 from typing import Final
 
 from muntin import EarlyEmission, JoinKind, LatePolicy, OutputContract, Refinement, ResultRefinement, TimestampPolicy
@@ -100,7 +99,7 @@ def _topics_of_input(plan: Plan, input: Input) -> list[tuple[str, str]]:
     if input.has_samples:
         topics.append(("samples", _explain_samples(input)))
     topics += [("events", text) for text in _explain_changes(plan, input)]
-    topics.append(("progress", _CHAINED if input.is_chained else _explain_progress(plan, input)))
+    topics.append(("progress", explain_progress(plan, input)))
     late = _explain_late(plan, input) if plan.choice.keeps_state else "none, because there is no watermark"
     topics.append(("late", late))
     if input.most_held is not None:
@@ -136,7 +135,7 @@ _CHAINED: Final = "up to where the results of the query before are settled"
 def _explain_modules(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield the computation of each module, and the columns of each stream if it reads several streams."""
     for module, computation in zip(plan.modules, plan.explanation.modules, strict=True):
-        yield "module", f"{_name(module)}: {computation}"
+        yield "module", f"{label_of(module)}: {computation}"
         if module.inputs:
             yield "inputs", _explain_streams(plan, module)
 
@@ -150,7 +149,8 @@ def _explain_streams(plan: Plan, module: ModulePlan) -> str:
     return f"{'; '.join(streams)}; a window with events of one of them has a result as well"
 
 
-def _name(module: ModulePlan) -> str:
+def label_of(module: ModulePlan) -> str:
+    """Return a module with its version and the column of its results: `km = stats.average 0.1.0`."""
     return f"{module.output} = {module.label}" if module.output else module.label
 
 
@@ -240,8 +240,10 @@ def _explain_changes(plan: Plan, input: Input) -> Iterator[str]:
         yield input.changes.explain(plan.words.spell_length, plan.words.spell_window)
 
 
-def _explain_progress(plan: Plan, input: Input) -> str:
+def explain_progress(plan: Plan, input: Input) -> str:
     """Return in words where the watermark of an input comes from."""
+    if input.is_chained:
+        return _CHAINED
     policy = input.progress
     spell = plan.words.spell_length
     if input.rules:
@@ -394,23 +396,7 @@ def text_of(plan: Plan) -> str:
         input_names = [input.name for input in plan.inputs]
         lines.append(f"  join: {plan.join.kind}, of {' and '.join(input_names)}")
     if plan.modules:
-        lines.append(f"  modules: {', '.join(map(_name, plan.modules))}")
+        lines.append(f"  modules: {', '.join(map(label_of, plan.modules))}")
     outputs = [field.name for field in plan.outputs]
     lines.append(f"  results: {', '.join([*keys, *plan.engine_columns, *outputs])}")
     return "\n".join(lines)
-
-
-def html_of(plan: Plan, inner: Sequence[Plan] = (), memory: str = "") -> str:
-    """Return a query for a notebook, with its explanation as a table, after those of the queries before it."""
-    tables = "".join(_table(topics_of(query)) for query in inner)
-    topics = topics_of(plan)
-    if memory:
-        topics.append((MEMORY, memory))
-    tables += _table(topics)
-    return f"<div><pre>{escape(text_of(plan))}</pre>{tables}</div>"
-
-
-def _table(topics: Sequence[tuple[str, str]]) -> str:
-    left = 'style="text-align: left"'
-    rows = "".join(f"<tr><th {left}>{escape(topic)}</th><td {left}>{escape(text)}</td></tr>" for topic, text in topics)
-    return f"<table>{rows}</table>"

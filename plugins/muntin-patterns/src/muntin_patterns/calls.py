@@ -1,4 +1,4 @@
-"""Functions that name the patterns in a query, which editors complete: `silence(after="1 hour")`."""
+"""Functions that name the modules of `patterns` in a query; written by `muntin stubs patterns`."""
 
 from muntin import typed_call
 from muntin_patterns.consecutive_rise import ConsecutiveRise

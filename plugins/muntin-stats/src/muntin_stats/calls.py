@@ -1,4 +1,4 @@
-"""Functions that name the statistics in a query, which editors complete: `average("km")` is `stats.average` by name."""
+"""Functions that name the modules of `stats` in a query; written by `muntin stubs stats`."""
 
 from muntin import typed_call
 from muntin_stats.approximate_distinct_count import ApproximateDistinctCount

@@ -59,9 +59,19 @@ class ModuleCall:
     side: int = 0
     streams: Mapping[str, StreamColumns] = field(default_factory=dict)
 
+    def _repr_html_(self) -> str:
+        """Return the module with its columns and parameters, for notebooks."""
+        from muntin.modules.module_html import html_of  # only notebooks need it
 
-Given: TypeAlias = str | ColumnExpression | StreamColumns
-"""A column's name, an expression, or the columns of a stream of a union."""
+        columns = [*self.inputs]
+        for name, stream in self.streams.items():
+            stream_columns = ", ".join(map(str, stream.columns))
+            columns.append(f"{name} of {stream.stream}: {stream_columns}")
+        return html_of(self.cls, columns, self.parameters)
+
+
+Column: TypeAlias = str | ColumnExpression
+"""A column's name, an expression in SQL, or one of Spark's."""
 
 
 class TypedCall(Protocol[P]):
@@ -69,14 +79,14 @@ class TypedCall(Protocol[P]):
 
     def __call__(  # as many columns as a type checker lets through
         self,
-        column1: Given = ...,
-        column2: Given = ...,
-        column3: Given = ...,
-        column4: Given = ...,
-        column5: Given = ...,
-        column6: Given = ...,
-        column7: Given = ...,
-        column8: Given = ...,
+        column1: Column | StreamColumns = ...,
+        column2: Column | StreamColumns = ...,
+        column3: Column | StreamColumns = ...,
+        column4: Column | StreamColumns = ...,
+        column5: Column | StreamColumns = ...,
+        column6: Column | StreamColumns = ...,
+        column7: Column | StreamColumns = ...,
+        column8: Column | StreamColumns = ...,
         /,
         *others: P.args,
         **parameters: P.kwargs,
@@ -125,7 +135,9 @@ def typed_call(cls: Callable[P, Module]) -> TypedCall[P]:
     call.__module__ = cls.__module__
     call.__name__ = call.__qualname__ = str(cls.name).rpartition(".")[2]
     call.__doc__ = cls.__doc__
-    call.__signature__ = _signature_of_call(cls)  # type: ignore[attr-defined]  # functions take attributes
+    attributes: Any = call
+    attributes.__signature__ = _signature_of_call(cls)
+    attributes._repr_html_ = ModuleCall(cls)._repr_html_  # a notebook asks functions too
     return cast("TypedCall[P]", call)
 
 

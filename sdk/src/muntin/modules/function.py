@@ -39,6 +39,12 @@ class Function(Generic[A, R]):
         """Call the function itself."""
         return self.implementation(*args, **kwargs)
 
+    def _repr_html_(self) -> str:
+        """Return the function with its parameters and its docstring, for notebooks."""
+        from muntin.modules.module_html import html_of_function  # only notebooks need it
+
+        return html_of_function(f"{self.name} {self.version}", self.implementation, self.result)
+
     @property
     def sql_name(self) -> str:
         """The name under which Spark SQL knows it: an underscore in place of the dot."""

@@ -122,6 +122,12 @@ class Module:
         if "is_time_sensitive" in attributes and "reads_times" not in attributes:
             cls.reads_times = cls.is_time_sensitive
 
+    def _repr_html_(self) -> str:
+        """Return the module with its types, its parameters and its docstring, for notebooks."""
+        from muntin.modules.module_html import html_of  # only notebooks need it
+
+        return html_of(type(self))
+
     @classmethod
     def input_field(cls) -> Field:
         """Return the type of one payload, from the class's generics."""

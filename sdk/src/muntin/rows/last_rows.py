@@ -153,6 +153,18 @@ class LastRows(RowAutomaton):
 def last(size: RowPolicy | int | str | timedelta = 1) -> LastRows:
     """Return sliding windows over the last rows, computed at each row unless `trigger` says otherwise.
 
+    Three events, and the windows that `last(2)` makes of them, with the number of members:
+
+    ```text
+             1         11
+    event a  [)
+    event b     [)
+    event c             [)
+    window   [)              1
+    window   [---)           2
+    window      [--------)   2
+    ```
+
     Args:
         size: The rows that a window keeps: a number of rows; those of a length of time, such as `"5 minutes"`; or, with
             `delta`, those whose attribute is not too far behind that of the newest.

@@ -114,6 +114,17 @@ class RowBatches(_Tumbling):
 def batch(size: RowPolicy | int | str | timedelta, *, within: Duration | None = None) -> RowBatches:
     """Return tumbling windows: a number of rows at a time, or the rows up to the next flush.
 
+    Three events, and the windows that `batch(2)` makes of them, with the number of members:
+
+    ```text
+             1         11
+    event a  [)
+    event b     [)
+    event c             [)
+    window   [---)           2
+    window              [)   1
+    ```
+
     Args:
         size: The rows of a window: a number of rows; those of a length of time, such as `"5 minutes"`; with `delta`,
             those whose attribute is not too far from that of the first; or, with `marker`, those up to a row that ends

@@ -163,6 +163,17 @@ def count_by_start(count: int, every: int = 1) -> CountWindows:
     key whose number of starts is no multiple of `every` is kept for ever, as a number of a few bytes; all its events
     go. Time-bound results are refused, except with `every=1`.
 
+    Three events, and the windows that `count_by_start(2)` makes of them, with the number of members:
+
+    ```text
+             1         11
+    event a  [----)
+    event b     [----)
+    event c             [-)
+    window   [---)            2
+    window      [--------)    2
+    ```
+
     Args:
         count: The number of distinct starts that a window spans.
         every: The number of distinct starts between the starts of neighbouring windows: by default each start opens a
@@ -182,6 +193,17 @@ def count_by_end(count: int, every: int = 1) -> CountWindows:
     """Return windows over `count` distinct ends of events; as `count_by_start`, with ends.
 
     An event that has not ended is not counted yet.
+
+    Three events, and the windows that `count_by_end(2)` makes of them, with the number of members:
+
+    ```text
+             1         11
+    event a  [----)
+    event b     [----)
+    event c             [-)
+    window        [---)        2
+    window           [-----)   2
+    ```
 
     Args:
         count: The number of distinct ends that a window spans.

@@ -214,6 +214,24 @@ def cumulate(size: Duration, step: Duration, offset: Duration | date = 0) -> Cum
     Results of a period start together, so the output watermark waits for the end of the period, except with
     `timestamps="point_at_end"`.
 
+    Three events, and the windows that `cumulate(6, 2)` makes of them, with the number of members:
+
+    ```text
+             0         10
+    event a   [----)
+    event b      [----)
+    event c              [-)
+    window   [-)                   1
+    window   [---)                 1
+    window   [-----)               2
+    window         [-)             1
+    window         [---)           1
+    window         [-----)         1
+    window               [-)       1
+    window               [---)     1
+    window               [-----)   1
+    ```
+
     Args:
         size: Length of the last window of a period, for example `"1 day"`; a multiple of the step.
         step: By how much each window is longer than the one before, for example `"1 hour"`.
@@ -239,6 +257,19 @@ def landmark(step: Duration, since: datetime | str | int = 0) -> LandmarkWindows
     events of a key are kept, and each micro-batch that closes a window computes it from all of them;
     `forget_keys_after` ends that for keys that fall silent. All results start at the landmark, so there is no output
     watermark beyond it, except with `timestamps="point_at_end"`.
+
+    Three events, and the windows that `landmark(4)` makes of them, with the number of members:
+
+    ```text
+             0         10
+    event a   [----)
+    event b      [----)
+    event c              [-)
+    window   [---)               1
+    window   [-------)           2
+    window   [-----------)       2
+    window   [---------------)   3
+    ```
 
     Args:
         step: By how much each window is longer than the one before.
@@ -267,6 +298,16 @@ def global_windows() -> GlobalWindows:
     It closes when the stream is closed; before that there are early results, or those of `emit="eager"`. In the results
     its start and its end are null. With `timestamps="point_at_end"` there is no result, as the window has no end. All
     events of a key are kept.
+
+    Three events, and the windows that `global_windows()` makes of them, with the number of members:
+
+    ```text
+             1         11
+    event a  [----)
+    event b     [----)
+    event c             [-)
+    window   [------------>   3
+    ```
 
     Example:
         >>> print(global_windows())

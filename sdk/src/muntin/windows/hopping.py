@@ -106,6 +106,21 @@ def hopping(size: Duration, hop: Duration, offset: Duration | date = 0, *, reach
 
     With a hop below the size windows overlap, and above it there are gaps.
 
+    Three events, and the windows that `hopping(6, 3)` makes of them, with the number of members:
+
+    ```text
+             -3        7         17
+    event a      [----)
+    event b         [----)
+    event c                 [-)
+    window   [-----)                  1
+    window      [-----)               2
+    window         [-----)            2
+    window            [-----)         1
+    window               [-----)      1
+    window                  [-----)   1
+    ```
+
     Args:
         size: Length of each window, for example `"1 hour"`.
         hop: Distance between neighbouring starts; any ratio to the size is allowed.
@@ -128,6 +143,18 @@ def hopping(size: Duration, hop: Duration, offset: Duration | date = 0, *, reach
 
 def tumbling(size: Duration, offset: Duration | date = 0, *, reach: Duration = 0) -> HoppingWindows:
     """Return windows of a size, one after the other: a hop equal to the size.
+
+    Three events, and the windows that `tumbling(5)` makes of them, with the number of members:
+
+    ```text
+             0         10
+    event a   [----)
+    event b      [----)
+    event c              [-)
+    window   [----)             2
+    window        [----)        2
+    window             [----)   1
+    ```
 
     Args:
         size: Length of each window, for example `"1 hour"`; above zero.

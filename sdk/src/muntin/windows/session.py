@@ -105,6 +105,17 @@ def session(gap: Duration | None = None) -> SessionWindows:
     an insertion may extend a session or join two, and a retraction may shorten or split one. A session with an event
     that has not ended has no end; samples, which last until the next one, are one session.
 
+    Three events, and the windows that `session(3)` makes of them, with the number of members:
+
+    ```text
+             1         11
+    event a  [----)
+    event b     [----)
+    event c             [-)
+    window   [---------)        2
+    window              [---)   1
+    ```
+
     Args:
         gap: The silence after which the session of a key ends, for example `"30 minutes"`. Without a gap, events that
             overlap or touch are one session. So each event may have a gap of its own, as its end:

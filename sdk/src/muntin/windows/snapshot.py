@@ -76,6 +76,19 @@ def snapshot() -> SnapshotWindows:
     Nothing starts or ends inside a snapshot, so its members are the same all through it. Between two endpoints where no
     event is valid there is none. An insertion may split a window, and a revision may merge two.
 
+    Three events, and the windows that `snapshot()` makes of them, with the number of members:
+
+    ```text
+             1         11
+    event a  [----)
+    event b     [----)
+    event c             [-)
+    window   [--)             1
+    window      [-)           2
+    window        [--)        1
+    window              [-)   1
+    ```
+
     Example:
         >>> from muntin.windows import Stretches
         >>> [(window.start, window.end) for window in snapshot().cut(Stretches([(1, 5), (3, 9)]), 0, 10)]

@@ -108,6 +108,18 @@ def trailing(length: Duration, every: int = 1) -> TrailingWindows:
     opens a window of its own and is a member of those after it; with `every` above 1 it also moves them. Unlike
     `last("5 minutes")`, these windows need no order of rows, and their events may be revised.
 
+    Three events, and the windows that `trailing(6)` makes of them, with the number of members:
+
+    ```text
+             -4        6
+    event a       [----)
+    event b          [----)
+    event c                  [-)
+    window   [-----)               1
+    window      [-----)            2
+    window              [-----)    2
+    ```
+
     Args:
         length: The time that they look back, for example `"5 minutes"`.
         every: The number of distinct starts between those of neighbouring windows, in the order of time: 1 for a window

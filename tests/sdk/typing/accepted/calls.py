@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, assert_type
 
 import numpy as np
 from pyspark.sql import DataFrame
@@ -47,6 +47,9 @@ calls: list[ModuleCall] = [
     module(lambda x, y: float(x @ y), "x", "y", returns=float | None),
     module(np.percentile, "km", q=90, returns=float),
 ]
+
+assert_type(stats.average("km"), ModuleCall)
+assert_type(above("metres", level=2.0), ModuleCall)
 
 
 def hours(rides: DataFrame) -> DataFrame:

@@ -24,9 +24,11 @@ class Above(Aggregate[float, int]):
 above = typed_call(Above)
 stats.quantile("km", p=0.9)  # E: [call-arg] Unexpected keyword argument "p"
 stats.quantile("km", q="high")  # E: [arg-type] expected "float"
-stats.quantile("km")  # E: [call-arg] Too few arguments
+stats.quantile("km")  # E: [call-arg] Missing named argument "q" for "quantile"
+stats.quantile("km", 0.9)  # E: [call-arg] Too many positional arguments for "quantile"
+stats.average("km", "miles")  # E: [call-arg] Too many arguments for "average"
 stats.quantile("km", q=0.9, largest=True)  # E: [call-arg] Unexpected keyword argument "largest"
-stats.average(1)  # E: [arg-type] expected "str | ColumnExpression | StreamColumns"
+stats.average(1)  # E: [arg-type] expected "str | ColumnExpression"
 stats.averge("km")  # E: [attr-defined] "averge"
 patterns.silence("km", before="10 minutes")  # E: [call-arg] Unexpected keyword argument "before"
 above("metres", level=2.0, way="strong")  # E: [arg-type] Literal['strict', 'loose']

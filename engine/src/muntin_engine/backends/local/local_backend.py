@@ -33,6 +33,7 @@ from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, RESULTS
 if TYPE_CHECKING:
     from muntin import Function
     from muntin.modules.call import ModuleCall
+    from muntin.pictures import Picture
     from muntin_engine.backends.write_request import WriteRequest, WrittenOutputs
     from muntin_engine.plan.plan import Plan
     from muntin_engine.plan.request import ColumnLike, WindowRequest
@@ -121,6 +122,12 @@ class LocalBackend(Backend):
         first_rows = selected(ordered, query.selection).slice(0, rows)
         widest = _WIDTH if truncate is True else int(truncate) or _NO_WIDTH
         relation_of(first_rows).show(max_rows=rows, max_width=_NO_WIDTH, max_col_width=widest)
+
+    def picture(self, query: PlannedQuery) -> Picture | None:
+        """Draw the rows of a key of a small table with their windows."""
+        from muntin_engine.backends.local.results.drawn_rows import picture_of  # queries run without its imports
+
+        return picture_of(query)
 
     def record(self, query: PlannedQuery, recorder: Recorder) -> None:
         """Run a query and record it."""

@@ -15,6 +15,17 @@ from muntin.windows import Stretches, WindowKind
 class Visits(WindowKind):
     """A window over events, each of which begins less than a gap after the end of an earlier one.
 
+    Three events, and the windows that `Visits(3)` makes of them, with the number of members:
+
+    ```text
+             1         11
+    event a  [----)
+    event b     [----)
+    event c             [-)
+    window   [---------)        2
+    window              [---)   1
+    ```
+
     Attributes:
         gap: Time without events between two visits.
 

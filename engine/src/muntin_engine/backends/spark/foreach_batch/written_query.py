@@ -6,7 +6,6 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from html import escape
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -70,15 +69,12 @@ class WrittenQuery(StreamingQuery):
         return in_our_words(error, StreamingQueryException, damage)
 
     def _repr_html_(self) -> str:
-        """Return the queries as `queries` prints them, as of now, and their plans, for notebooks."""
+        """Return the queries and their last micro-batches, as of now, and their plans, for notebooks."""
         is_active = self.isActive  # read first: a query that ends after this has reported everything by then
-        texts: list[str] = []
-        for observer in OBSERVERS.all():
-            texts += [f"<pre>{escape(text)}</pre>" for text in observer.describe(self, is_active=is_active)]
-
+        parts = [observer.html(self, is_active=is_active) for observer in OBSERVERS.all()]
         shown: Sequence[Any] = self._shown
-        plans = [query._repr_html_() for query in shown]
-        return "".join([*texts, *plans])
+        parts += [query._repr_html_() for query in shown]
+        return "".join(parts)
 
 
 class _Interrupted(KeyboardInterrupt):

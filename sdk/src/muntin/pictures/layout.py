@@ -10,7 +10,7 @@ from typing import Final
 from muntin.axis import EARLIEST, INFINITY, Axis
 from muntin.drawings import Bar, Look, span, spell_tick
 from muntin.events import Lifetime
-from muntin_cli.pictures.canvas import LETTERS, WIDTH, width_of
+from muntin.pictures.canvas import LETTERS, WIDTH, width_of
 
 MARGIN: Final = 12
 """Margin at the left and at the right."""

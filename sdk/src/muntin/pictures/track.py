@@ -9,7 +9,7 @@ from typing import Any
 
 from muntin.axis import INFINITY, Axis, instant
 from muntin.drawings import Bar, Drawing, Look
-from muntin_cli.pictures.picture import Picture
+from muntin.pictures.picture import Picture
 
 
 @dataclass(frozen=True)

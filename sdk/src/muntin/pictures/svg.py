@@ -9,8 +9,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from muntin.drawings import Bar, Drawing, Look, spell_tick
 from muntin.events import Lifetime
-from muntin_cli.pictures.canvas import LETTERS, STYLE, WIDTH, Canvas, shortened, width_of
-from muntin_cli.pictures.layout import (
+from muntin.pictures.canvas import LETTERS, STYLE, WIDTH, Canvas, shortened, width_of
+from muntin.pictures.layout import (
     ARROW,
     HEADING,
     LABEL,
@@ -145,10 +145,11 @@ def render(drawing: Drawing, description: str) -> str:
     _marks(canvas, scale, lanes, bottom + 6)
     for lane in lanes:
         _lane(canvas, scale, lane)
-    return _document(str(canvas), height, drawing.title, description)
+    return document(str(canvas), height, drawing.title, description)
 
 
-def _document(content: str, height: float, title: str, description: str) -> str:
+def document(content: str, height: float, title: str, description: str) -> str:
+    """Return elements of a picture as a document, with its title and its content in words."""
     size = f'viewBox="0 0 {WIDTH} {height:g}" width="{_NATURAL}" style="max-width:100%;height:auto"'
     texts = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" class="muntin-drawing" role="img" aria-label={quoteattr(title)}'

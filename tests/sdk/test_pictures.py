@@ -16,8 +16,8 @@ import pytest
 
 from muntin.axis import Axis
 from muntin.drawings import Bar, Drawing, Look
+from muntin.pictures import Box, Chart, Picture, Track, draw
 from muntin.testing import Script
-from muntin_cli.pictures import Picture, Track, draw
 from muntin_engine.testing import random_stream
 
 WIDTH = 400
@@ -181,3 +181,29 @@ def test_times_below_an_axis_do_not_meet(seconds: float) -> None:
     assert [earlier for earlier, later in pairwise(axis) if earlier[1] > later[0]] == []
     labels = str(drawing).splitlines()[0].split()
     assert [label for label in labels if not re.fullmatch(r"\d+:\d+(:\d+(\.\d+)?)?|\d+-\d+-\d+", label)] == []
+
+
+LONG = "a line of many words that does not fit, and_one_word_that_is_longer_than_the_whole_box_is_wide"
+
+
+def test_boxes_of_a_chart_hold_all_of_their_text_one_row_below_the_other() -> None:
+    chart = Chart("<a chart>", ((Box("left", (LONG,)), Box("right", ("a < b",))), (Box("below", ("c",), "pane"),)))
+    root = ElementTree.fromstring(chart._repr_svg_())
+    boxes = list(root.iter(f"{{{SVG}}}rect"))[1:]
+    lines = list(root.iter(f"{{{SVG}}}text"))
+
+    assert root.get("aria-label") == "<a chart>"
+    assert place(boxes[0], "y") == place(boxes[1], "y")
+    assert place(boxes[0], "y") + place(boxes[0], "height") < place(boxes[2], "y")
+    assert place(boxes[0], "x") + place(boxes[0], "width") < place(boxes[1], "x")
+
+    left_lines = [line for line in lines if place(line, "x") < place(boxes[1], "x")]
+    assert "".join(line.text or "" for line in left_lines).replace(" ", "") == f"left{LONG}belowc".replace(" ", "")
+    for line in left_lines[:-2]:
+        assert place(boxes[0], "y") < place(line, "y") < place(boxes[0], "y") + place(boxes[0], "height")
+    assert len(list(root.iter(f"{{{SVG}}}polygon"))) == 2
+    assert chart.description == f"left: {LONG}; right: a < b; below: c"
+
+
+def test_a_chart_without_boxes_is_an_empty_picture() -> None:
+    assert ElementTree.fromstring(Chart("nothing", ()).svg()).get("role") == "img"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from muntin.axis import Axis
 from muntin.drawings import Bar, Drawing
-from muntin_cli.pictures.layout import extent_of
-from muntin_cli.pictures.svg import render
+from muntin.pictures.layout import extent_of
+from muntin.pictures.svg import render
 
 
 @dataclass(frozen=True, repr=False)

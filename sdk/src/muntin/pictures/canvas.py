@@ -117,6 +117,11 @@ class Canvas:
         points = f"{_spell(x - size * 1.6)},{_spell(y - size)} {_spell(x)},{_spell(y)} "
         self._add("polygon", points=f"{points}{_spell(x - size * 1.6)},{_spell(y + size)}", **{"class": look})
 
+    def arrow_down(self, x: float, y: float, look: str, size: float = 4) -> None:
+        """Draw the head of an arrow downwards, with its tip at a point."""
+        points = f"{_spell(x - size)},{_spell(y - size * 1.6)} {_spell(x)},{_spell(y)} "
+        self._add("polygon", points=f"{points}{_spell(x + size)},{_spell(y - size * 1.6)}", **{"class": look})
+
     def text(self, x: float, y: float, text: str, look: str = "") -> None:
         """Write a text from its left end on, around its middle (`mid`) or up to its right end (`end`)."""
         self._add("text", text, x=x, y=y, **({"class": look} if look else {}))

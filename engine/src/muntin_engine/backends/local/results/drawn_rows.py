@@ -1,0 +1,146 @@
+"""The rows of one key with the windows that they are in, as a picture of a query over a few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin import EARLIEST, INFINITY, Axis
+from muntin.drawings import Bar, Drawing, Look
+from muntin.errors import MuntinError
+from muntin.pictures import Picture
+from muntin_engine.backends.local.inputs.local_rows import LocalRows, micro_batch_of
+from muntin_engine.backends.local.results.local_results import output_table, selected
+from muntin_engine.backends.planned_query import CHANGES
+from muntin_engine.tasks.output_blobs import RESULTS
+from muntin_engine.wire.times import as_ticks
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planned_query import PlannedQuery
+
+MOST_ROWS: Final = 1000
+"""The number of rows up to which a query is run for its picture: that takes less than a moment."""
+
+_MOST_DRAWN: Final = 12
+"""The number of rows, and of windows, of a key up to which a picture shows all of them."""
+
+_LONGEST: Final = 24
+"""The characters of a value that a picture has."""
+
+
+def picture_of(query: PlannedQuery) -> Picture | None:
+    """Return the rows of a key with their windows and results; None where a query has more than a picture shows.
+
+    The query has to have one input: a table in memory with a few rows, whose events do not change. The key is the first
+    whose rows and windows are few. A query that fails has no picture: its results say why.
+    """
+    rows = query.source.df
+    if not isinstance(rows, LocalRows) or not _can_be_drawn(query, rows):
+        return None
+    try:
+        input_table = pa.Table.from_batches(rows.batches(), rows.schema)
+        if "kept" in input_table.column_names:
+            input_table = input_table.filter(input_table["kept"])
+        condition = replace(query.selection, columns={})
+        result_table = selected(output_table(replace(query, workers=1), RESULTS, warns=False), condition)
+    except MuntinError:
+        return None
+    for key in _keys_in(query, input_table):
+        key_rows = _rows_of_key(input_table, [f"k{place}" for place in range(len(key))], key)
+        key_results = _rows_of_key(result_table, [column.name for column in query.plan.keys], key)
+        if len(key_rows) <= _MOST_DRAWN and 0 < len(key_results) <= _MOST_DRAWN:
+            return _picture(query, key, key_rows, key_results)
+    return None
+
+
+def _can_be_drawn(query: PlannedQuery, rows: LocalRows) -> bool:
+    """Return True if a query has one table with a few rows in memory, each of which is an event by itself."""
+    plan = query.plan
+    if len(query.sources) > 1 or query.inner or not plan.is_windowed or micro_batch_of(rows) is not None:
+        return False
+    if plan.places is not None:
+        return False  # a drawing spells ticks as whole numbers, and not as decimals
+    input = plan.input
+    columns = input.columns
+    has_changes = columns.change is not None or columns.id is not None or input.changes_lifetimes
+    if has_changes or input.has_samples:
+        return False
+    return rows.row_count is not None and rows.row_count <= MOST_ROWS
+
+
+def _keys_in(query: PlannedQuery, table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    """Yield the keys of rows, in their order; an empty one where a query has none."""
+    names = [f"k{place}" for place in range(len(query.plan.keys))]
+    if not names:
+        yield ()
+        return
+    values = zip(*(table[name].to_pylist() for name in names), strict=True)
+    yield from dict.fromkeys(values)
+
+
+def _rows_of_key(table: pa.Table, names: Sequence[str], key: Sequence[Any]) -> pa.Table:
+    """Return the rows of a table that have a key."""
+    for name, value in zip(names, key, strict=True):
+        column = table[name]
+        table = table.filter(column.is_null() if value is None else pc.equal(column, pa.scalar(value, column.type)))
+    return table
+
+
+def _picture(query: PlannedQuery, key: Sequence[Any], rows: pa.Table, results: pa.Table) -> Picture:
+    plan = query.plan
+    key_words = [f"{column.name} {_spelled(value)}" for column, value in zip(plan.keys, key, strict=True)]
+    subject = ", ".join(key_words) or "all rows"
+    result_names = _result_names(query, results)
+    heading = f"{subject}: {', '.join(result_names)}"
+    bars = [*_row_bars(query, rows), *_window_bars(results, result_names)]
+    axis = Axis.TICKS if plan.unit is not None else plan.axis
+    return Picture(Drawing([heading, *bars], f"the rows and windows of {subject}", axis))
+
+
+def _result_names(query: PlannedQuery, results: pa.Table) -> list[str]:
+    """Return the names of the columns that modules compute."""
+    others = {column.name for column in query.plan.keys}
+    others |= {"window", "window_name", query.plan.lifetime_column, *CHANGES}
+    return [name for name in results.column_names if name not in others]
+
+
+def _row_bars(query: PlannedQuery, rows: pa.Table) -> list[Bar]:
+    """Return a bar for each row, with what modules read of it."""
+    starts = _ticks(rows["start"])
+    ends = _ticks(rows["end"]) if "end" in rows.column_names else [start + 1 for start in starts]
+    values = [rows[f"i{place}"].to_pylist() for place in range(len(query.plan.input.columns.payload))]
+    bars: list[Bar] = []
+    for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        note = ", ".join(_spelled(column[place]) for column in values)
+        bars.append(Bar("row", start, INFINITY if end is None else end, note))
+    return sorted(bars, key=lambda bar: bar.start)
+
+
+def _window_bars(results: pa.Table, result_names: Sequence[str]) -> Iterator[Bar]:
+    """Yield a bar for each window with its results; several rows of a window are one bar."""
+    windows = results["window"].combine_chunks()
+    starts = _ticks(windows.field("start"))
+    ends = _ticks(windows.field("end"))
+    notes_by_window: dict[tuple[str, int, int], list[str]] = {}
+    for start, end, row in zip(starts, ends, results.to_pylist(), strict=True):
+        label = row.get("window_name") or "window"
+        window = (label, EARLIEST if start is None else start, INFINITY if end is None else end)
+        note = ", ".join(_spelled(row[name]) for name in result_names)
+        notes_by_window.setdefault(window, []).append(note)
+    for (label, start, end), notes in sorted(notes_by_window.items()):
+        yield Bar(label, start, end, "; ".join(notes), Look.WINDOW)
+
+
+def _ticks(times: pa.Array | pa.ChunkedArray) -> list[Any]:
+    chunk = times.combine_chunks() if isinstance(times, pa.ChunkedArray) else times
+    return list(as_ticks(chunk).to_pylist())
+
+
+def _spelled(value: Any) -> str:
+    """Return a value in a few characters."""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

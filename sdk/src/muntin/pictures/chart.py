@@ -1,0 +1,160 @@
+"""Boxes below one another with arrows between them: the way of rows through a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from muntin.pictures.canvas import LETTERS, WIDTH, Canvas, width_of
+from muntin.pictures.layout import MARGIN
+from muntin.pictures.svg import document
+
+_LINE: Final = 18
+"""The height of a line of text."""
+
+_PADDING: Final = 9
+"""The space between the edge of a box and its text."""
+
+_ARROW: Final = 22
+"""The height of an arrow between two rows of boxes."""
+
+_SIDE: Final = 10
+"""The space between boxes side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box of a chart.
+
+    Attributes:
+        heading: Its first line.
+        lines: The lines below; they are broken where they are too long.
+        look: Its style: `"card"`, `"pane"` as a window has it, or `"box"` as a result has it.
+    """
+
+    heading: str
+    lines: tuple[str, ...] = ()
+    look: str = "card"
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Boxes in rows from top to bottom, with an arrow from each box to the row below it; a notebook shows it.
+
+    Attributes:
+        title: The subject, in a few words.
+        rows: The rows, each of one box or several side by side.
+
+    Example:
+        >>> chart = Chart("a query", ((Box("input", ("by station",)),), (Box("results", ("n",), "box"),)))
+        >>> chart.svg().count("<rect"), chart.description
+        (3, 'input: by station; results: n')
+    """
+
+    title: str
+    rows: tuple[tuple[Box, ...], ...]
+
+    @property
+    def description(self) -> str:
+        """The content in words, for readers who cannot see it."""
+        texts: list[str] = []
+        for row in self.rows:
+            for box in row:
+                texts.append(f"{box.heading}: {', '.join(box.lines)}")
+        return "; ".join(texts)
+
+    def svg(self) -> str:
+        """Return the chart as SVG, in the light or dark colours that its reader prefers."""
+        canvas = Canvas()
+        placed = list(self._placed_rows())
+        height = placed[-1].bottom + MARGIN if placed else 2 * MARGIN
+        canvas.rect(0.5, 0.5, WIDTH - 1, height - 1, "card", 8)
+        for number, row in enumerate(placed):
+            row.draw(canvas)
+            if number + 1 < len(placed):
+                row.draw_arrows(canvas)
+        return document(str(canvas), height, self.title, self.description)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def _placed_rows(self) -> Iterator[_PlacedRow]:
+        top: float = MARGIN
+        for boxes in self.rows:
+            row = _PlacedRow.at(top, boxes)
+            yield row
+            top = row.bottom + _ARROW
+
+
+@dataclass(frozen=True, slots=True)
+class _PlacedRow:
+    """Boxes side by side, with their places.
+
+    Attributes:
+        top: Upper edge.
+        width: Width of each box.
+        boxes: The boxes, with their lines as long as they fit.
+    """
+
+    top: float
+    width: float
+    boxes: tuple[Box, ...]
+
+    @classmethod
+    def at(cls, top: float, boxes: Sequence[Box]) -> _PlacedRow:
+        width = (WIDTH - 2 * MARGIN - _SIDE * (len(boxes) - 1)) / len(boxes)
+        fitting: list[Box] = []
+        for box in boxes:
+            lines: list[str] = []
+            for line in box.lines:
+                lines += broken(line, width - 2 * _PADDING, LETTERS)
+            fitting.append(Box(box.heading, tuple(lines), box.look))
+        return cls(top, width, tuple(fitting))
+
+    @property
+    def bottom(self) -> float:
+        line_count = 1 + max(len(box.lines) for box in self.boxes)
+        return self.top + line_count * _LINE + 2 * _PADDING - 4
+
+    def left_of(self, place: int) -> float:
+        return MARGIN + place * (self.width + _SIDE)
+
+    def draw(self, canvas: Canvas) -> None:
+        for place, box in enumerate(self.boxes):
+            left = self.left_of(place)
+            canvas.rect(left, self.top, self.width, self.bottom - self.top, box.look, 5)
+            middle = self.top + _PADDING + _LINE / 2 - 2
+            canvas.text(left + _PADDING, middle, box.heading, "bold")
+            for number, line in enumerate(box.lines, 1):
+                canvas.text(left + _PADDING, middle + number * _LINE, line)
+
+    def draw_arrows(self, canvas: Canvas) -> None:
+        """Draw an arrow from the middle of each box downwards."""
+        for place in range(len(self.boxes)):
+            middle = self.left_of(place) + self.width / 2
+            tip = self.bottom + _ARROW - 2
+            canvas.line((middle, self.bottom), (middle, tip - 6), "axis")
+            canvas.arrow_down(middle, tip, "tip")
+
+
+def broken(text: str, room: float, size: float) -> list[str]:
+    """Return a text as lines that fit into a room, broken between words or, where a word is too long, inside it.
+
+    Example:
+        >>> broken("km = stats.average, miles = stats.average", 150, 13)
+        ['km = stats.average,', 'miles =', 'stats.average']
+    """
+    lines: list[str] = [""]
+    for word in text.split(" "):
+        extended = f"{lines[-1]} {word}".lstrip()
+        if width_of(extended, size) <= room:
+            lines[-1] = extended
+            continue
+        if lines[-1]:
+            lines.append("")
+        for letter in word:
+            if lines[-1] and width_of(lines[-1] + letter, size) > room:
+                lines.append("")
+            lines[-1] += letter
+    return lines
