@@ -51,6 +51,11 @@ def test_the_help_lists_the_commands_and_the_exit_codes(muntin: Run) -> None:
     assert "0 all is well, 1 findings, 2 wrong usage" in done.output
 
 
+def test_the_command_alone_shows_its_help_which_says_that_it_runs_queries(muntin: Run) -> None:
+    assert muntin() == muntin("--help")
+    assert "Run queries" in muntin().output
+
+
 def test_a_word_of_another_tool_is_refused_with_the_command_that_does_it(muntin: Run) -> None:
     done = muntin("list")
     assert done.code == 2

@@ -8,7 +8,7 @@ from typing import Final
 
 NEVER: Final = frozenset(
     {
-        *("pyspark", "muntin_engine", "pyarrow", "numpy", "pandas", "duckdb", "sqlglot"),
+        *("pyspark", "muntin_engine", "pyarrow", "numpy", "pandas", "duckdb", "sqlglot", "rich"),
         *("http.server", "ssl", "webbrowser", "asyncio", "concurrent.futures", "packaging.requirements"),
     }
 )

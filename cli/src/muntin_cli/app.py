@@ -31,9 +31,9 @@ _EPILOG = "Exit codes: 0 all is well, 1 findings, 2 wrong usage, 3 the environme
 app = typer.Typer(
     name="muntin",
     cls=CommandGroup,
-    help="Start, check and describe plugins for Muntin queries.",
+    help="Run queries over windows of tables and recordings; start, check and describe plugins for them.",
     epilog=_EPILOG,
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -56,11 +56,14 @@ def _show_version(is_wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     is_version_wanted: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version of Muntin.")
     ] = False,
 ) -> None:
-    """Take the options of the command as a whole."""
+    """Take the options of the command as a whole, and show its help where no command is named."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main() -> None:

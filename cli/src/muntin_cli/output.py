@@ -11,9 +11,6 @@ from contextvars import ContextVar
 from typing import Final, TextIO
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 _WIDE = 10_000
 
@@ -81,6 +78,11 @@ def show_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
     In a terminal it has colours and fits the width; elsewhere it has neither colours nor broken lines.
     """
+    # `muntin --help` prints no table, and does not wait for what draws one.
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     console = Console(highlight=False, file=_REPORT.get())
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDE, color_system=None, file=_REPORT.get())
