@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -12,11 +12,20 @@ from muntin.catalog.plugin_entries import plugin_entries
 from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
-from muntin_cli.output import counted, indented, show, show_json
+from muntin_cli.output import coloured, counted, indented, show, show_json
 from muntin_cli.parameters import parse_parameters
 
 if TYPE_CHECKING:
     from muntin_cli.checking import Report
+
+EXAMPLE: Final = """\b
+Examples:
+  muntin check .
+  muntin check muntin-weather --with weather.above:level=2.5
+
+It prints a line for each thing that was checked, and last what is left to do before a release.
+"""
+"""The end of the help."""
 
 
 @reports_errors
@@ -68,7 +77,8 @@ def show_report(report: Report) -> None:
         show(f"\n{section.title}")
         for item in section.items:
             first_line, _, further_lines = item.text.partition("\n")
-            show(f"  {item.result:<8}{first_line}")
+            space = " " * (8 - len(item.result))
+            show(f"  {coloured(item.result)}{space}{first_line}")
             if further_lines:
                 show(indented(further_lines, by=10))
     show(f"\n{counted(report.findings, 'finding')}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -11,6 +11,15 @@ from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.new import create_package, distribution_of
 from muntin_cli.output import show
+
+EXAMPLE: Final = """\b
+Examples:
+  muntin new weather
+  muntin new weather --kind aggregate --kind function --into ~/plugins
+
+It writes a package of one file per kind, each with the test of its laws, and prints what to do next.
+"""
+"""The end of the help."""
 
 
 @reports_errors
