@@ -14,6 +14,7 @@ from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import coloured, counted, indented, show, show_json
 from muntin_cli.parameters import parse_parameters
+from muntin_cli.progress_line import ProgressLine
 
 if TYPE_CHECKING:
     from muntin_cli.checking import Report
@@ -41,15 +42,18 @@ def check(
 ) -> ExitCode:
     """Check a package before others get it.
 
-    One report covers its discovery, import cost, types, laws, pickling, and unpickling on a worker.
+    One report covers its discovery, import cost, types, laws, pickling, and unpickling on a worker, and what is left
+    to do before a release.
     """
     from muntin_cli.checking import check as check_package
     from muntin_cli.checking import find_package
 
     parameters_by_module = parse_module_parameters(parameters or [])
-    report = check_package(find_package(package, plugin_entries().entries), installed(), parameters_by_module)
+    checked_package = find_package(package, plugin_entries().entries)
+    with ProgressLine("") as progress:
+        report = check_package(checked_package, installed(), parameters_by_module, progress)
     if as_json:
-        show_json({**asdict(report), "findings": report.findings})
+        show_json({**asdict(report), "findings": report.findings, "tasks": report.tasks})
     else:
         show_report(report)
     return ExitCode.FINDINGS if report.findings else ExitCode.OK
@@ -81,4 +85,8 @@ def show_report(report: Report) -> None:
             show(f"  {coloured(item.result)}{space}{first_line}")
             if further_lines:
                 show(indented(further_lines, by=10))
+    if report.badge:
+        show(f"\na badge for the README, when the repository is on GitHub\n  {report.badge}")
     show(f"\n{counted(report.findings, 'finding')}")
+    if report.tasks:
+        show(f"{counted(report.tasks, 'thing')} to do before a release")
