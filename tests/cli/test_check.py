@@ -25,7 +25,7 @@ from muntin_cli.new import create_package
 from muntin_cli.offered import offered_by
 from muntin_engine.backends.spark.delivery import packed_task
 from tests.cli.plugins import BROKEN, LAST, TIDES
-from tests.cli.running import Done, Offer, Run
+from tests.cli.running import CommandRun, Offer, Run
 from tests.sdk.installation import Installation
 
 
@@ -49,7 +49,7 @@ def install(package: Path, installation: Installation) -> None:
     installation.modules += [f"muntin_weather{file}" for file in ("", ".plugin", *(f".{k.example}" for k in KINDS))]
 
 
-def items(done: Done, section: str) -> list[tuple[str, str]]:
+def items(done: CommandRun, section: str) -> list[tuple[str, str]]:
     """Return the results and texts of a section."""
     sections: list[dict[str, Any]] = [part for part in done.data["sections"] if part["title"] == section]
     return [(item["result"], item["text"]) for item in sections[0]["items"]]

@@ -232,9 +232,9 @@ def with_evaluator(declaration: Declaration, evaluator: KeepsState) -> Iterator[
     """Put another evaluator before all others within the context."""
     declarations = (declaration, *DECLARATIONS)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(evaluator_registry.KEEPS_STATE, declaration.name, evaluator)
+        patch.setitem(evaluator_registry.KEEPS_STATE.makers, declaration.name, lambda: evaluator)
         if isinstance(evaluator, LiftsRows):
-            patch.setitem(evaluator_registry.LIFTS_ROWS, declaration.name, evaluator)
+            patch.setitem(evaluator_registry.LIFTS_ROWS.makers, declaration.name, lambda: evaluator)
         for module in (queries, plans):
             patch.setattr(module, "DECLARATIONS", declarations)
         yield

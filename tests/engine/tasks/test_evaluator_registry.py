@@ -63,7 +63,7 @@ class Total(IncrementalAggregate[int, int, int]):
 
 @pytest.fixture(autouse=True)
 def another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(evaluator_registry.KEEPS_STATE, ECHO.name, GeneralEvaluator())
+    monkeypatch.setitem(evaluator_registry.KEEPS_STATE.makers, ECHO.name, GeneralEvaluator)
     for module in (declarations, plans, payloads, query_under_test):
         monkeypatch.setattr(module, "DECLARATIONS", (ECHO, *DECLARATIONS))
 

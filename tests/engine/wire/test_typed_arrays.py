@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -129,11 +129,16 @@ def test_any_other_value_is_named(annotation: Any, of: pa.DataType, value: Any, 
 
 
 class Interrupted(list[str]):
-    """Values whose conversion is interrupted."""
+    """Values whose conversion is interrupted, once their classes are known."""
 
-    def __arrow_array__(self, type: pa.DataType | None = None) -> pa.Array:
-        """Interrupt the task."""
-        raise KeyboardInterrupt
+    is_known = False
+
+    def __iter__(self) -> Iterator[str]:
+        """Interrupt the task the second time."""
+        if self.is_known:
+            raise KeyboardInterrupt
+        self.is_known = True
+        return super().__iter__()
 
 
 def test_a_task_that_is_interrupted_blames_no_value() -> None:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.time.changes import LATEST
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 from muntin_engine.wire.task_payload import InputTask
 from muntin_engine.wire.times import as_ticks
 from muntin_engine.wire.value_flags import flags
@@ -86,7 +87,7 @@ class BatchRows(NamedTuple):
 
     def take(self, places: IntArray) -> BatchRows:
         """Select rows by their places."""
-        arrow_places = pa.array(places)
+        arrow_places = arrow_array(places)
         return BatchRows(
             batch=self.batch.take(arrow_places),
             kind=self.kind[places],
@@ -128,7 +129,7 @@ class GoodRows(NamedTuple):
             start=self.start[mask],
             end=self.end[mask],
             new_end=self.new_end[mask],
-            source=None if self.source is None else self.source.filter(pa.array(mask)),
+            source=None if self.source is None else self.source.filter(arrow_array(mask)),
         )
 
     def punctuation(self) -> int:
@@ -140,11 +141,14 @@ class GoodRows(NamedTuple):
 
 def good_rows(input_task: InputTask, rows: BatchRows) -> GoodRows:
     """Leave out the rows that have a problem."""
+    new_end: IntArray = np.broadcast_to(np.int64(EARLIEST), len(rows.kind))  # one number in memory
+    if input_task.columns.has_changes:
+        new_end = numpy_array(rows.times.new_end, nulls=EARLIEST)
     all_rows = GoodRows(
         kind=rows.kind,
-        start=rows.times.start.fill_null(EARLIEST).to_numpy(),
-        end=rows.times.end.fill_null(EARLIEST).to_numpy(),
-        new_end=rows.times.new_end.fill_null(EARLIEST).to_numpy(),
+        start=numpy_array(rows.times.start, nulls=EARLIEST),
+        end=numpy_array(rows.times.end, nulls=EARLIEST),
+        new_end=new_end,
         source=rows.batch.column("source") if input_task.tracker.sources else None,
     )
     return all_rows if rows.are_good else all_rows.where(rows.is_good)
@@ -154,7 +158,7 @@ def kinds_of(input_task: InputTask, batch: pa.RecordBatch) -> IntArray:
     """Return the kind of change of each row, as a place among `CHANGES`."""
     if not input_task.columns.has_changes:
         return np.full(len(batch), INSERT, np.int32)
-    kind: IntArray = pc.index_in(batch.column("change"), pa.array(CHANGES)).fill_null(UNKNOWN).to_numpy()
+    kind: IntArray = numpy_array(pc.index_in(batch.column("change"), arrow_array(CHANGES)), nulls=UNKNOWN)
     return kind
 
 
@@ -169,14 +173,14 @@ def times_of(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray) -> Ro
     end = as_ticks(batch.column("end")) if "end" in names else nulls
     new_end = as_ticks(batch.column("new_end")) if "new_end" in names else nulls
     if input_task.plan_input.incoming_lifetimes == "point":
-        end = pc.add(start, 1)
+        end = pc.add(start, arrow_scalar(1))
     if not input_task.columns.has_changes:
-        return RowTimes(start, end.fill_null(INFINITY), nulls)
+        return RowTimes(start, end.fill_null(arrow_scalar(INFINITY)), nulls)
 
-    is_insertion = pa.array(kind == INSERT)
-    is_retraction = pa.array(kind == RETRACT)
+    is_insertion = arrow_array(kind == INSERT)
+    is_retraction = arrow_array(kind == RETRACT)
     return RowTimes(
         start,
-        pc.if_else(pc.and_(is_insertion, end.is_null()), INFINITY, end),
-        pc.if_else(is_insertion, None, pc.if_else(is_retraction, start, new_end)),
+        pc.if_else(pc.and_(is_insertion, end.is_null()), arrow_scalar(INFINITY), end),
+        pc.if_else(is_insertion, arrow_scalar(None, pa.int64()), pc.if_else(is_retraction, start, new_end)),
     )

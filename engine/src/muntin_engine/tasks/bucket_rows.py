@@ -17,6 +17,7 @@ from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.batch_rows import CHANGES, PUNCTUATE_KEY
 from muntin_engine.tasks.row_problems import PROBLEMS
 from muntin_engine.time.changes import LATEST, InputChange, Key
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.python_values import changes_of, tuples_of
 from muntin_engine.wire.side_output import SideOutputRow, row_as_json
@@ -101,7 +102,7 @@ def _sorted_by_key(input_task: InputTask, table: pa.Table) -> Iterator[KeyRows]:
     # Equal keys become neighbours: each column is coded by its distinct values, and rows are sorted by the codes.
     codes: list[IntArray] = []
     for name in names:
-        codes.append(table.column(name).combine_chunks().dictionary_encode("encode").indices.to_numpy())
+        codes.append(numpy_array(table.column(name).combine_chunks().dictionary_encode("encode").indices))
     order = np.lexsort(codes) if codes else np.arange(table.num_rows)
     is_first = np.zeros(len(order), np.bool_)
     is_first[0] = True
@@ -109,9 +110,9 @@ def _sorted_by_key(input_task: InputTask, table: pa.Table) -> Iterator[KeyRows]:
         is_first[1:] |= np.diff(column_codes[order]) != 0
     firsts = np.flatnonzero(is_first)  # the place of the first row of each key
 
-    table = table.take(pa.array(order))
+    table = table.take(arrow_array(order))
     changes = list(changes_of(table, input_task.payload_names, input_task.side))
-    keys = tuples_of(table.select(names).take(pa.array(firsts)), names) if names else [()]
+    keys = tuples_of(table.select(names).take(arrow_array(firsts)), names) if names else [()]
     bounds = pairwise([*firsts.tolist(), len(changes)])
     for key, (start, stop) in zip(keys, bounds, strict=True):
         yield KeyRows(lookup=key, key=key, changes=changes[start:stop])
@@ -127,7 +128,7 @@ def _with_frozen_keys(input_task: InputTask, table: pa.Table) -> Iterator[KeyRow
 
 def _split_key_watermarks(input_task: InputTask, table: pa.Table) -> tuple[pa.Table, list[tuple[Key, int]]]:
     """Return the rows that are no punctuation of their key, and the key and tick of those that are."""
-    is_punctuation = pc.equal(table.column("change"), CHANGES[PUNCTUATE_KEY])
+    is_punctuation = pc.equal(table.column("change"), arrow_scalar(CHANGES[PUNCTUATE_KEY]))
     punctuation = table.filter(is_punctuation)
     keys = tuples_of(punctuation, input_task.key_names)
     ticks = punctuation.column("start").to_pylist()

@@ -16,6 +16,7 @@ from muntin_engine.tasks.batch_rows import CHANGES, PUNCTUATE, PUNCTUATE_KEY, UN
 from muntin_engine.tasks.lifetime_arrays import LifetimeArrays, clipped, on_arrays
 from muntin_engine.tasks.row_problems import NO_LENGTH, SHORT_LENGTH
 from muntin_engine.time.lifetimes import LengthColumn, LifetimeChange, LifetimeChanges
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 from muntin_engine.wire.task_payload import InputTask
 from muntin_engine.wire.times import as_ticks
 from muntin_engine.wire.value_flags import flags
@@ -45,7 +46,7 @@ def with_changed_lifetimes(input_task: InputTask, rows: BatchRows) -> ChangedRow
     for rule in input_task.plan_input.rules:
         if not rule.lifetime_changes:
             continue
-        is_of_source = flags(pc.equal(rows.batch.column("source"), rule.source))
+        is_of_source = flags(pc.equal(rows.batch.column("source"), arrow_scalar(rule.source)))
         source_rows = _changed_rows(rule.changes, rows.take(np.flatnonzero(is_of_source)))
         rows = rows.take(np.flatnonzero(~is_of_source)).followed_by(source_rows.rows)
         without_lifetime += source_rows.without_lifetime
@@ -94,40 +95,43 @@ def _lifetimes_of(rows: BatchRows, places: IntArray) -> LifetimeArrays:
     return LifetimeArrays(
         row=places,
         kind=rows.kind[places],
-        start=rows.times.start.fill_null(0).to_numpy()[places],
-        end=rows.times.end.fill_null(0).to_numpy()[places],
+        start=numpy_array(rows.times.start, nulls=0)[places],
+        end=numpy_array(rows.times.end, nulls=0)[places],
         is_end_known=flags(rows.times.end.is_valid())[places],
-        new_end=rows.times.new_end.fill_null(0).to_numpy()[places],
+        new_end=numpy_array(rows.times.new_end, nulls=0)[places],
         problem=np.full(len(places), UNKNOWN),
     )
 
 
 def _with_lifetimes(rows: BatchRows, places: IntArray, lifetimes: LifetimeArrays) -> BatchRows:
-    """Give rows other lifetimes; one with a problem gets only that.
+    """Give rows other lifetimes. A row whose lifetime has a problem gets the problem, and keeps its times.
 
     Args:
         rows: The rows.
         places: The places of the rows that change, ascending.
         lifetimes: The lifetime of each of these.
     """
-    is_wrong = lifetimes.problem != UNKNOWN
-    wrong_places = places[is_wrong]
-    right_places = places[~is_wrong]
-    right = lifetimes.take(~is_wrong)
+    has_problem = lifetimes.problem != UNKNOWN
+    good_places = places[~has_problem]
+    good = lifetimes.take(~has_problem)
     times = RowTimes(
-        _replaced(rows.times.start, right_places, right.start),
-        _replaced(rows.times.end, right_places, right.end, is_null=~right.is_end_known),
-        _replaced(rows.times.new_end, right_places, right.new_end, is_null=right.is_insertion),
+        start=_replaced(rows.times.start, good_places, good.start),
+        end=_replaced(rows.times.end, good_places, good.end, is_null=~good.is_end_known),
+        new_end=_replaced(rows.times.new_end, good_places, good.new_end, is_null=good.is_insertion),
     )
     kind = rows.kind.copy()
-    kind[right_places] = right.kind
-    problem = _replaced(rows.problem, wrong_places, lifetimes.problem[is_wrong])
-    return BatchRows(_with_changes(rows.batch, kind != rows.kind, kind), kind, times, problem)
+    kind[good_places] = good.kind
+    return BatchRows(
+        batch=_with_changes(rows.batch, kind != rows.kind, kind),
+        kind=kind,
+        times=times,
+        problem=_replaced(rows.problem, places[has_problem], lifetimes.problem[has_problem]),
+    )
 
 
 def _with_watermarks(rows: BatchRows, places: IntArray, changes: LifetimeChanges) -> BatchRows:
     """Move the watermarks of rows of punctuation, at ascending places, as changes of lifetimes do."""
-    ticks = rows.times.start.take(pa.array(places)).to_pylist()
+    ticks = rows.times.start.take(arrow_array(places)).to_pylist()
     watermarks = np.array([changes.watermark(tick) for tick in ticks], np.int64)
     start = _replaced(rows.times.start, places, watermarks)
     return rows._replace(times=rows.times._replace(start=start))
@@ -138,8 +142,8 @@ def _with_changes(batch: pa.RecordBatch, has_new_kind: BoolArray, kind: IntArray
     if not has_new_kind.any():
         return batch
     column = batch.column("change")
-    names = pa.array([CHANGES[number] for number in kind[has_new_kind].tolist()], column.type)
-    column = pc.replace_with_mask(column, pa.array(has_new_kind), names)
+    names = arrow_array([CHANGES[number] for number in kind[has_new_kind].tolist()], column.type)
+    column = pc.replace_with_mask(column, arrow_array(has_new_kind), names)
     return batch.set_column(batch.schema.get_field_index("change"), "change", column)
 
 
@@ -147,7 +151,9 @@ def _replaced(values: pa.Array, places: IntArray, replacements: IntArray, is_nul
     """Replace the values at ascending places."""
     is_replaced = np.zeros(len(values), np.bool_)
     is_replaced[places] = True
-    return pc.replace_with_mask(values, pa.array(is_replaced), pa.array(replacements, mask=is_null).cast(values.type))
+    return pc.replace_with_mask(
+        values, arrow_array(is_replaced), arrow_array(replacements, mask=is_null).cast(values.type)
+    )
 
 
 def _with_length(
@@ -161,7 +167,7 @@ def _with_length(
     if not isinstance(length, LengthColumn):
         return lifetimes, length or 0
     lengths = as_ticks(batch.column(length.name))
-    ticks = lengths.fill_null(length.least).to_numpy()
+    ticks = numpy_array(lengths, nulls=length.least)
     needs_length = np.ones(len(batch), np.bool_)
     if "kept" in batch.schema.names:
         needs_length = flags(batch.column("kept"))

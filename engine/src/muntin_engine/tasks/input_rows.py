@@ -16,6 +16,7 @@ from muntin_engine.tasks.reported_progress import observations_of, patterns_of, 
 from muntin_engine.tasks.row_problems import find_problems
 from muntin_engine.time.changes import Progress
 from muntin_engine.time.progress_tracker import Observation
+from muntin_engine.wire.arrow_arrays import arrow_array
 from muntin_engine.wire.event_ids import in_utc
 from muntin_engine.wire.shuffle import RowCounts
 from muntin_engine.wire.task_payload import InputTask
@@ -74,12 +75,12 @@ def read_rows(input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
     table = pa.table(columns)
     is_sent = _is_sent(input_task, rows.kind, is_good, is_filtered)
     counts = RowCounts(
-        _count_unaccepted(input_task, columns, is_insertion & meets_conditions & is_good),
+        unaccepted=_count_unaccepted(input_task, columns, is_insertion & meets_conditions & is_good),
         filtered=int(np.count_nonzero(is_filtered)) + without_lifetime,
         unchanging=unchanging,
     )
     return InputRows(
-        rows=table if is_sent.all() else table.filter(pa.array(is_sent)),
+        rows=table if is_sent.all() else table.filter(arrow_array(is_sent)),
         progress=progress_of(input_task, good),
         observations=observations,
         patterns=_read_patterns(input_task, table, is_good & (rows.kind == PUNCTUATE_KEYS)),
@@ -103,7 +104,7 @@ def _read_patterns(input_task: InputTask, table: pa.Table, is_pattern: BoolArray
     """Return the patterns of keys that rows say are complete up to a time."""
     if not is_pattern.any():
         return []
-    return list(patterns_of(input_task, table.filter(pa.array(is_pattern))))
+    return list(patterns_of(input_task, table.filter(arrow_array(is_pattern))))
 
 
 def typed_columns(input_task: InputTask, rows: BatchRows) -> dict[str, pa.Array]:
@@ -156,7 +157,7 @@ def _marked_columns(
     has_payload = is_insertion.copy()
     for name in names:
         has_payload |= flags(columns[name].is_valid())  # a retraction may repeat the payload
-    is_blank = pa.array(has_payload & ~meets_conditions)
+    is_blank = arrow_array(has_payload & ~meets_conditions)
 
     order_places: set[int | None] = set()
     if input_task.plan_input.has_samples:  # a filtered sample may be the last one of its time
@@ -164,8 +165,8 @@ def _marked_columns(
     marked: dict[str, pa.Array] = {}
     for place, name in enumerate(names):
         if place not in order_places:
-            marked[name] = pc.if_else(is_blank, None, columns[name])
-    marked[input_task.payload_names[-1]] = pa.array(meets_conditions, mask=~has_payload)
+            marked[name] = pc.if_else(is_blank, pa.nulls(1, columns[name].type)[0], columns[name])
+    marked[input_task.payload_names[-1]] = arrow_array(meets_conditions, mask=~has_payload)
     return marked
 
 
@@ -176,6 +177,6 @@ def _count_unaccepted(input_task: InputTask, columns: dict[str, pa.Array], is_ca
     for read in input_task.reads:
         is_null = forbidden_nulls(columns[f"i{read.place}"], read.field)
         if read.sources:
-            is_null &= flags(pc.is_in(columns["source"], pa.array(read.sources, columns["source"].type)))
+            is_null &= flags(pc.is_in(columns["source"], arrow_array(read.sources, columns["source"].type)))
         is_unaccepted[read.reader] |= is_null
     return tuple(int(np.count_nonzero(is_candidate & is_unaccepted[label])) for label in labels)

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from muntin_engine.tasks.batch_rows import CHANGES, CLOCK, CLOSE, PUNCTUATE, PUNCTUATE_KEYS, SIGNAL
 from muntin_engine.time.changes import Progress
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar
 from muntin_engine.wire.shuffle import PackedReport
 from muntin_engine.wire.value_flags import flags
 
@@ -125,6 +126,7 @@ class RecordedRows:
     """
 
     def __init__(self, file: Path, keys: Sequence[tuple[Any, ...]] | None = None) -> None:
+        """Take the place of the file, and the keys whose rows are recorded; None to record those of all keys."""
         self._file = file
         self._keys = keys
         self._unfinished = file.with_name(f"{file.stem}-{os.getpid()}-{id(self):x}{UNFINISHED}")
@@ -166,7 +168,7 @@ class RecordedRows:
         """Write the rows of the recorded keys, each with its place among all rows of the task."""
         if self._keys is not None:
             places = range(self._row_count, self._row_count + len(batch))
-            batch = batch.append_column(NTH, pa.array(places, pa.int32()))
+            batch = batch.append_column(NTH, arrow_array(places, pa.int32()))
             self._row_count += len(batch)
         if self._writer is None:
             self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -203,15 +205,15 @@ def is_of_keys(batch: pa.RecordBatch, keys: Sequence[tuple[Any, ...]]) -> pa.Arr
     """Flag the rows of some keys, and those of no key, as punctuation is."""
     is_recorded = np.zeros(len(batch), np.bool_)
     if "change" in batch.schema.names:
-        is_recorded |= flags(pc.is_in(batch.column("change"), pa.array(_OF_NO_KEY)))
+        is_recorded |= flags(pc.is_in(batch.column("change"), arrow_array(_OF_NO_KEY)))
     for key in keys:
         is_of_key = np.ones(len(batch), np.bool_)
         for place, value in enumerate(key):
             column = batch.column(f"k{place}")
-            is_equal = column.is_null() if value is None else pc.equal(column, pa.scalar(value).cast(column.type))
+            is_equal = column.is_null() if value is None else pc.equal(column, arrow_scalar(value).cast(column.type))
             is_of_key &= flags(is_equal)
         is_recorded |= is_of_key
-    return pa.array(is_recorded)
+    return arrow_array(is_recorded)
 
 
 class RecordedPart(NamedTuple):
@@ -238,7 +240,7 @@ def read_part(file: Path) -> RecordedPart:
     """Read the rows of a task from a file."""
     rows = pq.read_table(file).replace_schema_metadata(None)
     if NTH not in rows.column_names:
-        rows = rows.append_column(NTH, pa.array(range(len(rows)), pa.int32()))
+        rows = rows.append_column(NTH, arrow_array(range(len(rows)), pa.int32()))
     metadata: Mapping[bytes, bytes] = pq.read_metadata(file).metadata or {}
     report = TaskReport.from_json(metadata[_REPORT]) if _REPORT in metadata else TaskReport()
     partition = int(file.stem.partition("-")[2])

@@ -17,6 +17,7 @@ from muntin_engine.state.key_patterns import CompletePattern, Condition
 from muntin_engine.tasks.batch_rows import CHANGES, CLOCK, INSERT, PUNCTUATE, PUNCTUATE_KEY, SIGNAL, GoodRows
 from muntin_engine.time.changes import LATEST, Progress, canonical
 from muntin_engine.time.progress_tracker import Observation, merge_observations
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar
 from muntin_engine.wire.shuffle import PackedReport, pack_observations, pack_patterns
 from muntin_engine.wire.task_payload import InputTask
 from muntin_engine.wire.value_flags import flags, unreadable
@@ -110,7 +111,7 @@ def observations_of(input_task: InputTask, rows: GoodRows) -> Iterator[Observati
             yield _observation(None, rows, input_task.tracker.starts_kept)
         return
     for source in pc.unique(rows.source).to_pylist():
-        is_of_source = rows.source.is_null() if source is None else pc.equal(rows.source, source)
+        is_of_source = rows.source.is_null() if source is None else pc.equal(rows.source, arrow_scalar(source))
         yield _observation(source, rows.where(flags(is_of_source)), input_task.tracker.starts_kept)
 
 
@@ -184,6 +185,6 @@ def signals_in(batch: pa.RecordBatch) -> frozenset[str]:
     """
     if not {"signal", "change"} <= set(batch.schema.names):
         return frozenset()
-    is_signal = pc.fill_null(pc.equal(batch.column("change"), CHANGES[SIGNAL]), False)
+    is_signal = pc.fill_null(pc.equal(batch.column("change"), arrow_scalar(CHANGES[SIGNAL])), arrow_scalar(False))
     names = pc.unique(pc.drop_null(batch.column("signal").filter(is_signal)))
-    return frozenset(names.filter(pa.array(~unreadable(names))).to_pylist())
+    return frozenset(names.filter(arrow_array(~unreadable(names))).to_pylist())

@@ -26,6 +26,7 @@ from muntin_engine.tasks.batch_rows import (
     RowTimes,
 )
 from muntin_engine.time.changes import LATEST, Reason
+from muntin_engine.wire.arrow_arrays import arrow_array, numpy_array
 from muntin_engine.wire.task_payload import InputTask
 from muntin_engine.wire.value_flags import flags, unreadable
 
@@ -110,8 +111,8 @@ def find_problems(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, 
     has_no_signal = is_signal
     if "signal" in names:
         has_no_signal = is_signal & flags(batch.column("signal").is_null())
-    start = times.start.fill_null(0).to_numpy()
-    end = times.end.fill_null(0).to_numpy()
+    start = numpy_array(times.start, nulls=0)
+    end = numpy_array(times.end, nulls=0)
 
     rows_by_problem = {
         UNKNOWN_CHANGE: kind == UNKNOWN,
@@ -131,7 +132,7 @@ def find_problems(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, 
     problems = np.full(len(batch), UNKNOWN, np.int16)
     for problem in sorted(rows_by_problem, reverse=True):  # the first one is written last
         problems[rows_by_problem[problem]] = problem
-    return pa.array(problems, mask=problems == UNKNOWN)
+    return arrow_array(problems, mask=problems == UNKNOWN)
 
 
 def _are_good_insertions(input_task: InputTask, batch: pa.RecordBatch, times: RowTimes) -> bool:
@@ -160,10 +161,10 @@ def _are_good_insertions(input_task: InputTask, batch: pa.RecordBatch, times: Ro
 
 def _is_out_of_range(times: RowTimes) -> BoolArray:
     """Flag the rows with a time that lies too far from 0; an end may be infinite."""
-    start = times.start.fill_null(0).to_numpy()
+    start = numpy_array(times.start, nulls=0)
     is_far: BoolArray = (start >= LATEST) | (start <= -LATEST)
     for nullable_ends in (times.end, times.new_end):
-        ends = nullable_ends.fill_null(0).to_numpy()
+        ends = numpy_array(nullable_ends, nulls=0)
         is_far |= ((ends >= LATEST) & (ends != INFINITY)) | (ends <= -LATEST)
     return is_far
 
@@ -171,7 +172,7 @@ def _is_out_of_range(times: RowTimes) -> BoolArray:
 def _is_undeclared(input_task: InputTask, batch: pa.RecordBatch, is_event: BoolArray, kind: IntArray) -> BoolArray:
     """Flag the rows of undeclared sources; punctuation may have no source, and then counts for all."""
     source = batch.column("source")
-    is_declared = flags(pc.is_in(source, pa.array(input_task.tracker.sources, pa.string())))
+    is_declared = flags(pc.is_in(source, arrow_array(input_task.tracker.sources, pa.string())))
     needs_source = (is_event | flags(source.is_valid())) & (kind < CLOCK)
     is_undeclared: BoolArray = needs_source & ~is_declared
     return is_undeclared

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin import EARLIEST, INFINITY
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar, empty_table
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.times import as_times
 
@@ -59,7 +60,7 @@ class BlobReader:
     def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
         """Return the rows that stand for a watermark; by default none."""
         del tick, bucket
-        return self._schema.empty_table()
+        return empty_table(self._schema)
 
 
 class EventReader(BlobReader):
@@ -82,21 +83,21 @@ class EventReader(BlobReader):
         if "change" in results.column_names:
             change = results.column("change")
         else:
-            change = pa.repeat(pa.scalar("insert"), results.num_rows)
-        source = pa.repeat(pa.scalar(str(bucket)), results.num_rows)
+            change = pa.repeat(arrow_scalar("insert"), results.num_rows)
+        source = pa.repeat(arrow_scalar(str(bucket)), results.num_rows)
         return pa.table([*results.columns, change, source], names=self._schema.names)
 
     def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
         """Return an output watermark as a row of punctuation, or as the row that closes the stream."""
         if tick == EARLIEST:
-            return self._schema.empty_table()
+            return empty_table(self._schema)
         is_end = tick == INFINITY
         extent = self._schema.field(self._lifetime).type
-        start = as_times(pa.array([None if is_end else tick], pa.int64()), extent.field("start").type)
+        start = as_times(arrow_array([None if is_end else tick], pa.int64()), extent.field("start").type)
         columns = {
             self._lifetime: pa.StructArray.from_arrays([start, pa.nulls(1, start.type)], fields=list(extent)),
-            CHANGE: pa.array(["close" if is_end else "punctuate"]),
-            SOURCE: pa.array([str(bucket)]),
+            CHANGE: arrow_array(["close" if is_end else "punctuate"]),
+            SOURCE: arrow_array([str(bucket)]),
         }
         return pa.table({part.name: columns.get(part.name, pa.nulls(1, part.type)) for part in self._schema})
 
@@ -105,8 +106,8 @@ def _with_open_ends(results: pa.Table) -> pa.Table:
     """Fill in the new end of revisions that leave an event without an end: it lies at `INFINITY`."""
     place = results.schema.get_field_index("new_end")
     new_end = results.column("new_end")
-    is_open = pc.and_(pc.equal(results.column("change"), "revise"), new_end.is_null())
-    never = as_times(pa.array([INFINITY], pa.int64()), new_end.type)[0]
+    is_open = pc.and_(pc.equal(results.column("change"), arrow_scalar("revise")), new_end.is_null())
+    never = as_times(arrow_array([INFINITY], pa.int64()), new_end.type)[0]
     return results.set_column(place, results.schema.field(place), pc.if_else(is_open, never, new_end))
 
 
@@ -134,10 +135,10 @@ class WatermarkReader(BlobReader):
         """Note a watermark, for which no row stands by itself."""
         del bucket
         self._watermarks.append(tick)
-        return self._schema.empty_table()
+        return empty_table(self._schema)
 
     def _mark(self, tick: int) -> pa.RecordBatch:
         """Return a row at the last time before later results: Spark drops what lies at its watermark, too."""
         columns = [pa.nulls(1, part.type) for part in self._schema]
-        columns[-1] = pa.array([min(tick, _LATEST) - 1]).cast(self._schema.field(-1).type)
+        columns[-1] = arrow_array([min(tick, _LATEST) - 1]).cast(self._schema.field(-1).type)
         return pa.record_batch(columns, schema=self._schema)

@@ -18,6 +18,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from muntin.schemas.value_order import value_key
+from muntin_engine.wire.arrow_arrays import arrow_array
 
 _NAN: Final = "NaN"
 """The stand-in of NaN."""
@@ -47,8 +48,8 @@ def id_array(stand_ins: Iterable[Hashable], id_type: pa.DataType) -> pa.Array:
         [nan, 1.5]
     """
     if not needs_stand_ins(id_type):
-        return pa.array(list(stand_ins), id_type)
-    return pa.array([id_value(stand_in, id_type) for stand_in in stand_ins], id_type)
+        return arrow_array(list(stand_ins), id_type)
+    return arrow_array([id_value(stand_in, id_type) for stand_in in stand_ins], id_type)
 
 
 def in_utc(id_type: pa.DataType) -> pa.DataType:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from muntin.columnar.arrays import IntArray
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.changes import canonical
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 from muntin_engine.wire.value_flags import flags
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
@@ -66,16 +67,16 @@ def by_bucket(rows: pa.Table, names: Sequence[str], count: int) -> Iterator[tupl
     if not len(rows):
         return
     is_good = flags(rows.column("problem").is_null())
-    good_rows = rows if is_good.all() else rows.filter(pa.array(is_good))
+    good_rows = rows if is_good.all() else rows.filter(arrow_array(is_good))
     keys = [good_rows.column(name).combine_chunks() for name in names]
     places = np.empty(len(rows), np.int64)
     places[is_good] = buckets_of(keys, len(good_rows), count)
     if not is_good.all():
-        places[~is_good] = _buckets_of_bad_rows(rows.filter(pa.array(~is_good)), names, count)
+        places[~is_good] = _buckets_of_bad_rows(rows.filter(arrow_array(~is_good)), names, count)
 
     # Numbers of 16 bits are ordered by counting, an order of magnitude faster than larger ones.
     order = np.argsort(places.astype(np.min_scalar_type(count - 1)), kind="stable")
-    ordered = rows.take(pa.array(order)).combine_chunks()
+    ordered = rows.take(arrow_array(order)).combine_chunks()
     start = 0
     for bucket, row_count in enumerate(np.bincount(places).tolist()):
         if row_count:
@@ -95,7 +96,7 @@ def _buckets_of_bad_rows(rows: pa.Table, names: Sequence[str], count: int) -> In
 
 def _hashes(column: pa.Array) -> Hashes:
     """Return a number for each value, the same for values that are one key."""
-    is_null = column.is_null().to_numpy(zero_copy_only=False)
+    is_null = numpy_array(column.is_null())
     return np.where(is_null, _NULL, _hashes_of_values(column))
 
 
@@ -103,16 +104,16 @@ def _hashes_of_values(column: pa.Array) -> Hashes:
     """Return a number for each value; numbers under nulls are unspecified."""
     kind = column.type
     if pa.types.is_floating(kind):
-        floats = column.cast(pa.float64()).fill_null(0.0).to_numpy() + 0.0  # zero has no sign
+        floats = numpy_array(column.cast(pa.float64()), nulls=0.0) + 0.0  # zero has no sign
         return np.where(np.isnan(floats), np.nan, floats).view(np.uint64)  # there is one NaN
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
         numbers = column.cast(pa.int32()) if pa.types.is_date32(kind) else column
-        hashes: Hashes = numbers.cast(pa.int64()).fill_null(0).to_numpy().view(np.uint64)
+        hashes: Hashes = numpy_array(numbers.cast(pa.int64()), nulls=0).view(np.uint64)
         return hashes
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        encoded = column.cast(pa.binary()).fill_null(b"").dictionary_encode()
+        encoded = column.cast(pa.binary()).fill_null(arrow_scalar(b"")).dictionary_encode()
         checksums: Hashes = np.array([crc32(text) for text in encoded.dictionary.to_pylist()], np.uint64)
-        places: IntArray = encoded.indices.to_numpy()
+        places: IntArray = numpy_array(encoded.indices)
         return checksums[places]
     packed = (_CODEC.pack(canonical(value)) for value in column.to_pylist())
     return np.fromiter(map(crc32, packed), np.uint64, len(column))

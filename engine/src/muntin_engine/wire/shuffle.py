@@ -20,6 +20,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.key_patterns import CompletePattern, KeyPatterns
 from muntin_engine.time.changes import Key, Progress
 from muntin_engine.time.progress_tracker import Observation, past_key_watermarks
+from muntin_engine.wire.arrow_arrays import arrow_array, numpy_array
 from muntin_engine.wire.task_payload import InputTask, TaskPayload
 
 _CODEC: Final = Codec()
@@ -144,7 +145,7 @@ def exchange_batch(
     all_columns = {**columns, "bucket": buckets, SIDE: [side] * len(buckets)}
     nulls = [None] * len(buckets)
     schema = exchange_schema(len(task.inputs))
-    arrays = [pa.array(all_columns.get(part.name, nulls), part.type) for part in schema]
+    arrays = [arrow_array(all_columns.get(part.name, nulls), part.type) for part in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -165,13 +166,13 @@ def by_side(task: TaskPayload, batch: pa.RecordBatch) -> list[tuple[InputTask, p
     """
     if len(task.inputs) == 1:
         return [(task.inputs[0], batch)]
-    sides = batch.column(SIDE).to_numpy()
+    sides = numpy_array(batch.column(SIDE))
     batches: list[tuple[InputTask, pa.RecordBatch]] = []
     for input_task in task.inputs:
         is_of_input = sides == input_task.side
         if not is_of_input.any():
             continue
-        rows = batch.filter(pa.array(is_of_input))
+        rows = batch.filter(arrow_array(is_of_input))
         names = list(input_task.carried_names)
         columns = [rows.column(shared_name(input_task.side, name)) for name in names]
         batches.append((input_task, pa.record_batch(columns, names=names)))

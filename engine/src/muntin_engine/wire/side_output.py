@@ -15,6 +15,7 @@ import pyarrow as pa
 from muntin import INFINITY, moment
 from muntin.axis import decimal_of
 from muntin_engine.time.changes import InputChange, Rejection
+from muntin_engine.wire.arrow_arrays import arrow_array
 from muntin_engine.wire.event_ids import id_value
 from muntin_engine.wire.task_payload import InputTask, TaskPayload
 from muntin_engine.wire.times import as_times, far_time_name
@@ -117,9 +118,9 @@ def side_output_table(task: TaskPayload, rows: Sequence[SideOutputRow]) -> pa.Ta
     for part in schema:
         values = [getattr(row, part.name) for row in rows]
         if part.name == "late_by":
-            columns.append(as_times(pa.array(values, pa.int64()), part.type))
+            columns.append(as_times(arrow_array(values, pa.int64()), part.type))
         else:
-            columns.append(pa.array(values, part.type))
+            columns.append(arrow_array(values, part.type))
     return pa.table(columns, schema=schema)
 
 

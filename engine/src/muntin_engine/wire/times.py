@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from muntin.columnar.arrays import IntArray
 from muntin_engine.time.changes import LATEST
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 from muntin_engine.wire.task_payload import TaskPayload
 
 _WORDS: Final = 2
@@ -33,7 +34,7 @@ def as_ticks(times: pa.Array) -> pa.Array:
     high = words[1::_WORDS]
     fits = high == low >> 63  # the upper word only repeats the sign
     ticks = np.where(fits, low, np.where(high < 0, -LATEST, LATEST))
-    return pa.array(ticks, mask=times.is_null().to_numpy(zero_copy_only=False))
+    return arrow_array(ticks, mask=numpy_array(times.is_null()))
 
 
 def too_far(name: str, times: pa.Array, ticks: pa.Array) -> dict[str, pa.Array]:
@@ -47,10 +48,10 @@ def too_far(name: str, times: pa.Array, ticks: pa.Array) -> dict[str, pa.Array]:
     Returns:
         The column by its name; nothing if there are no such decimals.
     """
-    is_far = pc.and_(pc.greater_equal(pc.abs(ticks), LATEST), times.is_valid())
+    is_far = pc.and_(pc.greater_equal(pc.abs(ticks), arrow_scalar(LATEST)), times.is_valid())
     if not pc.any(is_far).as_py():
         return {}
-    return {far_time_name(name): pc.if_else(is_far, times, None)}
+    return {far_time_name(name): pc.if_else(is_far, times, arrow_scalar(None, times.type))}
 
 
 def far_time_name(name: str) -> str:
@@ -67,11 +68,11 @@ def as_times(ticks: pa.Array, time_type: pa.DataType) -> pa.Array:
     """
     if not pa.types.is_decimal(time_type):
         return ticks.cast(time_type)
-    numbers = ticks.cast(pa.int64()).fill_null(0).to_numpy()
+    numbers = numpy_array(ticks.cast(pa.int64()), nulls=0)
     words = np.empty(_WORDS * len(numbers), np.int64)
     words[::_WORDS] = numbers
     words[1::_WORDS] = numbers >> 63  # the sign
-    validity = pa.array(ticks.is_valid().to_numpy(zero_copy_only=False), pa.bool_()).buffers()[1]
+    validity = arrow_array(numpy_array(ticks.is_valid()), pa.bool_()).buffers()[1]
     return pa.Array.from_buffers(time_type, len(numbers), [validity, pa.py_buffer(words)], ticks.null_count)
 
 
@@ -88,5 +89,5 @@ def extents(task: TaskPayload, starts: Ticks, ends: Ticks) -> pa.Array:
     """
     time_type = task.time_type
     fields = [pa.field("start", time_type), pa.field("end", time_type)]
-    columns = [as_times(pa.array(starts), time_type), as_times(pa.array(ends), time_type)]
+    columns = [as_times(arrow_array(starts), time_type), as_times(arrow_array(ends), time_type)]
     return pa.StructArray.from_arrays(columns, fields=fields)

@@ -18,6 +18,7 @@ from muntin.axis import decimal_of
 from muntin.errors.safe_text import cut, safe_cause, safe_message, safe_repr
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, spell
 from muntin_engine.modules.skipping import is_tuple
+from muntin_engine.wire.arrow_arrays import arrow_array
 
 ARROW_TYPES: Final[Mapping[ScalarKind, pa.DataType]] = {
     ScalarKind.BOOLEAN: pa.bool_(),
@@ -56,6 +57,7 @@ class MisfitError(ValueError):
     """
 
     def __init__(self, value: object, field: Field, reason: str = "") -> None:
+        """Say which value does not fit which declaration, and why."""
         self.value = value
         self.field = field
         subject = f"{field.name!r} is" if field.name else "it is"
@@ -113,7 +115,7 @@ def _scalars(
         return _array(values, field, arrow_type)
     if fit in _TAKEN_BY_ARROW and classes <= _TAKEN_BY_ARROW[fit]:
         try:
-            return pa.array(values, arrow_type)
+            return arrow_array(values, arrow_type)
         except (pa.ArrowInvalid, OverflowError):
             pass  # a number is too large, or not one of the type's
 
@@ -131,12 +133,12 @@ def _scalars(
 
 
 def _is_lost(value: Any, fitted: object, kind: ScalarKind) -> bool:
-    """Return True if a column holds something else for a value than the value, rounded."""
+    """Return True if a column cannot hold a value, which became null or infinite; a rounded value is not lost."""
     if value is None:
         return False
     if fitted is None:
-        never_comes = kind is ScalarKind.INSTANT and value >= INFINITY
-        return not never_comes
+        is_never = kind is ScalarKind.INSTANT and value >= INFINITY  # null is how a column says never
+        return not is_never
     return isinstance(fitted, float) and isinf(fitted) and fitted != value
 
 
@@ -258,10 +260,10 @@ def _list(value: object, field: Field) -> list[object] | None:
 
 
 def _pairs(value: object, field: Field) -> list[tuple[object, object]] | None:
-    """Return a mapping of the module's as pairs of keys and items.
+    """Return the pairs of a mapping that a module returned; None of None.
 
     Raises:
-        MisfitError: The value is none, or raises as its items are read.
+        MisfitError: The value is no mapping, or raises as its items are read.
     """
     if value is None:
         return None
@@ -275,12 +277,12 @@ def _pairs(value: object, field: Field) -> list[tuple[object, object]] | None:
 
 def _offsets(rows: Sequence[Sequence[object] | None]) -> pa.Array:
     """Return the place at which each row's elements begin among those of all rows, and at last their number."""
-    return pa.array(accumulate((len(row or ()) for row in rows), initial=0), pa.int32())
+    return arrow_array(accumulate((len(row or ()) for row in rows), initial=0), pa.int32())
 
 
 def _is_missing(rows: Sequence[object]) -> pa.Array:
     """Flag the values that are None."""
-    return pa.array([row is None for row in rows], pa.bool_())
+    return arrow_array([row is None for row in rows], pa.bool_())
 
 
 def _is_accepted(cls: type, kind: ScalarKind) -> bool:
@@ -359,7 +361,7 @@ def _array(values: Sequence[object], field: Field, arrow_type: pa.DataType) -> p
         MisfitError: Arrow refuses a value.
     """
     try:
-        return pa.array(values, arrow_type)
+        return arrow_array(values, arrow_type)
     except BaseException:  # a value of the module's own class may raise anything
         for value in values:
             _check_fits(value, field, arrow_type)
@@ -373,7 +375,7 @@ def _check_fits(value: object, field: Field, arrow_type: pa.DataType) -> None:
         MisfitError: Arrow refuses the value.
     """
     try:
-        pa.array([value], arrow_type)
+        arrow_array([value], arrow_type)
     except BaseException as error:
         raise MisfitError(value, field, f": {cut(str(error))}") from safe_cause(error)
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from muntin.columnar.arrays import BoolArray
 from muntin.schemas import Field, ListOf, MapOf, Struct
 from muntin_engine.modules.skipping import is_tuple
+from muntin_engine.wire.arrow_arrays import arrow_scalar, numpy_array
 
 
 def forbidden_nulls(values: pa.Array, field: Field) -> BoolArray:
@@ -46,7 +47,7 @@ def _forbidden_in_struct(values: pa.Array, struct: Struct) -> BoolArray:
 def _forbidden_in_list(values: pa.Array, element: Field) -> BoolArray:
     """Flag the lists with a forbidden null among their elements."""
     is_forbidden = np.zeros(len(values), np.bool_)
-    parents = pc.list_parent_indices(values).to_numpy(zero_copy_only=False)
+    parents = numpy_array(pc.list_parent_indices(values))
     is_forbidden[parents[forbidden_nulls(pc.list_flatten(values), element)]] = True
     return is_forbidden
 
@@ -59,7 +60,7 @@ def _entries(maps: pa.Array) -> pa.Array:
 
 def flags(values: pa.Array) -> BoolArray:
     """Return booleans as an array of NumPy; null counts as false."""
-    booleans = pc.fill_null(values, False).to_numpy(zero_copy_only=False)
+    booleans = numpy_array(pc.fill_null(values, arrow_scalar(False)))
     return np.array(booleans, np.bool_)
 
 
@@ -89,14 +90,16 @@ def unreadable(values: pa.Array) -> BoolArray:
         for place in range(kind.num_fields):
             is_unreadable |= unreadable(pc.struct_field(values, [place]))
     elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        parents = pc.list_parent_indices(values).to_numpy(zero_copy_only=False)
+        parents = numpy_array(pc.list_parent_indices(values))
         is_unreadable[parents[unreadable(pc.list_flatten(values))]] = True
     return is_unreadable
 
 
 def _outside(ticks: pa.Array, first: int, last: int) -> BoolArray:
     """Flag the ticks before the first one or after the last one."""
-    return flags(pc.or_(pc.less(ticks, first), pc.greater(ticks, last)))
+    return flags(
+        pc.or_(pc.less(ticks, arrow_scalar(first, ticks.type)), pc.greater(ticks, arrow_scalar(last, ticks.type)))
+    )
 
 
 def _not_text(values: pa.Array) -> BoolArray:

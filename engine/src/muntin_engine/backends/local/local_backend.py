@@ -24,7 +24,6 @@ from muntin_engine.backends.local.results.local_changelogs import LocalChangelog
 from muntin_engine.backends.local.results.local_results import output_table, selected
 from muntin_engine.backends.local.results.results_as_events import ResultEvents, result_event_columns
 from muntin_engine.backends.local.runs.memory_in_words import memory_in_words
-from muntin_engine.backends.local.runs.recorded_run import record_run
 from muntin_engine.backends.planned_query import PlannedQuery, Projection, Selection
 from muntin_engine.backends.planning.query_plan import plan_query
 from muntin_engine.backends.planning.read_columns import orders_by_name
@@ -125,6 +124,9 @@ class LocalBackend(Backend):
 
     def record(self, query: PlannedQuery, recorder: Recorder) -> None:
         """Run a query and record it."""
+        # It imports what writes recordings, which few queries need.
+        from muntin_engine.backends.local.runs.recorded_run import record_run
+
         self._check_has_end(query, "record()")
         record_run(query, recorder)
 

@@ -31,6 +31,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.state.store_cache import StoreCache
 from muntin_engine.time.changes import InputChange, Key, OutputChange, OutputKind, Progress
 from muntin_engine.time.progress_tracker import ProgressTracker
+from muntin_engine.wire.arrow_arrays import arrow_array
 from muntin_engine.wire.shuffle import InputReport
 from muntin_engine.wire.typed_arrays import ARROW_TYPES
 
@@ -43,7 +44,7 @@ def column_of(field: Field, payloads: Sequence[object]) -> pa.Array:
         >>> column_of(describe(tuple[int, float | None]), [(1, 2.5), (2, None)]).to_pylist()
         [{'_1': 1, '_2': 2.5}, {'_1': 2, '_2': None}]
     """
-    return pa.array([_plain(field.type, payload) for payload in payloads], _type_of(field.type))
+    return arrow_array([_plain(field.type, payload) for payload in payloads], _type_of(field.type))
 
 
 def _type_of(kind: DataType) -> pa.DataType:
@@ -137,7 +138,7 @@ class ArraysInMemory:
         blobs: list[bytes] = []
         for key, row in rows:
             blobs += [lifted.blob for lifted in self._bucket.lift(key, row)]
-        batch = BucketBatch((), blobs, [InputReport(reported)] * len(self._trackers))
+        batch = BucketBatch(changes=(), evaluator_blobs=blobs, reports=[InputReport(reported)] * len(self._trackers))
         changes: list[tuple[Key, OutputChange]] = []
         for windows in self._bucket.process(self._state_of_batch(), self._trackers, batch):
             changes += map(self._change, self._bucket.result_rows(windows))
@@ -173,7 +174,7 @@ class WindowsInMemory(RunsInMemory):
 
     def lift(self, key: Key, row: InputChange) -> Iterator[BucketBlob]:
         """Yield a row as map tasks send it."""
-        keys = [pa.array([part], pa.int64() if part is None else None) for part in key]
+        keys = [arrow_array([part], pa.int64() if part is None else None) for part in key]
         return self._query.admission.lift_one(row, keys, self.payload_columns(row))
 
     def process(
@@ -204,7 +205,7 @@ class FormsInMemory(WindowsInMemory, StoredResults):
         """Return the results of windows as columns of bytes: they are of any type."""
         columns: dict[str, pa.Array] = {}
         for place, values in enumerate(self._results(windows)):
-            columns[f"i{place}"] = pa.array(list(map(self._codec.pack, values)), pa.binary())
+            columns[f"i{place}"] = arrow_array(list(map(self._codec.pack, values)), pa.binary())
         return pa.table(columns)
 
     def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
@@ -240,7 +241,7 @@ class ModulesInMemory(WindowsInMemory):
 
     def payload_columns(self, row: InputChange) -> list[pa.Array]:
         """Return the payload of a row as columns of bytes."""
-        return [pa.array([self._codec.pack(value)], pa.binary()) for value in row.payload]
+        return [arrow_array([self._codec.pack(value)], pa.binary()) for value in row.payload]
 
     def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
         """Return the rows of windows: a result each, or the rows of an operator."""

@@ -30,6 +30,7 @@ from muntin_engine.state.codec import Codec
 from muntin_engine.time.changes import InputChange, Key, canonical
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.progress_tracker import ProgressTracker
+from muntin_engine.wire.arrow_arrays import arrow_array
 from muntin_engine.wire.python_values import tuples_of, values_in
 from muntin_engine.wire.task_payload import TaskPayload
 from muntin_engine.wire.times import extents
@@ -80,7 +81,7 @@ def pair_tables(task: TaskPayload, pairs: ResultWindows) -> Iterator[pa.Table]:
     windows = pairs.windows
     sides = [windows.parts[part].table for part in SIDES]
     columns = [pairs.keys.column(name) for name in task.key_names]
-    columns.append(extents(task, windows.low, pa.array(windows.high, mask=windows.high == INFINITY)))
+    columns.append(extents(task, windows.low, arrow_array(windows.high, mask=windows.high == INFINITY)))
     columns += [sides[column.side].column(column.place) for column in _join(task.plan).columns]
     yield from in_pieces(pa.table(columns, schema=task.results))
 
@@ -102,8 +103,8 @@ class PairsInMemory(RunsInMemory):
 
     def lift(self, key: Key, row: InputChange) -> Iterator[BucketBlob]:
         """Yield a row as map tasks send it."""
-        packed_key = pa.array([self._codec.pack(list(canonical(key)))], pa.binary())
-        packed_payload = pa.array([self._codec.pack(list(row.payload))], pa.binary())
+        packed_key = arrow_array([self._codec.pack(list(canonical(key)))], pa.binary())
+        packed_payload = arrow_array([self._codec.pack(list(row.payload))], pa.binary())
         starts = np.array([row.start], np.int64)
         ends = np.array([INFINITY if row.end is None else row.end], np.int64)
         rows = RowsToLift(bucket_count=1, starts=starts, ends=ends, keys=[packed_key], inputs=[packed_payload])

@@ -12,6 +12,7 @@ from muntin import EARLIEST, INFINITY, RowOperator
 from muntin.errors.safe_text import safe_repr
 from muntin.schemas import Field
 from muntin_engine.time.changes import Key, OutputChange
+from muntin_engine.wire.arrow_arrays import arrow_array
 from muntin_engine.wire.result_columns import ResultColumns
 from muntin_engine.wire.task_payload import TaskPayload
 from muntin_engine.wire.times import as_times, extents
@@ -99,18 +100,18 @@ def lead_columns(
     key_count = len(task.keys)
     columns: list[pa.Array] = []
     for place, field in enumerate(fields[:key_count]):
-        columns.append(pa.array([key[place] for key in keys], field.type))
+        columns.append(arrow_array([key[place] for key in keys], field.type))
     for field in fields[key_count:]:
         if field.name == "window":
             columns.append(_extents(task, [(change.window.start, change.window.end) for change in changes]))
         elif field.name == "lifetime":
             columns.append(_extents(task, [(change.start, change.end) for change in changes]))
         elif field.name == "new_end":
-            new_ends = pa.array(_finite(change.new_end for change in changes), pa.int64())
+            new_ends = arrow_array(_finite(change.new_end for change in changes), pa.int64())
             columns.append(as_times(new_ends, field.type))
         else:
             attribute = _ATTRIBUTE_OF[field.name]
-            columns.append(pa.array(list(map(attrgetter(attribute), changes)), field.type))
+            columns.append(arrow_array(list(map(attrgetter(attribute), changes)), field.type))
     return columns
 
 
@@ -128,7 +129,7 @@ _ATTRIBUTE_OF: Final = {
 def _extents(task: TaskPayload, stretches: Sequence[tuple[int, int]]) -> pa.Array:
     """Return stretches of the axis as a struct column; an end of `INFINITY` and a start of `EARLIEST` are null."""
     starts, ends = zip(*stretches, strict=True)
-    return extents(task, pa.array(_finite(starts), pa.int64()), pa.array(_finite(ends), pa.int64()))
+    return extents(task, arrow_array(_finite(starts), pa.int64()), arrow_array(_finite(ends), pa.int64()))
 
 
 def _finite(ticks: Iterable[int | None]) -> list[int | None]:
@@ -142,7 +143,7 @@ def _outputs(task: TaskPayload, keyed_changes: Sequence[tuple[Key, OutputChange]
     values = [change.value for _, change in keyed_changes]
     if task.plan.join is not None:
         join_columns = zip(*values, strict=True)
-        return [pa.array(column, field.type) for column, field in zip(join_columns, fields, strict=True)]
+        return [arrow_array(column, field.type) for column, field in zip(join_columns, fields, strict=True)]
     columns: list[pa.Array] = []
     for place, (output, field) in enumerate(zip(shape.outputs, fields, strict=True)):
         module = task.query.bindings[0 if shape.row is not None else place].module

@@ -17,6 +17,7 @@ from muntin_engine.modules.current_call import CURRENT_CALL
 from muntin_engine.modules.plain_results import listing
 from muntin_engine.modules.skipping import SKIPPED, payloads_of
 from muntin_engine.time.changes import Key
+from muntin_engine.wire.arrow_arrays import arrow_array, numpy_array
 from muntin_engine.wire.python_values import columns_of, tuples_of
 from muntin_engine.wire.result_columns import ResultColumns
 from muntin_engine.wire.task_payload import TaskPayload
@@ -37,10 +38,11 @@ def results_of(task: TaskPayload, rows: pa.Table) -> pa.Table:
     (binding,) = task.query.bindings
     module = binding.module
     input_task = task.input
-    event_times = rows.column("start").to_numpy()
+    event_times = numpy_array(rows.column("start"))
     times: list[int] = event_times.tolist()
 
     def locate(place: int) -> tuple[Key, Window]:
+        """Return the key of a row, and the tick that it lies at, for messages."""
         key = tuples_of(rows.slice(place, 1), input_task.key_names)[0]
         return key, Window(times[place], times[place] + 1)
 
@@ -65,9 +67,9 @@ def results_of(task: TaskPayload, rows: pa.Table) -> pa.Table:
 
     label = f"{module.name} {module.version}"
     result_columns = ResultColumns(task, label, lambda number: locate(int(causes[number])))
-    keys = rows.select(input_task.key_names).take(pa.array(causes))
+    keys = rows.select(input_task.key_names).take(arrow_array(causes))
     columns = [keys.column(name).combine_chunks() for name in input_task.key_names]
-    columns.append(extents(task, starts, pa.array(ends, mask=ends >= INFINITY)))
+    columns.append(extents(task, starts, arrow_array(ends, mask=ends >= INFINITY)))
     for place, output in enumerate(task.plan.outputs):
         arrow_type = task.results.field(len(columns)).type
         columns.append(result_columns.part(values, module.result_field(), place, output, arrow_type))
@@ -82,9 +84,9 @@ def passed_events(task: TaskPayload, rows: pa.Table) -> pa.Table:
     assert task.plan.passes_events, "a query without operators returns the events themselves"
     input_task = task.input
     columns = [rows.column(name).combine_chunks() for name in input_task.key_names]
-    starts = rows.column("start").to_numpy()
-    ends = rows.column("end").to_numpy()
-    columns.append(extents(task, starts, pa.array(ends, mask=ends >= INFINITY)))
+    starts = numpy_array(rows.column("start"))
+    ends = numpy_array(rows.column("end"))
+    columns.append(extents(task, starts, arrow_array(ends, mask=ends >= INFINITY)))
     for event_column in task.plan.joined_columns:
         columns.append(rows.column(input_task.payload_names[event_column.place]).combine_chunks())
     return pa.table(columns, schema=task.results)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +23,14 @@ from muntin import hopping, session, snapshot, tumbling
 from muntin.errors import ModuleFailedError, QueryError
 from muntin_engine import Query, events, module
 from muntin_engine.backends.local import cores
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.frames import file_parts
+from muntin_engine.backends.local.frames.local_frame import OpenFrame
 from muntin_engine.backends.local.inputs import local_rows
 from muntin_engine.backends.local.runs import run_input, static_run
 from muntin_engine.backends.local.runs.worker_pool import WorkerPool
 from muntin_engine.errors import SetupError
+from muntin_engine.tasks import map_task
 from tests.modules.members import Members
 
 ROWS = 3_000
@@ -38,6 +43,8 @@ def shares_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static_run, "WARM_SECONDS", 0.0)
     monkeypatch.setattr(file_parts, "PART_ROWS", 700)
     monkeypatch.setattr(local_rows, "BATCH_ROWS", 400)
+    monkeypatch.setattr(map_task, "MOST_ROWS", 400)
+    monkeypatch.setattr(map_task, "MOST_LIFTED_ROWS", 400)
     monkeypatch.setattr(run_input, "BLOCK_ROWS", 800)
 
 
@@ -105,6 +112,22 @@ def test_the_rows_and_their_order_are_those_of_one_process(workers: int, table: 
             assert results.equals(expected), name
 
 
+def test_a_block_of_a_table_travels_without_the_rest_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_input, "BATCH_ROWS", 400)
+    table = pa.table({"at": np.arange(100_000), "x": np.arange(100_000)})
+    frame = OpenFrame(table)
+    columns = {"start": DuckdbExpression('"at"', pa.int64()), "i0": DuckdbExpression('"x"', pa.int64())}
+    read = run_input.run_input(local_rows.LocalRows(frame, columns), run_input.InputSide(0, 1), 2, 90_000)
+    first_batch = next(read.batches_until(lambda rows: True))
+    assert len(first_batch) == 90_000
+
+    pieces = list(read.pieces())
+    assert [piece.rows for piece in pieces] == [800] * 12 + [400]
+    assert max(len(pickle.dumps(piece)) for piece in pieces) < 2 * 8 * 800 + 2_000
+    rows = pa.Table.from_batches([batch for piece in pieces for batch in piece.batches()])
+    assert rows.column("i0").to_pylist() == list(range(90_000, 100_000))
+
+
 def test_rows_are_read_by_workers_where_there_is_no_state(files: str) -> None:
     query = at_points(files).where("n = 1")
     expected: Any = query.results(workers=1)
@@ -168,7 +191,8 @@ def test_queries_of_several_threads_share_workers_and_their_errors_are_their_own
 
 
 def die(values: list[int]) -> int:
-    os.kill(os.getpid(), signal.SIGKILL)
+    if parent_process() is not None:  # it is a worker, and not the process of the test, which evaluates parts too
+        os.kill(os.getpid(), signal.SIGKILL)
     return 0
 
 
@@ -258,11 +282,11 @@ def test_the_queries_of_a_chain_have_the_workers_of_the_call(table: pa.Table, mo
     numbers: list[int] = []
     begin = static_run.StaticRun.__init__
 
-    def noted(run: Any, query: Any, task: Any, workers: int) -> None:
+    def note_workers_and_begin(run: Any, query: Any, task: Any, workers: int) -> None:
         numbers.append(workers)
         begin(run, query, task, workers)
 
-    monkeypatch.setattr(static_run.StaticRun, "__init__", noted)
+    monkeypatch.setattr(static_run.StaticRun, "__init__", note_workers_and_begin)
     inner = at_points(table).window(tumbling(100)).aggregate(n=module("stats.count"))
     middle = (
         inner.as_events()
@@ -335,6 +359,82 @@ def test_ctrl_c_ends_all_processes_and_removes_all_files(tmp_path: Path) -> None
     assert "KeyboardInterrupt" in errors
     assert list(tmp_path.glob("muntin-*")) == []
     wait_until(lambda: processes_of_group(running.pid) == [], 10)
+
+
+IDLE_PROGRAM = """
+import sys
+from muntin_engine.backends.local.runs import worker_pool
+worker_pool.IDLE_SECONDS = PAUSE_OF_POOL
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are listed as Linux does")
+@pytest.mark.parametrize(("idle_seconds", "is_killed"), [(0.5, False), (1000.0, False), (1000.0, True)])
+def test_workers_end_when_no_query_has_them_or_with_their_program(idle_seconds: float, is_killed: bool) -> None:
+    program = (
+        IDLE_PROGRAM.replace("PAUSE_OF_POOL", str(idle_seconds)) + SCRIPT.replace("PAUSE", "0") + "sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", program]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, start_new_session=True) as running:
+        try:
+            assert running.stdout is not None
+            assert [running.stdout.readline(), running.stdout.readline()] == ["begins\n", "2000\n"]
+            if idle_seconds < 1:
+                wait_until(lambda: workers_of_group(running.pid) == [], 60)
+            else:
+                assert len(workers_of_group(running.pid)) == 1
+            if is_killed:
+                running.kill()
+            running.communicate("", timeout=60)  # the program ends
+        finally:
+            if running.poll() is None:
+                os.killpg(running.pid, signal.SIGKILL)
+    assert running.returncode == (-signal.SIGKILL if is_killed else 0)
+    wait_until(lambda: processes_of_group(running.pid) == [], 60)
+
+
+def workers_of_group(group: int) -> list[str]:
+    return [process for process in processes_of_group(group) if "popen_loky" in process]
+
+
+SLOW_EXPRESSION = """
+import pyarrow as pa
+from muntin import tumbling
+from muntin_engine import events, module
+frame = pa.table({"k": pa.array(range(2_000_000)), "at": pa.array(range(2_000_000))})
+slow = " OR ".join(f"upper(repeat(cast(at as string), 1000)) LIKE '%x%y{n}%'" for n in range(4))
+rows = events(frame, key="k", at="at").where(f"{slow} OR k >= 0")
+query = rows.window(tumbling(10)).aggregate(n=module("stats.count"))
+if IS_CHAIN:
+    query = query.as_events().window(tumbling(20)).aggregate(n=module("stats.count"))
+print("begins", flush=True)
+query.results(workers=1)
+"""
+"""A query whose expression DuckDB computes for minutes."""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGINT is sent as a terminal does elsewhere")
+@pytest.mark.parametrize("is_chain", [False, True])
+def test_ctrl_c_ends_a_query_while_duckdb_computes(is_chain: bool, tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", SLOW_EXPRESSION.replace("IS_CHAIN", str(is_chain))]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, text=True, env=environment, start_new_session=True
+    ) as running:
+        try:
+            assert running.stdout is not None
+            assert running.stdout.readline() == "begins\n"
+            time.sleep(2)
+            assert running.poll() is None
+            os.killpg(running.pid, signal.SIGINT)
+            _, errors = running.communicate(timeout=60)  # a moment; without an interrupt it would be minutes
+        finally:
+            if running.poll() is None:
+                os.killpg(running.pid, signal.SIGKILL)
+    assert (running.returncode, errors.splitlines()[-1]) == (-signal.SIGINT, "KeyboardInterrupt")
+    assert list(tmp_path.glob("muntin-*")) == []
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float) -> None:

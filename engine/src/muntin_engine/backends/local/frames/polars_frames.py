@@ -40,7 +40,7 @@ class PolarsFrame(FrameKind):
             data_type = None
             if not column.dtype.is_(polars.Object):  # of which Arrow would have the addresses
                 with suppress(pa.ArrowInvalid):  # numbers of 128 bits
-                    data_type = pa.table(column.to_frame()).schema.field(0).type
+                    data_type = _table_of_polars(column.to_frame()).schema.field(0).type
             columns.append(ArrowColumn(column.name, data_type, str(column.dtype)))
         return columns_of_arrow(connection, self.word, columns)
 
@@ -48,11 +48,14 @@ class PolarsFrame(FrameKind):
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
     ) -> duckdb.DuckDBPyRelation:
         """Return columns of its rows."""
+        return connection.from_arrow(for_duckdb(self.table_in_memory(frame, names)))
+
+    def table_in_memory(self, frame: Any, names: Sequence[str]) -> pa.Table | None:
+        """Return columns of its rows."""
         for name in names:
             if name not in frame.columns:
                 raise changed_since(f"the frame has no column {name!r} any more")
-        columns = [frame.get_column(name) for name in names]
-        return connection.from_arrow(for_duckdb(pa.table(type(frame)(columns))))
+        return _table_of_polars(type(frame)([frame.get_column(name) for name in names]))
 
     def row_count(self, frame: Any) -> int | None:
         """Return the number of its rows."""
@@ -83,14 +86,17 @@ class LazyPolarsFrame(PolarsFrame):
         import polars.selectors
 
         read_frame = frame.select(polars.selectors.by_name(*names))
-        schema = pa.table(_schema_of_lazy(read_frame).to_frame()).schema
+        schema = _table_of_polars(_schema_of_lazy(read_frame).to_frame()).schema
 
         def batches() -> Iterator[pa.RecordBatch]:
             for part in read_frame.collect_batches():
-                for batch in pa.table(part).to_batches():
+                for batch in _table_of_polars(part).to_batches():
                     yield batch.cast(schema)
 
         return connection.from_arrow(for_duckdb(pa.RecordBatchReader.from_batches(schema, batches())))
+
+    def table_in_memory(self, frame: Any, names: Sequence[str]) -> None:
+        """Return None, as its rows are not computed yet."""
 
     def row_count(self, frame: Any) -> None:
         """Return None, as its rows are not computed yet."""
@@ -98,6 +104,11 @@ class LazyPolarsFrame(PolarsFrame):
     def result(self, rows: pa.Table) -> Any:
         """Return a LazyFrame."""
         return super().result(rows).lazy()
+
+
+def _table_of_polars(frame: Any) -> pa.Table:
+    """Return a DataFrame of Polars as Arrow data; `pa.table` would import pandas to find out that it is none of its."""
+    return pa.RecordBatchReader.from_stream(frame).read_all()
 
 
 def _schema_of_lazy(frame: Any) -> Any:

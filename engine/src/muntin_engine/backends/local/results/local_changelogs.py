@@ -31,6 +31,7 @@ from muntin_engine.backends.planning.changelog_columns import (
     lifetime_column,
 )
 from muntin_engine.sinks.distributed_rows import Changelogs
+from muntin_engine.wire.arrow_arrays import arrow_scalar
 
 
 class LocalChangelogs(Changelogs):
@@ -90,7 +91,7 @@ def with_keys(results: pa.Table, keys: Sequence[str]) -> pa.Table:
 
 def _with_insertions(changes: pa.Table, rows: pa.Table) -> pa.Table:
     """Return changes with the insertions of rows that are live; columns that either lacks are null in its rows."""
-    insertions = rows.append_column(CHANGE, pa.repeat("insert", len(rows)))
+    insertions = rows.append_column(CHANGE, pa.repeat(arrow_scalar("insert"), len(rows)))
     return pa.concat_tables([changes, insertions], promote_options="default")
 
 
@@ -271,4 +272,4 @@ def _is_before(watermark: int, times: pa.ChunkedArray) -> pa.ChunkedArray:
         times = times.cast(pa.int64())
     elif pa.types.is_decimal(times.type):
         limit = decimal_of(watermark, times.type.scale)
-    return pc.fill_null(pc.less(times, limit), False)
+    return pc.fill_null(pc.less(times, limit), arrow_scalar(False))

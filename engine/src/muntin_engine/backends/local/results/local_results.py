@@ -24,6 +24,7 @@ from muntin_engine.plan.metrics import skipped_metric
 from muntin_engine.plan.skipped_nulls import skipped_nulls
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, RESULTS
+from muntin_engine.wire.arrow_arrays import empty_table
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery, Selection
@@ -50,7 +51,7 @@ def output_table(query: PlannedQuery, output: str, *, warns: bool = True) -> pa.
         schema = refused_schema(query)
 
     task = task_of(query, WorkerSettings(), is_static=True)
-    tables = [schema.empty_table()]
+    tables = [empty_table(schema)]
     with call_with_workers(query.workers), closing(evaluated_blobs(query, task, warns=warns)) as blobs:
         for table in BatchOutput.of_blobs(task, blobs, [output]).tables[output]:
             tables.append(table if table.schema == schema else table.cast(schema))

@@ -15,6 +15,7 @@ from muntin_engine.backends.planning.query_task import task_of
 from muntin_engine.backends.planning.result_schemas import evicted_schema, result_schema
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.tasks.output_blobs import RESULTS
+from muntin_engine.wire.arrow_arrays import empty_table
 from muntin_engine.wire.blob_readers import CHANGE, SOURCE, EventReader
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class ResultEvents(LocalFrame):
         """Return the events that are in the output of the query, with punctuation of its buckets."""
         streams = output_events.event_streams(self._output)
         reader = EventReader(self._schema, output_events.lifetime_column(self._query.plan, self._output))
-        tables = [self._schema.empty_table()]
+        tables = [empty_table(self._schema)]
         for bucket, blob in blobs:
             if blob.stream in streams:
                 tables.append(reader.rows_of(bucket, blob.rows, blob.data))

@@ -12,8 +12,11 @@ import pyarrow as pa
 _POLL_SECONDS: Final = 0.1
 """The time after which a wait looks at Ctrl-C, which Windows has no other moment for."""
 
-_JOIN_SECONDS: Final = 2.0
-"""The time in which a thread ends that was interrupted. One that does not is left behind, and ends with the process."""
+_JOIN_SECONDS: Final = 10.0
+"""The longest wait for a thread that was interrupted: DuckDB looks once a chunk of rows, on a busy machine seldom.
+
+One that does not end is left behind. If it still computes when the process ends, the C library aborts the process.
+"""
 
 
 class RowReader:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from muntin_engine.backends.local.database import interrupt_thread
+from muntin_engine.backends.local.frames.frame_kind import BATCH_ROWS
 from muntin_engine.backends.local.inputs.local_rows import LocalRows
 from muntin_engine.backends.local.runs.row_reader import RowReader
+from muntin_engine.wire.arrow_arrays import arrow_scalar
+from muntin_engine.wire.blobs import from_blob, to_blob
 from muntin_engine.wire.shuffle import SIDE, shared_name
 
 if TYPE_CHECKING:
@@ -42,7 +45,7 @@ class InputSide:
         """Return projected rows under the names that rows of all inputs have, where there are several."""
         if self.inputs == 1:
             return batch
-        sides = pa.repeat(pa.scalar(self.side, pa.int32()), len(batch))
+        sides = pa.repeat(arrow_scalar(self.side, pa.int32()), len(batch))
         names = [shared_name(self.side, name) for name in batch.schema.names]
         return pa.RecordBatch.from_arrays([sides, *batch.columns], names=[SIDE, *names])
 
@@ -60,10 +63,14 @@ class InputPiece(ABC):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Return the projected rows."""
 
+    @abstractmethod
+    def batches_in_thread(self) -> Generator[pa.RecordBatch]:
+        """Return the projected rows as a thread reads them, so that Ctrl-C reaches whoever takes them."""
+
 
 @dataclass(frozen=True)
 class FilePiece(InputPiece):
-    """Rows of files, which the worker reads."""
+    """Rows of files, which a worker reads."""
 
     local_rows: LocalRows
     place: InputSide
@@ -73,6 +80,10 @@ class FilePiece(InputPiece):
         """Read the rows."""
         return map(self.place.shared, self.local_rows.batches())
 
+    def batches_in_thread(self) -> Generator[pa.RecordBatch]:
+        """Read the rows in a thread."""
+        return RowReader(self.batches(), interrupt_thread).batches()
+
 
 @dataclass(frozen=True)
 class BlockPiece(InputPiece):
@@ -81,9 +92,22 @@ class BlockPiece(InputPiece):
     block: Sequence[pa.RecordBatch]
     rows: int
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as the bytes of the rows: a pickled slice of a table in memory takes all of the table along."""
+        return _block_in, (to_blob(pa.Table.from_batches(self.block)), self.rows)
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Return the rows."""
         return iter(self.block)
+
+    def batches_in_thread(self) -> Generator[pa.RecordBatch]:
+        """Return the rows, which a thread has read already."""
+        yield from self.block
+
+
+def _block_in(blob: bytes, rows: int) -> BlockPiece:
+    """Return the block of rows that bytes hold."""
+    return BlockPiece(from_blob(blob).to_batches(), rows)
 
 
 class RunInput(ABC):
@@ -124,7 +148,7 @@ class PartedInput(RunInput):
         """Read part after part."""
         while self._left:
             piece = self._left.popleft()
-            with closing(RowReader(piece.batches(), interrupt_thread).batches()) as batches:
+            with closing(piece.batches_in_thread()) as batches:
                 yield from batches
             if is_enough(piece.rows):
                 return
@@ -142,10 +166,11 @@ class PartedInput(RunInput):
 class ReadInput(RunInput):
     """A table that this process reads, for workers too."""
 
-    def __init__(self, rows: LocalRows, place: InputSide) -> None:
+    def __init__(self, rows: LocalRows, place: InputSide, batch_rows: int) -> None:
         self.total_rows = rows.row_count
-        # A query that runs while rows are read has a thread of its own that reads.
-        batches = rows.batches() if rows.frame.runs_queries else RowReader(rows.batches(), interrupt_thread).batches()
+        batches = rows.batches(batch_rows)
+        if not rows.frame.runs_queries:  # a query that runs while rows are read has a thread of its own that reads
+            batches = RowReader(batches, interrupt_thread).batches()
         self._batches = (place.shared(batch) for batch in batches)
 
     def batches_until(self, is_enough: Callable[[int], bool]) -> Iterator[pa.RecordBatch]:
@@ -160,7 +185,7 @@ class ReadInput(RunInput):
         block: list[pa.RecordBatch] = []
         rows = 0
         size = 0
-        for batch in self._batches:
+        for batch in self._small_batches():
             block.append(batch)
             rows += len(batch)
             size += batch.nbytes
@@ -171,6 +196,12 @@ class ReadInput(RunInput):
                 size = 0
         if block:
             yield BlockPiece(block, rows)
+
+    def _small_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that are left in batches of which several fit into a block."""
+        for batch in self._batches:
+            for start in range(0, len(batch), BATCH_ROWS):
+                yield batch.slice(start, BATCH_ROWS)
 
     def close(self) -> None:
         """Stop to read."""
@@ -183,15 +214,16 @@ def input_batches(query: PlannedQuery, side: int) -> Iterator[pa.RecordBatch]:
     return map(InputSide(side, len(query.sources)).shared, rows.batches())
 
 
-def run_input(rows: LocalRows, place: InputSide, workers: int) -> RunInput:
+def run_input(rows: LocalRows, place: InputSide, workers: int, batch_rows: int) -> RunInput:
     """Return an input of a run.
 
     Args:
         rows: The rows.
         place: The place of the input.
         workers: The number of processes that may read it.
+        batch_rows: The number of rows that a map task takes at once, where the table is in memory.
     """
     parts = rows.parts() if workers > 1 else []
     if len(parts) > 1:
         return PartedInput(parts, place)
-    return ReadInput(rows, place)
+    return ReadInput(rows, place, batch_rows)

@@ -1,13 +1,14 @@
 """The run of a query over static input: its map tasks, the exchange, and its buckets.
 
 A run begins in this process. When what is left is known to take longer than workers take to start, pieces of the input
-and buckets go to them; their results are taken in the order in which this process would have made them.
+and buckets go to them and to this process, which goes on while they start; results are taken in the order in which this
+process alone would have made them.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,9 +22,10 @@ from muntin_engine.backends.local.runs.run_input import InputSide, RunInput, run
 from muntin_engine.backends.local.runs.run_progress import RunProgress, Stage
 from muntin_engine.backends.local.runs.spilled_blobs import SpillFolder
 from muntin_engine.backends.local.runs.task_runs import TaskOutput, run_static_bucket, run_without_state
-from muntin_engine.backends.local.runs.worker_jobs import Job, evaluate_bucket, evaluate_piece, map_piece
+from muntin_engine.backends.local.runs.worker_jobs import BucketJob, Job, MapJob, StatelessJob
 from muntin_engine.packages.pickled_code import pickled_with_local_code
-from muntin_engine.tasks.map_task import distribute
+from muntin_engine.tasks.evaluator_registry import load_evaluator
+from muntin_engine.tasks.map_task import distribute, rows_at_once
 from muntin_engine.wire.shuffle import RowCounts
 
 if TYPE_CHECKING:
@@ -31,8 +33,8 @@ if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
     from muntin_engine.wire.task_payload import TaskPayload
 
-START_SECONDS: Final = 2.0
-"""The seconds of work left for which workers are started: they take about one to start."""
+START_SECONDS: Final = 1.0
+"""The seconds of work left for which workers are started: each takes half of one to start, beside this process."""
 
 WARM_SECONDS: Final = 0.3
 """The seconds of work left for which workers that run already are used."""
@@ -73,6 +75,7 @@ class StaticRun:
             SetupError: A worker process was killed.
         """
         keeps_state = self._task.plan.choice.keeps_state
+        load_evaluator(self._task.plan.choice.evaluator)  # or the first part and bucket would seem slow
         with self._folder, self._progress:
             is_failed = True  # also after Ctrl-C, or when the caller wants no more
             try:
@@ -88,8 +91,7 @@ class StaticRun:
             stage = self._progress.begin("rows read", source.total_rows)
             with closing(source):
                 exchange.add_batches(distribute(self._task, self._batches_until_shared(source, stage)))
-                jobs = (Job(map_piece, (self._task_file, piece), piece.rows) for piece in source.pieces())
-                for sent in self._by_workers(jobs, stage):
+                for sent in self._shared(map(MapJob, source.pieces()), stage):
                     exchange.add(sent)
         self.row_counts = exchange.row_counts
 
@@ -99,25 +101,25 @@ class StaticRun:
             bucket = buckets.pop(0)
             yield run_static_bucket(self._task, bucket, exchange.take(bucket))
             stage.add(1)
-        jobs = (Job(evaluate_bucket, (self._task_file, bucket, exchange.take(bucket)), 1) for bucket in buckets)
-        yield from self._by_workers(jobs, stage)
+        jobs = (BucketJob(bucket, exchange.take(bucket)) for bucket in buckets)
+        yield from self._shared(jobs, stage)
 
     def _outputs_without_state(self) -> Iterator[TaskOutput]:
         (source,) = self._inputs()
         stage = self._progress.begin("rows read", source.total_rows)
         with closing(source):
             yield from run_without_state(self._task, self._batches_until_shared(source, stage))
-            jobs = (Job(evaluate_piece, (self._task_file, piece), piece.rows) for piece in source.pieces())
-            for outputs in self._by_workers(jobs, stage):
+            for outputs in self._shared(map(StatelessJob, source.pieces()), stage):
                 yield from outputs
 
     def _inputs(self) -> Iterator[RunInput]:
         """Yield the inputs of the query, each as it is read."""
         count = len(self._query.sources)
+        batch_rows = rows_at_once(self._task)
         for side, source in enumerate(self._query.sources):
             rows: Any = source.df
             assert isinstance(rows, LocalRows)
-            yield run_input(rows, InputSide(side, count), self._workers)
+            yield run_input(rows, InputSide(side, count), self._workers, batch_rows)
 
     def _batches_until_shared(self, source: RunInput, stage: Stage) -> Iterator[pa.RecordBatch]:
         """Read an input in this process, until workers take what is left."""
@@ -129,15 +131,23 @@ class StaticRun:
         if not self._is_shared(stage):
             yield from source.batches_until(is_shared)
 
-    def _by_workers(self, jobs: Iterable[Job], stage: Stage) -> Iterator[Any]:
+    def _shared(self, jobs: Iterator[Job], stage: Stage) -> Iterator[Any]:
         """Yield the results of jobs in their order; there are none unless the run is shared."""
         if self._pool is None:
             return
         hand_back_freed_memory()  # workers need what this process has read and sent
-        for job, result in self._pool.results(jobs, self._progress.refresh):
+        for job, result in self._pool.results(jobs, self._task_file, self._run_here, self._progress.refresh):
             stage.add(job.amount)
             self._progress.refresh()
             yield result
+
+    def _run_here(self, job: Job) -> Any:
+        """Run a job in this process, which has fewer jobs than a worker: it also reads and takes results."""
+        try:
+            return job.run(self._task)
+        finally:
+            self._progress.refresh()
+            hand_back_freed_memory()
 
     def _is_shared(self, stage: Stage) -> bool:
         """Say whether workers take what is left of a stage, and start them for the first that takes long."""

@@ -1,15 +1,20 @@
-"""The jobs of worker processes: they read a part of an input, or evaluate a bucket, and return what they made."""
+"""The jobs of a run that is shared: they read a part of an input, or evaluate a bucket, and return what they made."""
 
 from __future__ import annotations
 
+import os
 import pickle
 import signal
+import sys
+import time
 import traceback
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from threading import Thread
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -22,19 +27,107 @@ from muntin_engine.backends.local.runs.task_runs import TaskOutput, run_static_b
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.wire.task_payload import TaskPayload
 
+_PARENT_SECONDS: Final = 1.0
+"""The time after which a worker looks again whether the process that started it is there."""
 
-class Job(NamedTuple):
-    """A piece of work for a worker.
 
-    Attributes:
-        function: The function that does it.
-        arguments: Its arguments.
-        amount: The amount of work, as its stage counts it.
-    """
+class Job(ABC):
+    """A piece of work of a run, for a worker process or for the process of the query."""
 
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    amount: int
+    @property
+    @abstractmethod
+    def amount(self) -> int:
+        """The amount of work, as its stage counts it."""
+
+    @abstractmethod
+    def run(self, task: TaskPayload) -> Any:
+        """Do the work in the process of the query, where Ctrl-C ends it.
+
+        Args:
+            task: The query.
+
+        Raises:
+            ModuleFailedError: A module raised an exception, with its key and window.
+        """
+
+    @abstractmethod
+    def run_in_worker(self, task: TaskPayload, folder: Path) -> Any:
+        """Do the work in a worker process.
+
+        Args:
+            task: The query.
+            folder: The folder of the temporary files of the run.
+
+        Raises:
+            ModuleFailedError: A module raised an exception, with its key and window.
+        """
+
+
+@dataclass(frozen=True)
+class MapJob(Job):
+    """The map task of a piece of an input."""
+
+    piece: InputPiece
+
+    @property
+    def amount(self) -> int:
+        """The number of rows."""
+        return self.piece.rows
+
+    def run(self, task: TaskPayload) -> SentBlobs:
+        """Return what the map task sends."""
+        with closing(self.piece.batches_in_thread()) as batches:
+            return SentBlobs.of(distribute(task, batches))
+
+    def run_in_worker(self, task: TaskPayload, folder: Path) -> SentBlobs:
+        """Return what the map task sends; the process of the query gets places in a file."""
+        sent = SentBlobs.of(distribute(task, self.piece.batches()))
+        sent.spill(folder)
+        return sent
+
+
+@dataclass(frozen=True)
+class StatelessJob(Job):
+    """The evaluation of a piece of an input without state."""
+
+    piece: InputPiece
+
+    @property
+    def amount(self) -> int:
+        """The number of rows."""
+        return self.piece.rows
+
+    def run(self, task: TaskPayload) -> list[TaskOutput]:
+        """Return the output."""
+        with closing(self.piece.batches_in_thread()) as batches:
+            return list(run_without_state(task, batches))
+
+    def run_in_worker(self, task: TaskPayload, folder: Path) -> list[TaskOutput]:
+        """Return the output."""
+        del folder
+        return list(run_without_state(task, self.piece.batches()))
+
+
+@dataclass(frozen=True)
+class BucketJob(Job):
+    """The evaluation of a bucket."""
+
+    bucket: int
+    bucket_input: BucketInput
+
+    @property
+    def amount(self) -> int:
+        """One bucket."""
+        return 1
+
+    def run(self, task: TaskPayload) -> TaskOutput:
+        """Return the output of the bucket."""
+        return run_static_bucket(task, self.bucket, self.bucket_input)
+
+    def run_in_worker(self, task: TaskPayload, folder: Path) -> TaskOutput:
+        """Return the output of the bucket."""
+        del folder
+        return self.run(task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +159,34 @@ def begin_worker(workers: int) -> None:
     """
     # A terminal sends Ctrl-C to all processes of a program: the one that a user started ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, name="muntin-parent", daemon=True).start()
     pa.set_cpu_count(1)  # the other cores have workers of their own
     limit_database(threads=1, memory_percent=max(MEMORY_PERCENT // workers, 1))
 
 
-def run_job(job: Callable[..., Any], *arguments: Any) -> Any:
-    """Run a job; return what it returns, or its failure."""
+def _end_with_parent() -> None:
+    """End this process when the one that started it has ended, which ends its workers unless it is killed."""
+    from multiprocessing import parent_process  # a query without workers does without it
+
+    parent = parent_process()
+    assert parent is not None
+    if sys.platform == "win32":
+        parent.join()
+    else:
+        while os.getppid() == parent.pid:  # that of an orphan is another one
+            time.sleep(_PARENT_SECONDS)
+    os._exit(1)
+
+
+def run_job(job: Job, task_file: Path) -> Any:
+    """Run a job in a worker process; return what it returns, or its failure.
+
+    Args:
+        job: The job.
+        task_file: The file with the query, in the folder of the temporary files of its run.
+    """
     try:
-        return job(*arguments)
+        return job.run_in_worker(open_task(task_file), task_file.parent)
     except Exception as error:
         return failure_of(error)
     finally:
@@ -108,22 +221,3 @@ def open_task(file: Path) -> TaskPayload:
     """Return the query in a file, which is opened once."""
     task: TaskPayload = pickle.loads(file.read_bytes())
     return task
-
-
-def map_piece(task_file: Path, piece: InputPiece) -> SentBlobs:
-    """Run the map task of a piece of an input."""
-    sent = SentBlobs()
-    for batch in distribute(open_task(task_file), piece.batches()):
-        sent.add_batch(batch)
-    sent.spill(task_file.parent)
-    return sent
-
-
-def evaluate_piece(task_file: Path, piece: InputPiece) -> list[TaskOutput]:
-    """Evaluate a piece of an input without state."""
-    return list(run_without_state(open_task(task_file), piece.batches()))
-
-
-def evaluate_bucket(task_file: Path, bucket: int, bucket_input: BucketInput) -> TaskOutput:
-    """Evaluate a bucket."""
-    return run_static_bucket(open_task(task_file), bucket, bucket_input)

@@ -1,25 +1,27 @@
-"""Worker processes that evaluate parts of a query side by side.
+"""Worker processes that evaluate parts of a query beside the process of the query, which evaluates parts as well.
 
-The processes are loky's: they are started anew and not forked, which macOS and Windows need, without importing the main
-program, so that scripts without a guard, notebooks and programs from standard input can have them. They stay for the
-next query, and end when no query had them for a while, or with this process.
+So nobody waits while workers start, and there is one process less to start. The processes are loky's: they are started
+anew and not forked, which macOS and Windows need, without importing the main program, so that scripts without a guard,
+notebooks and programs from standard input can have them. They stay for the next query, and end when no query had them
+for a while, or with this process.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYetError
 from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from pathlib import Path
 from threading import Lock, Timer
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from muntin_engine.backends.local.runs.worker_jobs import Job, JobFailure, begin_worker, run_job
 from muntin_engine.errors import SetupError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     from loky import ProcessPoolExecutor
 
 IDLE_SECONDS: Final = 30.0
@@ -32,11 +34,25 @@ _POLL_SECONDS: Final = 0.1
 """The time after which a wait for a worker looks at Ctrl-C, which Windows has no other moment for, and at progress."""
 
 _JOBS_AHEAD: Final = 2
-"""The number of jobs for each worker that wait or run, or have results that nobody has taken yet."""
+"""The number of jobs for each process that wait or run, or have results that nobody has taken yet."""
+
+
+class TakenJob(NamedTuple):
+    """A job that runs, waits for a worker, or has a result that nobody has taken yet.
+
+    Attributes:
+        job: The job.
+        future: Its result.
+        is_of_worker: True if a worker runs it, and False if this process did.
+    """
+
+    job: Job
+    future: Future[Any]
+    is_of_worker: bool
 
 
 class WorkerPool:
-    """A number of worker processes. Queries that run at one time, in several threads, share those of their number."""
+    """The worker processes beside this one. Queries that run at one time, in several threads, share them."""
 
     _lock: ClassVar[Lock] = Lock()
     _pools: ClassVar[dict[int, WorkerPool]] = {}
@@ -45,7 +61,7 @@ class WorkerPool:
         """Start processes.
 
         Args:
-            workers: The number of processes.
+            workers: The number of processes, with this one.
         """
         import loky  # it takes as long to import as a small query takes
 
@@ -54,12 +70,12 @@ class WorkerPool:
         self._queries = 0
         # Processes with a timeout of their own may end in the moment in which a query has a job for them.
         self._executor: ProcessPoolExecutor = loky.ProcessPoolExecutor(
-            workers, timeout=None, initializer=begin_worker, initargs=(workers,), env=_NO_RESTARTS
+            workers - 1, timeout=None, initializer=begin_worker, initargs=(workers,), env=_NO_RESTARTS
         )
 
     @classmethod
     def acquire(cls, workers: int) -> WorkerPool:
-        """Return a number of processes for a query, which releases them; they are started unless they run."""
+        """Return the workers of a number of processes for a query, which releases them; they start unless they run."""
         with cls._lock:
             if workers not in cls._pools:
                 cls._pools[workers] = cls(workers)
@@ -111,29 +127,44 @@ class WorkerPool:
             if self._pools.get(self.workers) is self:
                 del self._pools[self.workers]
 
-    def results(self, jobs: Iterable[Job], wait: Callable[[], None]) -> Iterator[tuple[Job, Any]]:
-        """Run jobs, and yield each with its result, in their order.
+    def results(
+        self, jobs: Iterator[Job], task_file: Path, run_here: Callable[[Job], Any], wait: Callable[[], None]
+    ) -> Iterator[tuple[Job, Any]]:
+        """Run jobs, in the worker processes and in this one, and yield each with its result, in their order.
 
         Args:
-            jobs: The jobs. No more are taken than the workers need.
+            jobs: The jobs. No more are taken than the processes need.
+            task_file: The file with the query.
+            run_here: The function that runs a job in this process, while the workers have jobs or are starting.
             wait: A function that is called again and again while nothing else is to do.
 
         Raises:
             SetupError: A worker process was killed.
             Exception: What a job raised; of several, that of the first.
         """
-        running: deque[tuple[Job, Future[Any]]] = deque()
-        for job in jobs:
-            running.append((job, self._submit(job)))
-            if len(running) == self.workers * _JOBS_AHEAD:
-                first_job, future = running.popleft()
-                yield first_job, self._result(future, wait)
-        for job, future in running:
-            yield job, self._result(future, wait)
+        taken: deque[TakenJob] = deque()
+        while True:
+            for job in islice(jobs, self._missing_jobs(taken)):
+                taken.append(TakenJob(job, self._submit(job, task_file), is_of_worker=True))
+            if not taken:
+                return
 
-    def _submit(self, job: Job) -> Future[Any]:
+            is_first_done = taken[0].future.done()
+            own_job = next(jobs, None) if not is_first_done and len(taken) < self.workers * _JOBS_AHEAD else None
+            if own_job is not None:
+                taken.append(TakenJob(own_job, _done(run_here, own_job), is_of_worker=False))
+                continue
+            first = taken.popleft()
+            yield first.job, self._result(first.future, wait)
+
+    def _missing_jobs(self, taken: Iterable[TakenJob]) -> int:
+        """Return the number of jobs that the workers take besides those that they have."""
+        waiting = [entry for entry in taken if entry.is_of_worker and not entry.future.done()]
+        return max((self.workers - 1) * _JOBS_AHEAD - len(waiting), 0)
+
+    def _submit(self, job: Job, task_file: Path) -> Future[Any]:
         try:
-            future: Future[Any] = self._executor.submit(run_job, job.function, *job.arguments)
+            future: Future[Any] = self._executor.submit(run_job, job, task_file)
         except BrokenProcessPool as error:
             raise self._killed(error) from error
         return future
@@ -161,3 +192,13 @@ class WorkerPool:
             "  nothing was returned; often the machine had no memory left: try fewer processes, such as\n"
             "  results(workers=1), in which an error of a module shows itself as well"
         )
+
+
+def _done(run_here: Callable[[Job], Any], job: Job) -> Future[Any]:
+    """Run a job in this process, and return its result or error as a worker's comes: it is raised in its turn."""
+    future: Future[Any] = Future()
+    try:
+        future.set_result(run_here(job))
+    except Exception as error:
+        future.set_exception(error)
+    return future

@@ -11,6 +11,7 @@ from muntin import Duration
 from muntin_engine.backends.local.duckdb_types import INSTANT
 from muntin_engine.backends.local.frames.local_stream import LocalStream
 from muntin_engine.backends.planning.time_marks import period_of
+from muntin_engine.wire.arrow_arrays import arrow_array
 
 if TYPE_CHECKING:
     from muntin_engine.backends.local.frames.micro_batch import MicroBatch
@@ -29,5 +30,5 @@ def clock_stream(every: Duration, micro_batch: MicroBatch) -> LocalStream:
     """
     period = period_of(every)
     now = time.time_ns() // 1000
-    readings = pa.array([now // period * period], pa.int64()).cast(INSTANT)
+    readings = arrow_array([now // period * period], pa.int64()).cast(INSTANT)
     return LocalStream(pa.table({"reading": readings}), micro_batch)

@@ -19,6 +19,7 @@ import pyarrow as pa
 from muntin.errors import QueryError
 from muntin.errors.safe_text import safe_repr
 from muntin_engine.backends.local.duckdb_types import spelled
+from muntin_engine.wire.arrow_arrays import arrow_array
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
@@ -35,7 +36,7 @@ def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     columns: list[pa.Array] = []
     for column in schema:
         values = [column_value(row.get(column.name), column.name, column.type) for row in listed_rows]
-        columns.append(pa.array(values, column.type))
+        columns.append(arrow_array(values, column.type))
     return pa.table(columns, schema=schema)
 
 

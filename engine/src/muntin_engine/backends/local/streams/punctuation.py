@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from muntin_engine.backends.local.streams.fed_rows import column_value
+from muntin_engine.wire.arrow_arrays import arrow_array
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery, Projection
@@ -29,7 +30,7 @@ class PunctuationRow:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the row, as the only one of a batch."""
         values = {"change": "punctuate", "start": self.at}
-        columns = [pa.array([values.get(column.name)], column.type) for column in self.schema]
+        columns = [arrow_array([values.get(column.name)], column.type) for column in self.schema]
         yield pa.record_batch(columns, schema=self.schema)
 
 

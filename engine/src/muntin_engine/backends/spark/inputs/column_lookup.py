@@ -17,6 +17,7 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Earlier
 from muntin_engine.backends.planning.read_columns import check_condition
 from muntin_engine.backends.spark.column_types import input_column
+from muntin_engine.backends.spark.inputs.declared_frames import is_known, look_up_known
 from muntin_engine.plan.request import BackendColumn, SqlExpression, has_operator, is_expression
 
 if TYPE_CHECKING:
@@ -86,7 +87,10 @@ def look_up(
     named_columns = {name: column for name, column in columns.items() if column is not None}
     if not named_columns:
         return {}
-    input_names = {part.casefold() for part in df.columns}
+    if is_known(df):
+        return look_up_known(df, named_columns, readers)
+    with unlogged():
+        input_names = {part.casefold() for part in df.columns}
     for name, column in named_columns.items():
         is_name = isinstance(column, str) and not isinstance(column, SqlExpression) and column.isidentifier()
         if is_name and str(column).casefold() not in input_names:
@@ -171,8 +175,8 @@ def unlogged() -> Iterator[None]:
             logger.disabled = False
 
 
-def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
-    """Return a condition on the rows of an input.
+def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") -> ColumnLike:
+    """Return a condition on the rows of an input: a column, or text where Spark is not asked for the input's columns.
 
     Args:
         df: The input.
@@ -182,9 +186,11 @@ def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") 
     Raises:
         QueryError: The condition is none, or reads columns that the input does not have.
     """
-    column = F.expr(condition) if isinstance(condition, str) else condition
+    column: ColumnLike = condition
+    if isinstance(condition, str):
+        column = SqlExpression(condition) if is_known(df) else F.expr(condition)
     reader = call.partition("(")[0]
-    if not isinstance(column, Column):
+    if not isinstance(column, Column | SqlExpression):
         raise QueryError(f"{call.format('')} takes a condition on columns, such as 'km > 2', got {condition!r}")
     check_condition(look_up(df, {reader: column}, {})[reader], call)
     return column

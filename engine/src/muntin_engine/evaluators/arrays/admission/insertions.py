@@ -21,6 +21,7 @@ from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, rows_
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.time.changes import InputChange, Key, Rejection
 from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.wire.arrow_arrays import arrow_array
 from muntin_engine.wire.task_payload import TaskPayload
 
 
@@ -55,7 +56,7 @@ class LateRows:
         starts, ends, payloads = lists.rows(places, lists.payload(places, self.values_of))
         sources: Any = repeat(None)
         if SOURCE in lists.table.column_names:
-            sources = lists.table.column(SOURCE).take(pa.array(places)).to_pylist()
+            sources = lists.table.column(SOURCE).take(arrow_array(places)).to_pylist()
 
         row_keys: list[Key] = []
         for key, count in zip(keys_in(keys.take(late.keys)), late.weight.tolist(), strict=True):

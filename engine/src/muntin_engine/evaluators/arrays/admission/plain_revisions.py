@@ -13,6 +13,7 @@ from muntin.columnar.arrays import BoolArray, IntArray
 from muntin_engine.evaluators.arrays.store.event_store import EventStore
 from muntin_engine.evaluators.arrays.store.live_events import HashArray, Identities, ids_of
 from muntin_engine.time.changes import InputChange
+from muntin_engine.wire.arrow_arrays import arrow_array, numpy_array
 from muntin_engine.wire.python_values import changes_of
 from muntin_engine.wire.value_flags import flags
 
@@ -47,10 +48,10 @@ class IncomingRows:
         is_insertion = np.ones(len(table), np.bool_)
         if "new_end" in table.column_names:
             is_insertion = flags(table.column("new_end").is_null())
-            new_ends = table.column("new_end").fill_null(0).to_numpy()
+            new_ends = numpy_array(table.column("new_end"), nulls=0)
         is_blind = flags(ends.is_null()) & ~is_insertion
-        identities = Identities(codes, ids_of(table.column("id")), table.column("start").to_numpy())
-        ends = ends.fill_null(0).to_numpy()
+        identities = Identities(codes, ids_of(table.column("id")), numpy_array(table.column("start")))
+        ends = numpy_array(ends, nulls=0)
         return cls(identities, identities.hashes(), ends, new_ends, is_insertion, is_blind, table)
 
     def __len__(self) -> int:
@@ -68,7 +69,7 @@ class IncomingRows:
     def changes(self, places: IntArray) -> dict[int, list[InputChange]]:
         """Return rows by the codes of their keys, as the general evaluator takes them."""
         changes_by_key: dict[int, list[InputChange]] = {}
-        changes = changes_of(self.table.take(pa.array(places)), self.payload_names)
+        changes = changes_of(self.table.take(arrow_array(places)), self.payload_names)
         for code, change in zip(self.identities.codes[places].tolist(), changes, strict=True):
             changes_by_key.setdefault(code, []).append(change)
         return changes_by_key
@@ -173,13 +174,13 @@ def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChan
 
     # Arrays have a place for each event up to here; the changes name rows of the batch and places of live events.
     is_live_after = is_plain & ~is_deleted
-    inserted = np.flatnonzero(is_live_after & is_new)
-    moved = np.flatnonzero(is_live_after & ~is_new & (new_ends != ends))
+    inserted_events = np.flatnonzero(is_live_after & is_new)
+    moved_events = np.flatnonzero(is_live_after & ~is_new & (new_ends != ends))
     return PlainChanges(
-        inserting_rows=insertions[inserted],
-        inserted_ends=new_ends[inserted],
-        moved_places=places[moved],
-        moved_ends=new_ends[moved],
+        inserting_rows=insertions[inserted_events],
+        inserted_ends=new_ends[inserted_events],
+        moved_places=places[moved_events],
+        moved_ends=new_ends[moved_events],
         deleted_places=places[is_plain & is_deleted],
         other_rows=np.sort(order[~is_plain[events]]),
     )

@@ -26,6 +26,7 @@ from muntin_engine.evaluators.keyed.intake import Filter
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import InputChange
 from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.wire.arrow_arrays import arrow_array
 from muntin_engine.wire.blobs import from_blob, to_blob
 from muntin_engine.wire.key_buckets import by_bucket
 from muntin_engine.wire.task_payload import TaskPayload
@@ -71,7 +72,7 @@ class Revisions(RowAdmission[EventStore]):
         """Yield a row as it is."""
         columns = {f"k{place}": column for place, column in enumerate(keys)}
         for name in ("start", "end", "new_end", "id"):
-            columns[name] = pa.array([getattr(row, name)], pa.int64())
+            columns[name] = arrow_array([getattr(row, name)], pa.int64())
         for place, column in enumerate(payload):
             columns[f"i{place}"] = column
         yield BucketBlob(0, to_blob(pa.table(columns)))
@@ -90,17 +91,21 @@ class Revisions(RowAdmission[EventStore]):
             single = admit_single_rows(self._query, store, incoming.other_rows, previous, progress)
 
         # Live events are found by their places until here; from here on places change.
-        inserted = [*self._single_events(single, store.schema), *incoming.new_events]
-        changed = [*_change_live_events(store, incoming.plain, single), *inserted]
+        inserted_tables = [*self._single_events(single, store.schema), *incoming.new_events]
+        changed_tables = [*_change_live_events(store, incoming.plain, single), *inserted_tables]
         # Only a plain insertion is surely of an event that the log has no record of: it comes last among the changed.
-        store.record_changes(changed, new_count=sum(map(len, incoming.new_events)))
+        store.record_changes(changed_tables, new_count=sum(map(len, incoming.new_events)))
 
         rejections = [(key, rejection) for key, rejection in single.rejections if self._filter.counts(rejection.change)]
         now_waiting = self._filter.count(store.waiting.rows)
         accepted = previously_waiting + incoming.rows - len(rejections) - now_waiting
         changed_keys = NO_KEYS if store.changed_events is None else store.changed_events.events.keys
         return Admitted(
-            rows=inserted, accepted=accepted, keys=incoming.keys, rejections=rejections, changed_keys=changed_keys
+            rows=inserted_tables,
+            accepted=accepted,
+            keys=incoming.keys,
+            rejections=rejections,
+            changed_keys=changed_keys,
         )
 
     def _classify(self, blobs: Sequence[bytes], store: EventStore, watermark: int) -> ClassifiedRows:
@@ -121,7 +126,7 @@ class Revisions(RowAdmission[EventStore]):
         places = plain.inserting_rows
         if len(places):
             identities = incoming.identities.take(places)
-            rows = event_rows.take(pa.array(places))
+            rows = event_rows.take(arrow_array(places))
             new_events.append(self._events(identities.codes, identities.starts, plain.inserted_ends, rows))
         return ClassifiedRows(
             rows=row_count,

@@ -17,6 +17,7 @@ import pyarrow as pa
 from muntin.columnar.arrays import Array, BoolArray, IntArray
 from muntin_engine.evaluators.arrays.stretches.component_values import COUNTED, Dense
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, Part, StretchTable, concat
+from muntin_engine.wire.arrow_arrays import numpy_array
 from muntin_engine.wire.event_ids import stand_ins
 
 HashArray = npt.NDArray[np.uint64]
@@ -37,7 +38,7 @@ def ids_of(column: pa.ChunkedArray) -> Array:
     Cost: of ids that are no whole numbers, a Python object each.
     """
     if pa.types.is_signed_integer(column.type):
-        whole: IntArray = column.to_numpy().astype(np.int64)
+        whole: IntArray = numpy_array(column).astype(np.int64)
         return whole
     return np.fromiter(stand_ins(column), np.object_, len(column))
 
@@ -60,7 +61,7 @@ class Identities(NamedTuple):
         return Identities(self.codes[places], self.ids[places], self.starts[places])
 
     def hashes(self) -> HashArray:
-        """Hash each of them to 64 bits."""
+        """Return a hash of 64 bits of each identity: its key, its start and its id are mixed in one after the other."""
         id_numbers = self.ids
         if id_numbers.dtype == np.object_:
             id_numbers = np.fromiter(map(hash, self.ids), np.int64, len(self.ids))
@@ -216,9 +217,17 @@ class LiveEvents:
 
 
 def with_relative_starts(records: StretchTable) -> StretchTable:
-    """Count the starts of events back from where their stretches begin, as they lie in the log, or undo that."""
+    """Return records as they lie in the log: with starts that are counted back from where their stretches begin.
+
+    Most are 0 then, and take no room.
+    """
     starts = Dense(COUNTED, records.low - records.parts[START].array)
     return replace(records, parts={**records.parts, START: starts})
+
+
+def with_absolute_starts(records: StretchTable) -> StretchTable:
+    """Return records of the log with the ticks at which their events start: the same subtraction once more."""
+    return with_relative_starts(records)
 
 
 def recorded(records: StretchTable, serial: int) -> StretchTable:

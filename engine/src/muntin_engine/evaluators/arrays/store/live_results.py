@@ -13,6 +13,7 @@ from muntin_engine.evaluators.arrays.stretches.coding import encode
 from muntin_engine.evaluators.arrays.stretches.component_values import COUNTED, Dense
 from muntin_engine.evaluators.arrays.stretches.result_tables import EVENT_ID
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, StretchTable, concat
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar
 
 
 class LiveResults:
@@ -78,8 +79,8 @@ def _in_both(previous: StretchTable, results: StretchTable) -> tuple[BoolArray, 
     for column in united.parts[ROWS].table.columns:
         values = column.combine_chunks()
         # Adding 0.0 turns -0.0 into 0.0: the two are one value.
-        columns.append(pc.add(values, 0.0) if pa.types.is_floating(values.type) else values)
-    codes = encode([pa.array(united.keys), pa.array(united.low), *columns], len(united)).codes
+        columns.append(pc.add(values, arrow_scalar(0.0)) if pa.types.is_floating(values.type) else values)
+    codes = encode([arrow_array(united.keys), arrow_array(united.low), *columns], len(united)).codes
     previous_codes = codes[: len(previous)]
     result_codes = codes[len(previous) :]
     return np.isin(previous_codes, result_codes), np.isin(result_codes, previous_codes)

@@ -16,6 +16,7 @@ from muntin_engine.evaluators.keyed.key_events import Identity
 from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.changes import InputChange
+from muntin_engine.wire.arrow_arrays import empty_table
 from muntin_engine.wire.blobs import from_blob, to_blob
 
 
@@ -89,7 +90,7 @@ class WaitingRows:
                 event_lists.append([*identity, rows, list(pending.base) if pending.base else None])
             lists_of_keys.append(event_lists)
         codes = np.array(list(self.by_key), np.int64)
-        blobs = map(to_blob, (keys.take(codes), schema.empty_table()))
+        blobs = map(to_blob, (keys.take(codes), empty_table(schema)))
         packed: bytes = msgpack.packb([*blobs, codec.pack(lists_of_keys)])
         return packed
 

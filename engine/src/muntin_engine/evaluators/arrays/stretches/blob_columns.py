@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.columnar.arrays import IntArray
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_table, numpy_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,8 @@ def narrow_table(numbers: Mapping[str, IntArray], columns: Mapping[str, pa.Array
         leasts[name] = str(least)
         if least < largest:
             narrow = np.min_scalar_type(largest - least)
-            arrays[name] = pa.array((column - least).astype(narrow))
-    return pa.table(arrays).replace_schema_metadata(leasts)
+            arrays[name] = arrow_array((column - least).astype(narrow))
+    return arrow_table(arrays).replace_schema_metadata(leasts)
 
 
 def numbers_of(table: pa.Table) -> dict[str, IntArray]:
@@ -61,7 +62,7 @@ def numbers_of(table: pa.Table) -> dict[str, IntArray]:
         name = encoded_name.decode()
         least = int(encoded_least)
         if name in table.column_names:
-            numbers[name] = table.column(name).to_numpy().astype(np.int64) + least
+            numbers[name] = numpy_array(table.column(name)).astype(np.int64) + least
         else:
             numbers[name] = np.full(len(table), least, np.int64)
     return numbers
@@ -69,4 +70,4 @@ def numbers_of(table: pa.Table) -> dict[str, IntArray]:
 
 def codes_array(codes: IntArray, size: int) -> pa.Array:
     """Return codes, from 0 up to but not including a size, in as few bytes as the size needs."""
-    return pa.array(codes.astype(np.min_scalar_type(size)))
+    return arrow_array(codes.astype(np.min_scalar_type(size)))

@@ -24,6 +24,7 @@ from muntin_engine.modules.current_call import CURRENT_CALL
 from muntin_engine.modules.meter import Meter
 from muntin_engine.modules.skipping import forbids_null
 from muntin_engine.plan.plan import Plan
+from muntin_engine.wire.arrow_arrays import arrow_array, numpy_array
 from muntin_engine.wire.sums import Sums, finished
 from muntin_engine.wire.task_payload import TaskPayload
 from muntin_engine.wire.value_flags import flags, forbidden_nulls
@@ -127,7 +128,7 @@ class BoundForm:
         columns, reads = self._fields(module_inputs)
         places = self._accepted(module_inputs, columns, length)
         if places is not None:
-            columns = [column.take(pa.array(places)) for column in columns]
+            columns = [column.take(arrow_array(places)) for column in columns]
             length = len(places)
         if not length:
             return LiftedArrays({name: identities(part, 0) for name, part in self.stored.items()}, places)
@@ -288,7 +289,7 @@ def array_of(column: pa.Array, reads: Field) -> Array:
         return np.zeros(len(column), dtype)
     if column.null_count:
         column = column.fill_null(column.drop_null()[0])
-    array: Array = column.to_numpy(zero_copy_only=False)
+    array: Array = numpy_array(column)
     is_time = dtype.startswith(("datetime64", "timedelta64"))
     if is_time and array.dtype == np.int64:
         return array.view(dtype)

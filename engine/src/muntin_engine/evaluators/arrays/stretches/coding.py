@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from muntin.columnar import identities, merge, merger
 from muntin.columnar.arrays import Array, IntArray
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.time.changes import canonical
+from muntin_engine.wire.arrow_arrays import arrow_array, numpy_array
 
 DENSE: Final = 4
 """Counting in a table is used where it has at most so many cells per value; above that, hashing."""
@@ -53,7 +55,7 @@ def encode(columns: Sequence[pa.Array], length: int) -> Codes:
     codes, size = coded[0]
     for column_codes, count in coded[1:]:
         codes, size = compress(codes * count + column_codes, size * count)
-    first_rows = pa.array(first_places(codes, size))
+    first_rows = arrow_array(first_places(codes, size))
     return Codes(codes, size, [column.take(first_rows) for column in columns])
 
 
@@ -83,12 +85,12 @@ def distinct(codes: IntArray, size: int | None = None) -> tuple[IntArray, IntArr
         occurs = np.zeros(size, np.bool_)
         occurs[codes] = True
         return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
-    encoded = pc.dictionary_encode(pa.array(codes))
-    occurring: IntArray = encoded.dictionary.to_numpy()
+    encoded = pc.dictionary_encode(arrow_array(codes))
+    occurring: IntArray = numpy_array(encoded.dictionary)
     order = np.argsort(occurring)
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
-    return occurring[order], places[encoded.indices.to_numpy()]
+    return occurring[order], places[numpy_array(encoded.indices)]
 
 
 def number(values: IntArray) -> tuple[IntArray, int]:
@@ -173,6 +175,24 @@ def expanded(counts: IntArray) -> tuple[IntArray, IntArray]:
     return owners, np.arange(len(owners)) - np.repeat(group_starts, counts)
 
 
+def few_members(counts: IntArray, most: int) -> Iterator[tuple[int, int]]:
+    """Yield neighbouring groups, from one up to another, that have about a number of members together.
+
+    Args:
+        counts: The number of members of each group.
+        most: The number of members. That of a group may be larger, and its neighbours are then beside it.
+
+    Example:
+        >>> list(few_members(np.array([2, 1, 1, 9, 1]), 3))
+        [(0, 2), (2, 3), (3, 5)]
+    """
+    if not len(counts):
+        return
+    ends = np.cumsum(counts)
+    cuts = np.searchsorted(ends, np.arange(0, ends[-1], most), "right").tolist()
+    yield from pairwise([*dict.fromkeys(cuts), len(counts)])
+
+
 def members_of(counts: IntArray, groups: IntArray | slice) -> IntArray | slice:
     """Return the places of the members of some groups, of all groups in a row.
 
@@ -219,14 +239,14 @@ def _encode_column(column: pa.Array) -> tuple[IntArray, int]:
 
 def _indices(encoded: pa.DictionaryArray) -> IntArray:
     """Return the codes of a column that Arrow encoded."""
-    indices: IntArray = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    indices: IntArray = numpy_array(encoded.indices).astype(np.int64)
     return indices
 
 
 def _stand_ins(column: pa.Array) -> pa.Array:
     """Return a column of numbers that are equal where values are: Arrow does not encode structs, lists and maps."""
     numbers: dict[Hashable, int] = {}
-    return pa.array([numbers.setdefault(freeze(canonical(value)), len(numbers)) for value in column.to_pylist()])
+    return arrow_array([numbers.setdefault(freeze(canonical(value)), len(numbers)) for value in column.to_pylist()])
 
 
 def reduce_codes(component: Component, codes: IntArray, size: int, values: Array) -> Array:

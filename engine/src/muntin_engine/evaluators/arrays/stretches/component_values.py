@@ -20,6 +20,7 @@ from muntin.columnar.single import component_array, plain_values
 from muntin_engine.evaluators.arrays.stretches.blob_columns import BlobColumns
 from muntin_engine.evaluators.arrays.stretches.coding import members_of, reduce_codes, stable_order
 from muntin_engine.evaluators.declarations.combinations import can_be_subtracted
+from muntin_engine.wire.arrow_arrays import arrow_array, numpy_array
 from muntin_engine.wire.sums import Sums
 
 COUNTED: Final = Component.count()
@@ -328,7 +329,7 @@ class Collected:
     def to_arrow(self) -> pa.Array:
         """Encode the values as a column of lists."""
         offsets = np.concatenate([[0], np.cumsum(self.counts)])
-        return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(_numbers(self.values)))
+        return pa.LargeListArray.from_arrays(arrow_array(offsets), arrow_array(_numbers(self.values)))
 
     def plain(self) -> Sequence[object]:
         """Return each value as plain data."""
@@ -368,8 +369,8 @@ def from_arrow(component: Component, column: pa.ChunkedArray) -> ComponentValues
     """Return the values of a column that `to_arrow` encoded."""
     array = column.combine_chunks()
     if component.merge is Merge.COLLECT:
-        values = array.flatten().to_numpy(zero_copy_only=False).view(component.dtype)
-        return Collected(component, values, np.diff(array.offsets.to_numpy(zero_copy_only=False)))
+        values = numpy_array(array.flatten()).view(component.dtype)
+        return Collected(component, values, np.diff(numpy_array(array.offsets)))
     if not component.is_exact:
         return Dense(component, _from_arrow(component, array).view(component.dtype))
     arrays = {field.name: _from_arrow(component, array.field(field.name)) for field in array.type}
@@ -391,7 +392,7 @@ def _running_odd(deltas: Deltas, values: FloatArray) -> FloatArray:
 
 def _to_arrow(component: Component, array: Array) -> pa.Array:
     """Return values as a column: numbers, or lists of one length where they have a shape."""
-    flat = pa.array(_numbers(array.reshape(-1)))
+    flat = arrow_array(_numbers(array.reshape(-1)))
     if not component.shape:
         return flat
     return pa.FixedSizeListArray.from_arrays(flat, int(np.prod(component.shape)))
@@ -399,7 +400,7 @@ def _to_arrow(component: Component, array: Array) -> pa.Array:
 
 def _from_arrow(component: Component, array: pa.Array) -> Array:
     """Return the values of a column that `_to_arrow` made, in their shape."""
-    flat: Array = (array.flatten() if component.shape else array).to_numpy(zero_copy_only=False)
+    flat: Array = numpy_array(array.flatten() if component.shape else array)
     return flat.reshape(len(array), *component.shape)
 
 

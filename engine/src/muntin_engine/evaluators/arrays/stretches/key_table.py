@@ -14,6 +14,7 @@ from muntin import Window
 from muntin.columnar.arrays import IntArray
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.time.changes import Key, canonical
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar
 from muntin_engine.wire.python_values import tuples_of
 
 FEW_KEYS: Final = 1024
@@ -95,12 +96,12 @@ class KeyTable:
         if len(code_of) > previous_count:
             _, first_rows = np.unique(codes, return_index=True)
             new_rows = first_rows[codes[first_rows] >= previous_count]
-            self._tables.append(_canonical(keys.take(pa.array(new_rows))))
+            self._tables.append(_canonical(keys.take(arrow_array(new_rows))))
         return codes
 
     def take(self, codes: IntArray) -> pa.Table:
         """Return the keys that have some codes."""
-        return self.table().take(pa.array(codes))
+        return self.table().take(arrow_array(codes))
 
     def table(self) -> pa.Table:
         """Return all keys in the order of their codes."""
@@ -155,10 +156,10 @@ def _canonical(keys: pa.Table) -> pa.Table:
     for place, (name, column) in enumerate(zip(keys.column_names, keys.columns, strict=True)):
         if pa.types.is_floating(column.type):
             # Minus zero becomes zero.
-            keys = keys.set_column(place, name, pc.add(column, pa.scalar(0.0, column.type)))
+            keys = keys.set_column(place, name, pc.add(column, arrow_scalar(0.0, column.type)))
         elif pa.types.is_nested(column.type):
             values = [canonical(value) for value in column.to_pylist()]
-            keys = keys.set_column(place, name, pa.array(values, column.type))
+            keys = keys.set_column(place, name, arrow_array(values, column.type))
     return keys
 
 

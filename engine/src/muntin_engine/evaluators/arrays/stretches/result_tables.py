@@ -20,6 +20,7 @@ from muntin_engine.evaluators.arrays.stretches.coding import expanded
 from muntin_engine.evaluators.arrays.stretches.key_table import At, keys_in
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, Part, StretchTable
 from muntin_engine.time.changes import Key, OutputKind
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar
 from muntin_engine.wire.result_columns import ResultColumns
 from muntin_engine.wire.task_payload import TaskPayload
 from muntin_engine.wire.times import as_times, extents
@@ -150,7 +151,7 @@ def result_tables(task: TaskPayload, results: ResultWindows) -> Iterator[pa.Tabl
     # Rows of an operator repeat the key and the times of their window.
     owners = result_columns.owners
     if owners is not None:
-        keys = keys.take(pa.array(owners))
+        keys = keys.take(arrow_array(owners))
         starts = starts[owners]
         ends = ends[owners]
     ends = np.ma.masked_equal(ends, INFINITY)
@@ -166,7 +167,7 @@ def result_tables(task: TaskPayload, results: ResultWindows) -> Iterator[pa.Tabl
         columns["lifetime"] = extents(task, ends, ends + 1)
     names = list(task.plan.named_windows)
     if names:
-        columns["window_name"] = pa.repeat(pa.scalar(names[results.place], pa.string()), len(starts))
+        columns["window_name"] = pa.repeat(arrow_scalar(names[results.place], pa.string()), len(starts))
     for place, field in enumerate(fields[len(fields) - len(outputs) :]):
         columns[field.name] = result_columns.column(place, outputs[place], field.type)
 
@@ -257,7 +258,7 @@ class StoredColumns(WindowColumns):
         """Return the kind of change of each row, and its id as an event of the output."""
         kinds = np.where(self._windows.weight > 0, OutputKind.INSERT, OutputKind.RETRACT)
         event_ids = self._windows.parts[EVENT_ID].array
-        return {"change": pa.array(kinds, pa.string()), "event_id": pa.array(event_ids)}
+        return {"change": arrow_array(kinds, pa.string()), "event_id": arrow_array(event_ids)}
 
 
 class ModuleColumns(WindowColumns):
@@ -280,7 +281,7 @@ class ModuleColumns(WindowColumns):
         """Return the results of a module."""
         module = self._task.query.bindings[place].module
         column = _result_columns(self._task, module, self._located).column(self._values[place], field, arrow_type)
-        return column if self._places is None else column.take(pa.array(self._places))
+        return column if self._places is None else column.take(arrow_array(self._places))
 
     def _located(self, value: int) -> tuple[Key, Window]:
         """Return the key and the extent of a window that has a value."""
@@ -315,7 +316,7 @@ class OperatorColumns(ModuleColumns):
         module = self._task.query.bindings[0].module
         result_columns = _result_columns(self._task, module, self._located_row)
         column = result_columns.part(self._rows, module.result_field(), place, field, arrow_type)
-        return column if self._places is None else column.take(pa.array(self._places))
+        return column if self._places is None else column.take(arrow_array(self._places))
 
     def beside(self) -> Mapping[str, pa.Array]:
         """Return the lifetimes of rows, if the operator sets them."""
@@ -362,7 +363,7 @@ def _array_column(results: Array, output: Field, arrow_type: pa.DataType, result
     if data.dtype.kind == "u" and kind is not ScalarKind.FLOAT and (data > _LARGEST).any():
         # Results that the column cannot hold are counted where values are converted one by one.
         return result_columns.column(_values(data, is_null), output, arrow_type)
-    column = pa.array(data, mask=is_null if is_null.any() else None)
+    column = arrow_array(data, mask=is_null if is_null.any() else None)
     return as_times(column, arrow_type) if kind is ScalarKind.INSTANT else column.cast(arrow_type)
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.arrays.stretches.blob_columns import BlobColumns, narrow_table, numbers_of
 from muntin_engine.evaluators.arrays.stretches.coding import expanded, members_of, stable_order
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_table, numpy_array
 from muntin_engine.wire.blobs import from_blob, to_blob
 
 
@@ -45,7 +46,7 @@ class RowValues:
     def table(self) -> pa.Table:
         """The columns of these rows alone."""
         is_whole = len(self) == len(self.whole) and bool((self.places[1:] > self.places[:-1]).all())
-        return self.whole if is_whole else self.whole.take(pa.array(self.places))
+        return self.whole if is_whole else self.whole.take(arrow_array(self.places))
 
     def take(self, places: IntArray | slice) -> RowValues:
         """Select rows by their places; if few are left, as a copy, so that the others can be freed."""
@@ -169,8 +170,8 @@ class RowLists:
     @property
     def times(self) -> tuple[IntArray, IntArray]:
         """The starts and the ends of all rows."""
-        starts = self.table.column("start").to_numpy()
-        ends = self.table.column("end").to_numpy() if "end" in self.table.column_names else starts + 1
+        starts = numpy_array(self.table.column("start"))
+        ends = numpy_array(self.table.column("end")) if "end" in self.table.column_names else starts + 1
         return starts, ends
 
     def payload(self, places: IntArray, values_of: Callable[[pa.ChunkedArray], list[Any]]) -> list[list[Any]]:
@@ -183,7 +184,7 @@ class RowLists:
         no_payload = [name for name in (*TIMES, SOURCE) if name in self.table.column_names]
         columns = self.table.drop_columns(no_payload).columns
         if len(places) <= len(self.table):
-            return [values_of(column.take(pa.array(places))) for column in columns]
+            return [values_of(column.take(arrow_array(places))) for column in columns]
 
         # Many rows are there several times: the Python values of each are made once.
         objects = (np.fromiter(values_of(column), np.object_, len(column)) for column in columns)
@@ -209,7 +210,7 @@ class RowLists:
     def copied(self) -> RowLists:
         """Copy the rows, so that those of a list lie side by side."""
         counts = np.bincount(np.repeat(np.arange(len(self)), self.runs), self.lengths, len(self)).astype(np.int64)
-        return RowLists.of(self.table.take(pa.array(self.places())), counts)
+        return RowLists.of(self.table.take(arrow_array(self.places())), counts)
 
     def concat(self, others: Sequence[RowLists]) -> RowLists:
         """Join the lists of several batches."""
@@ -245,7 +246,7 @@ class RowLists:
     def to_blob(self) -> bytes:
         """Return the rows as bytes, list by list."""
         table = self.copied().table
-        times = {name: table.column(name).to_numpy() for name in TIMES if name in table.column_names}
+        times = {name: numpy_array(table.column(name)) for name in TIMES if name in table.column_names}
         payload = {name: table.column(name) for name in table.column_names if name not in TIMES}
         return to_blob(narrow_table(times, payload or {_NO_PAYLOAD: pa.nulls(len(table))}))
 
@@ -255,4 +256,4 @@ class RowLists:
         table = from_blob(blob)
         columns = dict(numbers_of(table))
         columns |= {name: table.column(name) for name in table.column_names if name not in (*TIMES, _NO_PAYLOAD)}
-        return cls.of(pa.table(columns), counts)
+        return cls.of(arrow_table(columns), counts)

@@ -32,6 +32,7 @@ from muntin_engine.evaluators.arrays.stretches.row_values import RowLists, RowVa
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, Part, StretchTable, components_of
 from muntin_engine.state.schema_versions import SchemaVersion, is_outdated
 from muntin_engine.wire import blobs
+from muntin_engine.wire.arrow_arrays import numpy_array
 
 
 class Unpacked(NamedTuple):
@@ -100,7 +101,7 @@ def from_blob(blob: bytes, parts: Mapping[Part, Component | None], *, has_rows: 
     row_columns = [name for name in table.column_names if name[0] == "i"]
     if row_columns or has_rows or not parts:
         values[ROWS] = RowValues.of(table.select(row_columns))
-    codes = table.column("key").to_numpy().astype(np.int64)
+    codes = numpy_array(table.column("key")).astype(np.int64)
     low = numbers["low"]
     high = low
     if "length" in numbers:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -35,8 +35,12 @@ from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, ROWS,
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.time.changes import Key
 from muntin_engine.time.slice_grid import SliceGrid
+from muntin_engine.wire.arrow_arrays import arrow_array, arrow_table, numpy_array
 from muntin_engine.wire.key_buckets import buckets_of
 from muntin_engine.wire.task_payload import TaskPayload
+
+CACHED_ROWS: Final = 1 << 16
+"""So many rows stay in a processor's cache with what is computed of each: arrays of all rows would be fresh memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ class RowsToLift:
 
     def where(self, is_selected: BoolArray) -> RowsToLift:
         """Select rows."""
-        mask = pa.array(is_selected)
+        mask = arrow_array(is_selected)
         return RowsToLift(
             bucket_count=self.bucket_count,
             starts=self.starts[is_selected],
@@ -87,7 +91,7 @@ class RowsToLift:
             columns[SOURCE] = self.sources
         for place, column in enumerate(self.inputs):
             columns[f"i{place}"] = column
-        return RowLists.of(pa.table(columns), np.ones(len(self), np.int64))
+        return RowLists.of(arrow_table(columns), np.ones(len(self), np.int64))
 
 
 def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> RowsToLift:
@@ -109,8 +113,8 @@ def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> RowsToLif
     names_sources = task.plan.keeps_late_rows and input_task.tracker.sources
     return RowsToLift(
         bucket_count=task.plan.buckets,
-        starts=array("start").to_numpy(),
-        ends=None if input_task.plan_input.is_point else array("end").to_numpy(),
+        starts=numpy_array(array("start")),
+        ends=None if input_task.plan_input.is_point else numpy_array(array("end")),
         keys=list(map(array, input_task.key_names)),
         inputs=list(map(array, input_task.payload_names)),
         sources=array(SOURCE) if names_sources else None,
@@ -157,7 +161,7 @@ class SpreadKeys:
         order = stable_order(buckets, rows.bucket_count)
         places = np.empty(encoded.size, np.int64)
         places[order] = np.arange(encoded.size)
-        keys = named_keys([column.take(pa.array(order)) for column in encoded.columns], encoded.size)
+        keys = named_keys([column.take(arrow_array(order)) for column in encoded.columns], encoded.size)
         bounds = np.cumsum([0, *np.bincount(buckets)])
         return cls(places[encoded.codes], keys, buckets[order], bounds)
 
@@ -202,7 +206,12 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
     key_counts = np.diff(keys.bounds)
     first_cells = keys.bounds * run_count
     first_cell_of_key = first_cells[keys.buckets] + np.arange(len(keys.buckets)) - keys.bounds[keys.buckets]
-    row_cells = first_cell_of_key[keys.codes] + runs * key_counts[keys.buckets][keys.codes]
+    cells_of_run = key_counts[keys.buckets]
+    row_cells = np.empty(len(rows), np.int64)
+    for start in range(0, len(rows), CACHED_ROWS):
+        block = slice(start, start + CACHED_ROWS)
+        row_keys = keys.codes[block]
+        row_cells[block] = first_cell_of_key[row_keys] + runs[block] * cells_of_run[row_keys]
     cells, codes = distinct(row_cells, cell_count)
 
     # What a group is of follows from its cell: to look it up at one of its rows would take as long as all before.
@@ -288,7 +297,7 @@ def lift_each(
     parts: dict[Part, Values]
     if forms is None:
         columns = {f"i{place}": column for place, column in enumerate(rows.inputs)}
-        parts = {ROWS: RowValues(pa.table(columns), order)}
+        parts = {ROWS: RowValues(arrow_table(columns), order)}
     else:
         parts = row_parts(forms, rows, order, until)
     if with_rows:
@@ -372,7 +381,7 @@ def lift_parts(
 
 
 def lifted_arrays(form: BoundForm, rows: RowsToLift, locate: At) -> LiftedArrays:
-    """Return what a form makes of rows.
+    """Lift rows with a form.
 
     Raises:
         ModuleFailedError: The form raised an exception; it names the key and the window of a row.
