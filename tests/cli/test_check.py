@@ -88,6 +88,7 @@ def without_mypy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muntin_cli.checking.whole.check_types", lambda package: Section("types", ()))
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_a_new_package_of_each_kind_has_no_findings(
     kind: Kind, tmp_path: Path, installation: Installation, allow: Callable[..., None], muntin: Run, without_mypy: None

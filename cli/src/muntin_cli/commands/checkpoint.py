@@ -44,9 +44,8 @@ def copy(
         raise EnvironmentLacksError("checkpoints are of muntin-engine: pip install 'muntin-cli[engine]'")
     from muntin_engine import copy_checkpoint
 
-    folders = dict(map(_folder_and_copy, folder or []))
     with ProgressLine("copying the checkpoint"):
-        copy = copy_checkpoint(source, target, folders)
+        copy = copy_checkpoint(source, target, dict(map(_folder_and_copy, folder or [])))
     until = f"up to micro-batch {copy.last_batch}" if copy.last_batch >= 0 else "without any micro-batch"
     show(f"copied {counted(copy.files, 'file')} to {copy.path}, {until}")
     for place in copy.places:

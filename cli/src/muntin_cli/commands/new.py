@@ -40,7 +40,7 @@ def new(
         ),
     ] = None,
 ) -> ExitCode:
-    """Start a plugin package with an example and its laws, whose tests pass."""
+    """Start a plugin package with examples and their laws."""
     check_name(name)
     kinds = kinds_named(kind) if kind else _ask_for_kinds()
     target = create_package(name, into, kinds)
