@@ -20,7 +20,7 @@ from muntin_cli.checking.laws import check_laws
 from muntin_cli.checking.release import badge_for, check_release
 from muntin_cli.checking.subjects import subjects_in
 from muntin_cli.checking.travelling import MOST_BYTES, check_pickling, check_worker
-from muntin_cli.kinds import KINDS, Kind
+from muntin_cli.kinds import KINDS, OfferKind
 from muntin_cli.new import create_package
 from muntin_cli.offered import offered_by
 from muntin_engine.backends.spark.delivery import packed_task
@@ -91,7 +91,12 @@ def without_mypy(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.cases(3)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_a_new_package_of_each_kind_has_no_findings(
-    kind: Kind, tmp_path: Path, installation: Installation, allow: Callable[..., None], muntin: Run, without_mypy: None
+    kind: OfferKind,
+    tmp_path: Path,
+    installation: Installation,
+    allow: Callable[..., None],
+    muntin: Run,
+    without_mypy: None,
 ) -> None:
     package = create_package("weather", tmp_path, [kind])
     install(package, installation)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from muntin_cli.output import coloured, show_data, show_table
-from tests.cli.test_progress_line import Terminal
+from tests.cli.test_waiting_line import Terminal
 
 ROWS = [("patterns.followed_by", "finding", "word " * 60)]
 

@@ -11,7 +11,7 @@ from muntin_cli.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class OfferKind:
     """A kind of thing that a package offers, with one example in the template.
 
     Attributes:
@@ -35,18 +35,18 @@ class Kind:
 
 
 KINDS: Final = (
-    Kind("aggregate", "one value per window, from its payloads", "spread", "aggregate"),
-    Kind("incremental", "one value per window, updated as payloads come and go", "mean", "aggregate"),
-    Kind("operator", "any number of rows per window, from its payloads", "gaps", "operator"),
-    Kind("function", "one value per row, from its columns", "fahrenheit", "function"),
-    Kind("incremental-operator", "rows per window, updated as payloads come and go", "frequencies", "operator"),
-    Kind("timed-aggregate", "one value per window, from events with their lifetimes", "covered", "aggregate"),
-    Kind("timed-incremental", "one value per window, updated as events come", "average_over_time", "aggregate"),
-    Kind("timed-operator", "rows with lifetimes of their own, from events", "long_events", "operator"),
-    Kind("timed-incremental-operator", "rows, updated as events come", "latest", "operator"),
-    Kind("window", "a kind of windows", "visits", "window"),
-    Kind("sink", "a place that results are written to", "json_folder", "sink", is_named=False),
-    Kind("policy", "a rule that says how complete an input is", "confirmed", "policy", is_named=False),
+    OfferKind("aggregate", "one value per window, from its payloads", "spread", "aggregate"),
+    OfferKind("incremental", "one value per window, updated as payloads come and go", "mean", "aggregate"),
+    OfferKind("operator", "any number of rows per window, from its payloads", "gaps", "operator"),
+    OfferKind("function", "one value per row, from its columns", "fahrenheit", "function"),
+    OfferKind("incremental-operator", "rows per window, updated as payloads come and go", "frequencies", "operator"),
+    OfferKind("timed-aggregate", "one value per window, from events with their lifetimes", "covered", "aggregate"),
+    OfferKind("timed-incremental", "one value per window, updated as events come", "average_over_time", "aggregate"),
+    OfferKind("timed-operator", "rows with lifetimes of their own, from events", "long_events", "operator"),
+    OfferKind("timed-incremental-operator", "rows, updated as events come", "latest", "operator"),
+    OfferKind("window", "a kind of windows", "visits", "window"),
+    OfferKind("sink", "a place that results are written to", "json_folder", "sink", is_named=False),
+    OfferKind("policy", "a rule that says how complete an input is", "confirmed", "policy", is_named=False),
 )
 """All kinds, in the order in which `muntin new` asks for them."""
 
@@ -66,7 +66,7 @@ _PARTS_OF_KINDS: Final = (
 """Beginnings of paths in the template, each with the groups that they belong to; no package has those of no group."""
 
 
-def kinds_named(names: Collection[str]) -> list[Kind]:
+def kinds_named(names: Collection[str]) -> list[OfferKind]:
     """Return the kinds with the names, in the order of `KINDS`.
 
     Raises:
@@ -79,7 +79,7 @@ def kinds_named(names: Collection[str]) -> list[Kind]:
     return [kind for kind in KINDS if kind.name in names]
 
 
-def groups_of(kinds: Sequence[Kind]) -> set[str]:
+def groups_of(kinds: Sequence[OfferKind]) -> set[str]:
     """Return the words by which the template marks what belongs to kinds: their names, `modules` and `named`."""
     groups = {kind.name for kind in kinds}
     if any(kind.is_module for kind in kinds):
@@ -89,7 +89,7 @@ def groups_of(kinds: Sequence[Kind]) -> set[str]:
     return groups
 
 
-def is_wanted(path: str, kinds: Sequence[Kind]) -> bool:
+def is_wanted(path: str, kinds: Sequence[OfferKind]) -> bool:
     """Return whether a package with some kinds has a file of the template.
 
     Args:
@@ -111,7 +111,7 @@ def is_wanted(path: str, kinds: Sequence[Kind]) -> bool:
     return True
 
 
-def text_for(text: str, kinds: Sequence[Kind]) -> str:
+def text_for(text: str, kinds: Sequence[OfferKind]) -> str:
     r"""Return the text of a file of the template, with the lines that belong to the kinds.
 
     Where lines between two blank ones go, the blank ones below them go too.

@@ -15,7 +15,7 @@ from typing import Final
 from muntin.catalog import hooks
 from muntin.catalog.plugin_entries import plugin_entries
 from muntin_cli.errors import UsageError
-from muntin_cli.kinds import DEFAULT_KIND, Kind, is_wanted, text_for
+from muntin_cli.kinds import DEFAULT_KIND, OfferKind, is_wanted, text_for
 
 _PLACEHOLDER: Final = "myplugin"
 _NAME: Final = re.compile(r"[a-z](_?[a-z0-9])*")
@@ -23,7 +23,7 @@ _LONGEST: Final = 50
 _CACHES: Final = frozenset({"__pycache__", ".mypy_cache", ".pytest_cache", ".hypothesis", ".ruff_cache"})
 
 
-def create_package(name: str, folder: Path, kinds: Sequence[Kind] = (DEFAULT_KIND,)) -> Path:
+def create_package(name: str, folder: Path, kinds: Sequence[OfferKind] = (DEFAULT_KIND,)) -> Path:
     """Write a working plugin package named `muntin-<name>` and return its folder.
 
     Args:
@@ -57,7 +57,7 @@ def create_package(name: str, folder: Path, kinds: Sequence[Kind] = (DEFAULT_KIN
     return target
 
 
-def _usage(template: Traversable, kinds: Sequence[Kind]) -> str:
+def _usage(template: Traversable, kinds: Sequence[OfferKind]) -> str:
     """Return how queries use the examples of kinds, as Markdown; kinds that are used alike are shown once."""
     texts: dict[str, str] = {}
     for kind in kinds:

@@ -14,7 +14,7 @@ from muntin_cli.checking.subjects import CheckedSubject, Subjects
 from muntin_cli.errors import EnvironmentLacksError
 from muntin_cli.output import counted
 from muntin_cli.processes import ask_python
-from muntin_cli.progress_line import ProgressLine
+from muntin_cli.waiting_line import WaitingLine
 
 _PROBE: Final = Path(__file__).parents[1] / "probes" / "own_laws.py"
 
@@ -22,7 +22,7 @@ TestedLaws: TypeAlias = Mapping[tuple[str, str], str]
 """How laws are broken that the package's own tests try, by subject and law; an empty text for a law that is kept."""
 
 
-def check_laws(subjects: Subjects, tests: Path | None = None, progress: ProgressLine | None = None) -> Section:
+def check_laws(subjects: Subjects, tests: Path | None = None, progress: WaitingLine | None = None) -> Section:
     """Try all laws on random streams of the types that each module and function declares.
 
     Args:
@@ -31,7 +31,7 @@ def check_laws(subjects: Subjects, tests: Path | None = None, progress: Progress
             the types alone do not tell.
         progress: Line that says which subject is tried; None if nobody waits.
     """
-    progress = progress or ProgressLine("")
+    progress = progress or WaitingLine("")
 
     @cache  # a run of the tests is slow, and many packages need none
     def tested_laws() -> TestedLaws:

@@ -12,11 +12,11 @@ from muntin_cli.checking.subjects import ParametersByModule, Subjects, subjects_
 from muntin_cli.checking.travelling import check_pickling, check_worker
 from muntin_cli.checking.types import check_types
 from muntin_cli.laws import LAWS_NEED, has_laws
-from muntin_cli.progress_line import ProgressLine
+from muntin_cli.waiting_line import WaitingLine
 
 
 def check(
-    package: Package, catalog: Catalog, parameters: ParametersByModule, progress: ProgressLine | None = None
+    package: Package, catalog: Catalog, parameters: ParametersByModule, progress: WaitingLine | None = None
 ) -> Report:
     """Check a package.
 
@@ -26,7 +26,7 @@ def check(
         parameters: Parameters to make modules with, by the module's name.
         progress: Line that says what is checked; None if nobody waits.
     """
-    progress = progress or ProgressLine("")
+    progress = progress or WaitingLine("")
     progress.say("loading its plugins")
     discovery, plugins = check_discovery(package, catalog)
     subjects = subjects_in(plugins, parameters)
@@ -46,7 +46,7 @@ def check(
     return Report(f"{package.name} {package.version}", tuple(sections), badge)
 
 
-def _check_laws(subjects: Subjects, package: Package, progress: ProgressLine) -> Section:
+def _check_laws(subjects: Subjects, package: Package, progress: WaitingLine) -> Section:
     if not has_laws():
         return Section("laws", (note(f"laws are not tried; they are {LAWS_NEED}"),))
     from muntin_cli.checking.laws import check_laws

@@ -14,7 +14,7 @@ from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.errors import EnvironmentLacksError, UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, show, show_json
-from muntin_cli.progress_line import ProgressLine
+from muntin_cli.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     from muntin_cli.recordings import ModuleOptions
@@ -88,7 +88,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # each is an option
     replacements = options.replacements()
     with (
         _recording_folder(source, inputs or [], record, options) as folder,
-        ProgressLine("running the old and the new version") as progress,
+        WaitingLine("running the old and the new version") as progress,
     ):
         recording = opened(folder, options.files, key or [])
         result = run_backtest(recording, replacements, fail_if=fail_if)

@@ -14,7 +14,7 @@ from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import coloured, counted, indented, show, show_json
 from muntin_cli.parameters import parse_parameters
-from muntin_cli.progress_line import ProgressLine
+from muntin_cli.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     from muntin_cli.checking import Report
@@ -50,7 +50,7 @@ def check(
 
     parameters_by_module = parse_module_parameters(parameters or [])
     checked_package = find_package(package, plugin_entries().entries)
-    with ProgressLine("") as progress:
+    with WaitingLine("") as progress:
         report = check_package(checked_package, installed(), parameters_by_module, progress)
     if as_json:
         show_json({**asdict(report), "findings": report.findings, "tasks": report.tasks})

@@ -11,7 +11,7 @@ from muntin_cli.errors import EnvironmentLacksError, UsageError
 from muntin_cli.evaluation import can_evaluate
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, show
-from muntin_cli.progress_line import ProgressLine
+from muntin_cli.waiting_line import WaitingLine
 
 EXAMPLE: Final = """\b
 Examples:
@@ -44,7 +44,7 @@ def copy(
         raise EnvironmentLacksError("checkpoints are of muntin-engine: pip install 'muntin-cli[engine]'")
     from muntin_engine import copy_checkpoint
 
-    with ProgressLine("copying the checkpoint"):
+    with WaitingLine("copying the checkpoint"):
         copy = copy_checkpoint(source, target, dict(map(_folder_and_copy, folder or [])))
     until = f"up to micro-batch {copy.last_batch}" if copy.last_batch >= 0 else "without any micro-batch"
     show(f"copied {counted(copy.files, 'file')} to {copy.path}, {until}")

@@ -21,7 +21,7 @@ from muntin_cli.exit_codes import ExitCode
 from muntin_cli.laws import LAWS_NEED, has_laws
 from muntin_cli.output import indented, show, show_json, show_table
 from muntin_cli.parameters import parse_parameters
-from muntin_cli.progress_line import ProgressLine
+from muntin_cli.waiting_line import WaitingLine
 
 EXAMPLE: Final = """\b
 Examples:
@@ -49,7 +49,7 @@ def describe(
             raise UsageError(f"{name} is a checkpoint, whose query has its parameters\n  leave --with out")
         _show_queries(name, as_json=as_json)
         return ExitCode.OK
-    with ProgressLine(f"describing {name}"):
+    with WaitingLine(f"describing {name}"):
         description = describe_module(installed(), name, parse_parameters(parameters or []))
     if as_json:
         show_json(asdict(description))
@@ -66,7 +66,7 @@ def _show_queries(checkpoint: str, *, as_json: bool) -> None:
         raise EnvironmentLacksError("YAML needs PyYAML: pip install 'muntin-cli[engine]', or ask for --json")
     from muntin_engine import read_query, spark_session
 
-    with ProgressLine("reading the checkpoint with Spark"):
+    with WaitingLine("reading the checkpoint with Spark"):
         data = read_query(spark_session(), checkpoint)
     if as_json:
         show_json(data)

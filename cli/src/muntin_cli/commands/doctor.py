@@ -12,7 +12,7 @@ from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.doctor import Health, Sign, examine, examine_spark, java_home_for_spark
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, show, show_json, show_table
-from muntin_cli.progress_line import ProgressLine
+from muntin_cli.waiting_line import WaitingLine
 
 EXAMPLE: Final = """\b
 Examples:
@@ -40,7 +40,7 @@ def doctor(
     if java_home:
         show(java_home_for_spark())
         return ExitCode.OK
-    with ProgressLine("examining Python, packages and plugins") as progress:
+    with WaitingLine("examining Python, packages and plugins") as progress:
         signs = list(examine(installed()))
         if spark:
             progress.say("starting Spark, and a worker of it")

@@ -13,7 +13,7 @@ from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import show
-from muntin_cli.progress_line import ProgressLine
+from muntin_cli.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     from muntin_engine.recording.story import Story
@@ -68,7 +68,7 @@ def look(
             _wait()
         return ExitCode.OK
     file = out or Path(f"{recording.resolve().name}.html")
-    with ProgressLine("following each row to its results"):
+    with WaitingLine("following each row to its results"):
         page = page_of(read_story())
     try:
         file.write_text(page, encoding="utf-8")

@@ -10,8 +10,8 @@ from muntin_cli.commands.reporting import AsJson, IsWide, reports_errors
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.listing import Listing
 from muntin_cli.output import indented, show, show_json, show_table
-from muntin_cli.progress_line import ProgressLine
 from muntin_cli.survey import survey
+from muntin_cli.waiting_line import WaitingLine
 
 EXAMPLE: Final = """\b
 Examples:
@@ -30,7 +30,7 @@ def modules(is_wide: IsWide = False, as_json: AsJson = False) -> ExitCode:
     These are modules, functions and triggers, where they come from, and plugins with the reason. Each plugin is loaded
     in a process of its own, with a time limit.
     """
-    with ProgressLine("loading plugins"):
+    with WaitingLine("loading plugins"):
         listing = survey(installed())
     if as_json:
         show_json(asdict(listing))

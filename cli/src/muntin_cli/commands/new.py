@@ -11,7 +11,7 @@ import typer
 from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
-from muntin_cli.kinds import DEFAULT_KIND, KINDS, Kind, kinds_named
+from muntin_cli.kinds import DEFAULT_KIND, KINDS, OfferKind, kinds_named
 from muntin_cli.new import check_name, create_package
 from muntin_cli.output import show, show_table
 
@@ -56,7 +56,7 @@ def new(
     return ExitCode.OK
 
 
-def _ask_for_kinds() -> list[Kind]:
+def _ask_for_kinds() -> list[OfferKind]:
     """Ask in a terminal for kinds, by their numbers or names, until the answer names some; return them.
 
     Where nobody can answer, it is the first kind.

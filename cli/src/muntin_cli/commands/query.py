@@ -14,7 +14,7 @@ from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.errors import EnvironmentLacksError, UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, let_through, show
-from muntin_cli.progress_line import ProgressLine
+from muntin_cli.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,7 +178,7 @@ def _answer_on_spark(
     from muntin_cli.recordings import modules_in
 
     is_streaming = follow or record is not None
-    with ProgressLine("starting Spark"):
+    with WaitingLine("starting Spark"):
         spark = spark_session("muntin query")
     names = [table.name for table in tables]
     with spark_errors_in_sql(text, names), views_of(spark, tables, is_streaming=is_streaming):

@@ -10,7 +10,7 @@ import typer
 from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, show, show_data, show_json
-from muntin_cli.progress_line import ProgressLine
+from muntin_cli.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     from muntin_engine.recording.recording import Recording
@@ -59,7 +59,7 @@ def replay(
     if evaluators:
         return _compare_evaluators(opened_recording)
     micro_batches = len(opened_recording.batches)
-    with ProgressLine(f"replaying {counted(micro_batches, 'micro-batch')}"):
+    with WaitingLine(f"replaying {counted(micro_batches, 'micro-batch')}"):
         replayed = opened_recording.replay(evaluator or None)
         changes = list(changes_of(replayed))
     if as_json:
@@ -84,7 +84,7 @@ def replay(
 
 def _compare_evaluators(recording: Recording) -> ExitCode:
     try:
-        with ProgressLine(f"replaying with each of {', '.join(recording.evaluators)}"):
+        with WaitingLine(f"replaying with each of {', '.join(recording.evaluators)}"):
             recording.check_evaluators()
     except AssertionError as error:
         show(str(error))

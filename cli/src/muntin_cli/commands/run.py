@@ -15,7 +15,7 @@ from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import show
 from muntin_cli.parameters import make, parse_parameters
-from muntin_cli.progress_line import ProgressLine
+from muntin_cli.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     from muntin.testing import WindowedQuery
@@ -72,7 +72,7 @@ def run(
     if svg is not None:
         _write(svg, Picture(drawing).svg())
     if crash_everywhere:
-        with ProgressLine("restarting after each step"):
+        with WaitingLine("restarting after each step"):
             lines = list(restarted(file.script, query))
         show("\n".join(["", *lines]))
     return ExitCode.OK

@@ -12,7 +12,7 @@ from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, show
-from muntin_cli.progress_line import ProgressLine
+from muntin_cli.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     from muntin_engine.recording.recording import Recording
@@ -57,7 +57,7 @@ def shrink(
     def has_result(replayed: Any) -> bool:
         return any(meets_condition(row) for row in replayed.results)
 
-    with ProgressLine("looking for the smallest part"):
+    with WaitingLine("looking for the smallest part"):
         smallest = whole.shrink(has_result if where else None, differs=differs or None)
         smallest.save(out)
     rows = f"{_count_rows(smallest)} of {counted(_count_rows(whole), 'row')}"

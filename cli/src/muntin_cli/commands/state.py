@@ -12,7 +12,7 @@ from muntin_cli.errors import EnvironmentLacksError
 from muntin_cli.evaluation import can_evaluate
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, show, show_data, show_json
-from muntin_cli.progress_line import ProgressLine
+from muntin_cli.waiting_line import WaitingLine
 
 _NEEDS_ENGINE = "the state of a checkpoint is read with Spark: pip install 'muntin[spark]'"
 
@@ -38,7 +38,7 @@ def state(
         raise EnvironmentLacksError(_NEEDS_ENGINE)
     from muntin_engine import read_state, spark_session
 
-    with ProgressLine("reading the checkpoint with Spark"):
+    with WaitingLine("reading the checkpoint with Spark"):
         rows = read_state(spark_session(), checkpoint)
         if key:
             rows = rows.where(_is_of(key))

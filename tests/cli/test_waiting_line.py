@@ -8,8 +8,8 @@ from time import sleep
 
 import pytest
 
-from muntin_cli import progress_line
-from muntin_cli.progress_line import ProgressLine
+from muntin_cli import waiting_line
+from muntin_cli.waiting_line import WaitingLine
 
 
 class Terminal(io.StringIO):
@@ -26,8 +26,8 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(progress_line, "_HIDDEN_SECONDS", 0.02)
-    monkeypatch.setattr(progress_line, "_REFRESH_SECONDS", 0.02)
+    monkeypatch.setattr(waiting_line, "_HIDDEN_SECONDS", 0.02)
+    monkeypatch.setattr(waiting_line, "_REFRESH_SECONDS", 0.02)
     monkeypatch.setenv("COLUMNS", "40")
     return terminal
 
@@ -42,7 +42,7 @@ def wait_for(text: str, terminal: Terminal) -> None:
 
 def test_a_terminal_shows_what_is_done_and_no_more_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = watched(monkeypatch)
-    with ProgressLine("loading plugins") as progress:
+    with WaitingLine("loading plugins") as progress:
         wait_for("\r\x1b[Kmuntin: loading plugins, ", terminal)
         progress.say("trying laws")
         wait_for("\r\x1b[Kmuntin: trying laws, ", terminal)
@@ -51,15 +51,15 @@ def test_a_terminal_shows_what_is_done_and_no_more_when_it_is_over(monkeypatch: 
 
 def test_a_line_is_cut_where_the_terminal_would_break_it(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = watched(monkeypatch)
-    with ProgressLine("x" * 100):
+    with WaitingLine("x" * 100):
         wait_for("\r\x1b[Kmuntin: ", terminal)
     assert max(map(len, terminal.getvalue().split("\r\x1b[K"))) == 39
 
 
 def test_what_is_over_in_a_moment_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = watched(monkeypatch)
-    monkeypatch.setattr(progress_line, "_HIDDEN_SECONDS", 60)
-    with ProgressLine("loading plugins"):
+    monkeypatch.setattr(waiting_line, "_HIDDEN_SECONDS", 60)
+    with WaitingLine("loading plugins"):
         pass
     assert not terminal.getvalue()
 
@@ -67,12 +67,12 @@ def test_what_is_over_in_a_moment_shows_nothing(monkeypatch: pytest.MonkeyPatch)
 def test_a_file_and_those_who_want_no_line_get_none(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = watched(monkeypatch)
     monkeypatch.setenv("MUNTIN_PROGRESS", "off")
-    with ProgressLine("loading plugins"):
+    with WaitingLine("loading plugins"):
         sleep(0.05)
     monkeypatch.delenv("MUNTIN_PROGRESS")
     file = io.StringIO()
     monkeypatch.setattr(sys, "stderr", file)
-    with ProgressLine("loading plugins"):
+    with WaitingLine("loading plugins"):
         sleep(0.05)
     assert not terminal.getvalue()
     assert not file.getvalue()

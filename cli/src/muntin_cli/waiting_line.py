@@ -17,7 +17,7 @@ _HIDDEN_SECONDS: Final = 2.0
 _REFRESH_SECONDS: Final = 0.25
 
 
-class ProgressLine:
+class WaitingLine:
     """Shows what a command is doing, and for how many seconds, once the block takes longer than two.
 
     The line is the last one of the terminal that the standard error goes to, and is taken away when the block ends.
