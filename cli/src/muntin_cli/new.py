@@ -36,7 +36,6 @@ def create_package(name: str, folder: Path, kinds: Sequence[OfferKind] = (DEFAUL
             not empty.
     """
     check_name(name)
-    _check_free(name)
     target = folder / distribution_of(name)
     if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
         raise UsageError(f"{target} exists already\n  choose another name, another folder (--into), or remove it")
@@ -78,6 +77,16 @@ def distribution_of(name: str) -> str:
 
 
 def check_name(name: str) -> None:
+    """Check that a new plugin can have a name.
+
+    Raises:
+        UsageError: No plugin can have the name, and a similar one is suggested; or it is taken.
+    """
+    _check_spelling(name)
+    _check_free(name)
+
+
+def _check_spelling(name: str) -> None:
     """Refuse a name that no plugin can have, and suggest a similar one."""
     if len(name) > _LONGEST:
         raise UsageError(f"{name[:20]!r}... has {len(name)} characters\n  expected: at most {_LONGEST}")
