@@ -404,6 +404,8 @@ def describe_command(name: str) -> str:
             lines.append(f"- `{(parameter.name or '').upper()}`: {parameter.help or ''}")
         elif isinstance(parameter, typer.core.TyperOption):
             lines.append(f"- `{', '.join(parameter.opts)}`: {parameter.help or ''}")
+    examples = (command.epilog or "").replace("\b\n", "").rstrip()  # a line \b keeps the lines below it as they are
+    lines += ["", "```text", examples, "```"]
     return "\n".join(lines)
 
 

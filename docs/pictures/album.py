@@ -67,8 +67,8 @@ from muntin_stats import Average, CollectList, Count, Max, Sum, TimeWeightedAver
 FOLDER: Final = Path(__file__).parent
 """The folder of the pictures."""
 
-TEMPLATE: Final = FOLDER.parents[1] / "templates/plugin/window-kind/src/muntin_myplugin/visits.py"
-"""The window kind that `muntin new --window` starts with."""
+TEMPLATE: Final = FOLDER.parents[1] / "templates/plugin/src/muntin_myplugin/visits.py"
+"""The window kind of `muntin new --kind window`."""
 
 
 def streams() -> Iterator[Picture]:

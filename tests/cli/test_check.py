@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,11 +15,14 @@ from typing import Any, cast
 import pytest
 
 from muntin.catalog import Plugin, installed
-from muntin_cli.checking import Result, find_package
+from muntin_cli.checking import Package, Result, Section, find_package
 from muntin_cli.checking.laws import check_laws
+from muntin_cli.checking.release import badge_for, check_release
 from muntin_cli.checking.subjects import subjects_in
 from muntin_cli.checking.travelling import MOST_BYTES, check_pickling, check_worker
+from muntin_cli.kinds import KINDS, OfferKind
 from muntin_cli.new import create_package
+from muntin_cli.offered import offered_by
 from muntin_engine.backends.spark.delivery import packed_task
 from tests.cli.plugins import BROKEN, LAST, TIDES
 from tests.cli.running import CommandRun, Offer, Run
@@ -39,8 +42,11 @@ def install(package: Path, installation: Installation) -> None:
     shutil.copytree(package / "src", installation.folder, dirs_exist_ok=True)
     info = installation.folder / "muntin_weather-0.1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: muntin-weather\nVersion: 0.1.0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text("[muntin]\nweather = muntin_weather.plugin\n", encoding="utf-8")
+    metadata = "Metadata-Version: 2.1\nName: muntin-weather\nVersion: 0.1.0\nRequires-Dist: muntin-sdk>=0.1\n"
+    (info / "METADATA").write_text(metadata, encoding="utf-8")
+    if (package / "src/muntin_weather/plugin.py").exists():
+        (info / "entry_points.txt").write_text("[muntin]\nweather = muntin_weather.plugin\n", encoding="utf-8")
+    installation.modules += [f"muntin_weather{file}" for file in ("", ".plugin", *(f".{k.example}" for k in KINDS))]
 
 
 def items(done: CommandRun, section: str) -> list[tuple[str, str]]:
@@ -52,28 +58,154 @@ def items(done: CommandRun, section: str) -> list[tuple[str, str]]:
 def test_a_new_package_has_no_findings(
     tmp_path: Path, installation: Installation, allow: Callable[..., None], muntin: Run
 ) -> None:
-    package = create_package("weather", tmp_path)
+    package = create_package("weather", tmp_path, KINDS)
     install(package, installation)
-    installation.modules += ["muntin_weather", "muntin_weather.plugin"]
     allow("weather")
 
     done = muntin("check", package)
 
     assert done.code == 0, done.output
     lines = done.output.splitlines()
-    assert (lines[0], lines[-1]) == ("muntin-weather 0.1.0", "no findings")
-    assert "  ok      weather = muntin_weather.plugin: 8 modules, 1 function" in lines
+    assert (lines[0], *lines[-2:]) == ("muntin-weather 0.1.0", "no findings", "4 things to do before a release")
+    assert "  ok      weather = muntin_weather.plugin: 8 modules, 1 function, 1 window kind" in lines
     assert "  ok      mypy --strict finds nothing in muntin_weather" in lines
     assert "  ok      weather.long_events 0.1.0 with at_least=2 keeps 7 laws" in lines
     assert [line for line in lines if line.startswith(("  note", "  finding"))] == []
-    assert [line for line in lines if line and not line.startswith(" ")][1:-1] == [
+    assert [line for line in lines if line and not line.startswith(" ")][1:-3] == [
         "discovery",
         "import",
         "types",
         "laws",
         "pickling",
         "worker",
+        "before a release",
     ]
+
+
+@pytest.fixture
+def without_mypy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Types are checked for all kinds at once, in the test of a new package."""
+    monkeypatch.setattr("muntin_cli.checking.whole.check_types", lambda package: Section("types", ()))
+
+
+@pytest.mark.cases(3)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_new_package_of_each_kind_has_no_findings(
+    kind: OfferKind,
+    tmp_path: Path,
+    installation: Installation,
+    allow: Callable[..., None],
+    muntin: Run,
+    without_mypy: None,
+) -> None:
+    package = create_package("weather", tmp_path, [kind])
+    install(package, installation)
+    allow("weather")
+
+    done = muntin("check", package, "--json")
+
+    assert done.code == 0, done.output
+    results = {item["result"] for part in done.data["sections"] for item in part["items"]}
+    assert results == {"ok", "to do"}
+    if kind.is_named:
+        assert f"weather.{kind.example}" in str(items(done, "laws"))
+    else:
+        assert items(done, "discovery")[0][1].startswith("no plugin: programs import what it offers")
+
+
+TO_DO = {
+    "pyproject.toml does not say what the package computes",
+    "pyproject.toml names no author",
+    "pyproject.toml has no address of the sources",
+    "there is no tag v0.1.0",
+}
+"""The tasks that are left for whoever has made a package."""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The folder of a package that lacks nothing but what only its author knows."""
+    return create_package("weather", tmp_path, KINDS)
+
+
+def tasks(project: Path, plugins: Sequence[Plugin] = ()) -> set[str]:
+    """Return the first line of each task before a release."""
+    package = Package("muntin-weather", "0.1.0", (), project)
+    return {
+        item.text.partition("\n")[0]
+        for item in check_release(package, project, plugins).items
+        if item.result is Result.TO_DO
+    }
+
+
+def git(project: Path, *arguments: str) -> None:
+    author = ("-c", "user.name=an author", "-c", "user.email=author@example.org")
+    subprocess.run(["git", *author, *arguments], cwd=project, capture_output=True, check=True)
+
+
+def test_a_new_package_is_left_to_its_author(project: Path) -> None:
+    assert tasks(project) == TO_DO
+
+
+def test_a_package_that_is_ready_has_nothing_left_to_do(project: Path) -> None:
+    file = project / "pyproject.toml"
+    text = file.read_text(encoding="utf-8")
+    text = text.replace("what they compute, in one line", "winds").replace("The authors of muntin-weather", "Ada")
+    file.write_text(f'{text}\n[project.urls]\nSource = "https://github.com/ada/weather"\n', encoding="utf-8")
+    git(project, "init", "--quiet")
+    git(project, "add", "--all")
+    git(project, "commit", "--quiet", "--message", "all of it")
+    git(project, "tag", "v0.1.0")
+    assert tasks(project) == set()
+    (project / "README.md").write_text("changed", encoding="utf-8")
+    git(project, "commit", "--quiet", "--all", "--message", "a change")
+    assert tasks(project) == {"0.1.0 is tagged already, at another commit"}
+
+
+MISSING = {
+    "README.md": "there is no README",
+    "LICENSE": "there is no LICENSE",
+    "CHANGELOG.md": "there is no CHANGELOG.md",
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_file_that_a_release_has_is_missed(name: str, project: Path) -> None:
+    (project / name).unlink()
+    assert tasks(project) == TO_DO | {MISSING[name]}
+
+
+def test_metadata_that_users_look_for_is_missed(project: Path) -> None:
+    file = project / "pyproject.toml"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    file.write_text("\n".join(line for line in lines if "3.1" not in line or "requires" in line), encoding="utf-8")
+    assert tasks(project) == TO_DO | {"no classifier says which Pythons it is tested on"}
+    file.unlink()
+    assert "no classifier says that it has types" in tasks(project)
+
+
+def test_a_version_that_the_changelog_does_not_have_is_missed(project: Path) -> None:
+    (project / "CHANGELOG.md").write_text("## 0.0.1\n", encoding="utf-8")
+    assert tasks(project) == TO_DO | {"CHANGELOG.md does not have 0.1.0"}
+
+
+def test_an_offer_without_laws_is_missed(project: Path, tides: list[Plugin]) -> None:
+    names = [name for plugin in tides for name in offered_by(plugin)]
+    assert tasks(project, tides) == TO_DO | {f"no test tries the laws of {', '.join(names)}"}
+    shutil.rmtree(project / "tests")
+    assert tasks(project) == TO_DO | {"no test tries laws"}
+
+
+def test_a_badge_shows_what_the_tests_on_github_say(project: Path) -> None:
+    package = Package("muntin-weather", "0.1.0", (), project)
+    address = "https://github.com/{}/actions/workflows/test.yml"
+    unknown = address.format("OWNER/muntin-weather")
+    assert badge_for(package, project) == f"[![muntin check]({unknown}/badge.svg)]({unknown})"
+    git(project, "init", "--quiet")
+    git(project, "remote", "add", "origin", "git@github.com:ada/weather.git")
+    assert address.format("ada/weather") in badge_for(package, project)
+    (project / "README.md").write_text(badge_for(package, project), encoding="utf-8")
+    assert not badge_for(package, project)
 
 
 @pytest.mark.nightly

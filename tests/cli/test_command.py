@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.build_pages import describe_command
+from docs.build_pages import commands, describe_command
 from muntin.catalog import installed
 from muntin.errors import ModuleDefinitionError, MuntinError, PluginLoadError, QueryError
 from muntin_cli.command_names import COMMAND_BY_WORD
@@ -55,6 +56,24 @@ def test_the_help_lists_the_commands_and_the_exit_codes(muntin: Run) -> None:
 def test_the_command_alone_shows_its_help_which_says_that_it_runs_queries(muntin: Run) -> None:
     assert muntin() == muntin("--help")
     assert "Run queries" in muntin().output
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_the_help_of_a_command_ends_with_examples_and_what_it_prints(name: str, muntin: Run) -> None:
+    command = commands()[f"muntin {name}"]
+    examples = command.epilog or ""
+    calls = re.findall(r"^  (muntin .*)$", examples, re.MULTILINE)
+    assert calls
+    for call in calls:
+        words = shlex.split(call)
+        if ">" in words or "|" in words:
+            words = words[: min(words.index(sign) for sign in (">", "|") if sign in words)]  # the rest is the shell's
+        length = len(name.split()) + 1
+        assert words[:length] == ["muntin", *name.split()]
+        command.make_context(name, words[length:])  # raises for an option or an argument that does not exist
+    assert examples.startswith("\b\nExamples:\n  muntin ")
+    assert re.search(r"^It (prints|writes) .*\.$", examples, re.MULTILINE)
+    assert calls[0] in muntin(*name.split(), "--help").output
 
 
 def test_a_word_of_another_tool_is_refused_with_the_command_that_does_it(muntin: Run) -> None:

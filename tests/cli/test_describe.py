@@ -113,7 +113,7 @@ def test_a_name_is_described_with_its_parameters(
 ) -> None:
     allow("tides", "patterns")
     code, parts = DESCRIBED[asked]
-    done = muntin("describe", *asked.split())
+    done = muntin("describe", *asked.split(), "--wide")
     assert done.code == code
     assert [part for part in parts if part not in done.output + done.errors] == []
     assert asked != "tides.patience" or "clip" not in done.output

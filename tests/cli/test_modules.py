@@ -19,7 +19,7 @@ from tests.torture.bad_packages import BREAKS, ENDS
 def test_modules_and_functions_are_listed_by_name(offer: Offer, muntin: Run) -> None:
     offer(tides=TIDES)
 
-    done = muntin("modules")
+    done = muntin("modules", "--wide")
 
     assert done.code == 0
     assert [line.split("  ")[0] for line in done.output.splitlines()] == [
@@ -36,6 +36,16 @@ def test_modules_and_functions_are_listed_by_name(offer: Offer, muntin: Run) -> 
     )
     assert "\x1b" not in done.output, "it is for no terminal"
     assert [line for line in done.output.splitlines() if line != line.rstrip()] == []
+
+
+def test_what_is_more_than_a_reader_wants_of_each_is_left_out(offer: Offer, muntin: Run) -> None:
+    offer(tides=TIDES)
+
+    lines = [" ".join(line.split()) for line in muntin("modules").output.splitlines()]
+
+    assert lines[0] == "name shape reads returns"
+    assert lines[2] == "tides.average incremental aggregate float float"
+    assert lines[-1] == "tides muntin-tides 0.1.0: 4 modules, 1 function, 1 trigger"
 
 
 @pytest.mark.parametrize(

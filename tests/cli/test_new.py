@@ -6,7 +6,9 @@ them.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -19,10 +21,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from packaging.specifiers import SpecifierSet
+from typer.testing import CliRunner
 
 import muntin
 from muntin import ColumnarAggregate, IntervalOperator, Module, RowOperator, StreamOperator
 from muntin.catalog import hooks
+from muntin_cli import app
+from muntin_cli.kinds import KINDS
+from muntin_cli.new import create_package
 from tests.cli.running import Run
 
 ROOT = Path(__file__).parents[2]
@@ -38,10 +46,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def weather(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new package, outside the repository."""
-    from muntin_cli.new import create_package
-
-    return create_package("weather", tmp_path_factory.mktemp("outside"))
+    """A new package with an example of each kind, outside the repository."""
+    return create_package("weather", tmp_path_factory.mktemp("outside"), KINDS)
 
 
 @pytest.fixture
@@ -52,14 +58,6 @@ def weather_offers(weather: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[l
     yield import_module("muntin_weather.plugin").muntin_modules()
     for name in [name for name in sys.modules if name.partition(".")[0] == "muntin_weather"]:
         del sys.modules[name]
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new package with a kind of windows, outside the repository."""
-    from muntin_cli.new import create_package
-
-    return create_package("shop", tmp_path_factory.mktemp("windows"), is_window=True)
 
 
 def run(weather: Path, *command: str) -> subprocess.CompletedProcess[str]:
@@ -79,10 +77,9 @@ def test_it_says_what_to_do_next(tmp_path: Path, muntin: Run) -> None:
     done = muntin("new", "weather", "--into", tmp_path)
     assert done.code == 0
     assert f"  cd {tmp_path / 'muntin-weather'}\n" in done.output
-    assert "  muntin check muntin-weather\n" in done.output
-    assert (
-        "shop.visits is there to be replaced by yours" in muntin("new", "shop", "--window", "--into", tmp_path).output
-    )
+    assert "  muntin check .\n" in done.output
+    several = muntin("new", "shop", "--kind", "window", "--kind", "sink", "--into", tmp_path)
+    assert "shop.visits, json_folder are there to be replaced by yours" in several.output
 
 
 def test_every_file_has_the_name_of_the_plugin(weather: Path) -> None:
@@ -166,7 +163,7 @@ def test_a_name_may_have_words(tmp_path: Path, muntin: Run) -> None:
     assert muntin("new", "air_quality", "--into", tmp_path).code == 0
     package = tmp_path / "muntin-air-quality"
     assert (package / "src/muntin_air_quality/plugin.py").is_file()
-    assert '"air_quality.mean"' in (package / "src/muntin_air_quality/mean.py").read_text(encoding="utf-8")
+    assert '"air_quality.spread"' in (package / "src/muntin_air_quality/spread.py").read_text(encoding="utf-8")
 
 
 def test_it_overwrites_nothing(tmp_path: Path, muntin: Run) -> None:
@@ -216,31 +213,94 @@ def test_a_name_that_no_plugin_can_have_is_refused(name: str, tmp_path: Path, mu
     assert muntin("new", "testing_nothing", "--into", tmp_path).code == 0, "what only begins as a package is free"
 
 
-def test_a_package_with_a_kind_of_windows_has_nothing_of_modules(shop: Path) -> None:
-    files = {file.relative_to(shop).as_posix() for file in shop.rglob("*") if file.is_file()}
-    assert {path for path in files if path.startswith(("src/", "tests/"))} == {
-        *(f"src/muntin_shop/{name}" for name in ("__init__.py", "plugin.py", "py.typed", "visits.py")),
-        *(f"tests/{name}" for name in ("test_plugin.py", "test_visits.py")),
-    }
-    assert not any(path.startswith(("window-kind", "backtests")) for path in files)
-    assert [path for path in files if "workflows" in path] == [".github/workflows/test.yml"]
-    assert "shop.visits" in (shop / "README.md").read_text(encoding="utf-8")
+FILES = {
+    *(".gitignore", "CHANGELOG.md", "LICENSE", "README.md", "pyproject.toml", ".github/versions.py"),
+    *(".github/workflows/test.yml", ".github/workflows/release.yml"),
+}
+FILES_OF_SOME = {
+    "aggregate": {"backtests/readings.csv", "backtests/readings.sql", "tests/test_query.py"},
+    "incremental": {"backtests/readings.csv", "backtests/readings.sql"},
+}
+KINDS_BY_NAME = {kind.name: kind for kind in KINDS}
+
+
+@pytest.fixture
+def package(name: str, tmp_path: Path) -> Path:
+    return create_package("weather", tmp_path, [KINDS_BY_NAME[name]])
+
+
+@pytest.mark.parametrize("name", KINDS_BY_NAME)
+def test_a_package_has_the_files_of_its_kind_and_no_others(name: str, package: Path) -> None:
+    example = KINDS_BY_NAME[name].example
+    files = {path.relative_to(package).as_posix() for path in package.rglob("*") if path.is_file()}
+    expected = FILES | FILES_OF_SOME.get(name, set())
+    expected |= {f"src/muntin_weather/{file}" for file in ("__init__.py", "py.typed", f"{example}.py")}
+    expected |= {f"tests/test_{example}.py"}
+    if name in FILES_OF_SOME:
+        expected |= {".github/workflows/backtest.yml"}
+    if KINDS_BY_NAME[name].is_named:
+        expected |= {"src/muntin_weather/plugin.py", "tests/test_plugin.py"}
+        assert f"| `weather.{example}` |" in (package / "README.md").read_text(encoding="utf-8")
+    assert files == expected
+    assert [file for file in files if "only:" in (package / file).read_text(encoding="utf-8")] == []
 
 
 @pytest.mark.cases(2)
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("pytest", "-q", "-p", "no:cacheprovider", "-W", "error"),
-        ("mypy",),
-        ("ruff", "check", "--no-cache"),
-        ("ruff", "format", "--check", "--no-cache"),
-    ],
-    ids=lambda command: " ".join(command[:2]),
-)
-def test_a_package_with_a_kind_of_windows_works_at_once(command: tuple[str, ...], shop: Path) -> None:
-    done = run(shop, *command)
-    assert done.returncode == 0, done.stdout + done.stderr
+@pytest.mark.parametrize("name", KINDS_BY_NAME)
+def test_a_package_of_each_kind_works_at_once(name: str, package: Path) -> None:
+    for command in (("ruff", "check", "--no-cache"), ("ruff", "format", "--check", "--no-cache")):
+        done = run(package, *command)
+        assert done.returncode == 0, done.stdout + done.stderr
+    tests = run(package, "pytest", "-q", "-p", "no:cacheprovider", "-W", "error")
+    assert tests.returncode == 0, tests.stdout + tests.stderr
+
+
+@pytest.mark.parametrize("name", ["mean", "Aggregate", ""])
+def test_a_kind_that_does_not_exist_is_refused_with_those_that_do(name: str, tmp_path: Path, muntin: Run) -> None:
+    done = muntin("new", "weather", "--kind", name, "--into", tmp_path)
+    assert (done.code, done.output) == (2, "")
+    assert f"there is no kind {name!r}\n  expected: aggregate, incremental, operator, function, " in done.errors
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_terminal_asks_for_kinds_until_it_understands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muntin_cli.commands.new._is_asked", lambda: True)
+    done = CliRunner().invoke(app, ["new", "weather", "--into", str(tmp_path)], input="mean\n4, sink\n")
+    assert done.exit_code == 0, done.stderr
+    assert re.search(r"^4 +function +one value per row", done.stdout, re.MULTILINE)
+    assert "there is no kind 'mean'" in done.stderr
+    assert "weather.fahrenheit, json_folder are there" in done.stdout
+
+
+def test_where_nobody_can_answer_it_is_an_aggregate(tmp_path: Path, muntin: Run) -> None:
+    assert "weather.spread is there to be replaced by yours" in muntin("new", "weather", "--into", tmp_path).output
+
+
+def test_its_workflows_read_the_versions_from_its_metadata(weather: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, ".github/versions.py"], cwd=weather, capture_output=True, text=True, check=True
+    )
+    outputs = dict(line.split("=", 1) for line in done.stdout.splitlines())
+    project = tomllib.loads((weather / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert [f"Programming Language :: Python :: {python}" for python in json.loads(outputs["pythons"])] == [
+        classifier for classifier in project["classifiers"] if ":: 3." in classifier
+    ]
+    oldest, allowed = json.loads(outputs["muntins"])
+    assert f"muntin-sdk{allowed}" == project["dependencies"][0]
+    assert SpecifierSet(allowed).contains(oldest.removeprefix("=="))
+    test = yaml.safe_load((weather / ".github/workflows/test.yml").read_text(encoding="utf-8"))
+    assert set(test["jobs"]["versions"]["outputs"]) == set(outputs)
+    assert set(test["jobs"]["test"]["strategy"]["matrix"]) == {"python", "muntin"}
+
+
+def test_a_tag_publishes_without_a_secret(weather: Path) -> None:
+    text = (weather / ".github/workflows/release.yml").read_text(encoding="utf-8")
+    workflow = yaml.safe_load(text)
+    publish = workflow["jobs"]["publish"]
+    assert workflow[True] == {"push": {"tags": ["v*"]}}  # YAML takes "on" for a truth value
+    assert (publish["environment"], publish["permissions"]) == ("release", {"id-token": "write"})
+    assert workflow["permissions"] == {"contents": "read"}
+    assert not re.search("secrets|password|https?:", text)
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, muntin: Run) -> None:

@@ -23,10 +23,10 @@ from muntin_engine.packages.code_version import with_version
 from tests.docs.pages import NOTEBOOKS, PAGES, ROOT, Block, blocks, name_of
 from tests.docs.runner import Printed, needs_spark, open_page, tidy
 
-LANGUAGES = {"python", "text", "toml", "shell", "sql", "json", "java", "csharp", "mermaid"}
+LANGUAGES = {"python", "text", "toml", "shell", "sql", "json", "java", "csharp", "mermaid", "yaml"}
 PROGRAMS = {
     *("cd", "export", "git", "make", "mkdir", "muntin", "pip", "pytest", "python", "rm"),
-    *("cat", "spark-class", "spark-submit", "ssh-keygen"),
+    *("cat", "cp", "spark-class", "spark-pipelines", "spark-submit", "ssh-keygen"),
 }
 
 

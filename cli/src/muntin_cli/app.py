@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.metadata import version
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from muntin_cli.command_names import CommandGroup
-from muntin_cli.commands.backtest import EXAMPLE as BACKTESTS
-from muntin_cli.commands.backtest import backtest
-from muntin_cli.commands.check import check
-from muntin_cli.commands.checkpoint import checkpoint
-from muntin_cli.commands.describe import describe
-from muntin_cli.commands.doctor import doctor
-from muntin_cli.commands.look import look
-from muntin_cli.commands.modules import modules
-from muntin_cli.commands.new import new
-from muntin_cli.commands.query import EXAMPLE, query
-from muntin_cli.commands.replay import replay
-from muntin_cli.commands.run import run
-from muntin_cli.commands.schema import schema
-from muntin_cli.commands.shrink import shrink
-from muntin_cli.commands.state import state
-from muntin_cli.commands.stubs import EXAMPLE as STUBS
-from muntin_cli.commands.stubs import stubs
+from muntin_cli.commands import (
+    backtest,
+    check,
+    checkpoint,
+    describe,
+    doctor,
+    look,
+    modules,
+    new,
+    query,
+    replay,
+    run,
+    schema,
+    shrink,
+    state,
+    stubs,
+)
 from muntin_cli.output import own_process
 
 _EPILOG = "Exit codes: 0 all is well, 1 findings, 2 wrong usage, 3 the environment lacks something."
@@ -42,27 +41,21 @@ app = typer.Typer(
 )
 """The commands, for a program that adds some or runs them itself."""
 
-_EPILOGS: Final[dict[Callable[..., None], str]] = {query: EXAMPLE, backtest: BACKTESTS, stubs: STUBS}
-"""Text at the end of a command's help."""
-
-for command in (
-    new,
-    modules,
-    describe,
-    check,
-    stubs,
-    run,
-    query,
-    replay,
-    shrink,
-    look,
-    backtest,
-    state,
-    schema,
-    doctor,
-):
-    app.command(epilog=_EPILOGS.get(command))(command)
-app.add_typer(checkpoint)
+app.command(epilog=new.EXAMPLE)(new.new)
+app.command(epilog=modules.EXAMPLE)(modules.modules)
+app.command(epilog=describe.EXAMPLE)(describe.describe)
+app.command(epilog=check.EXAMPLE)(check.check)
+app.command(epilog=stubs.EXAMPLE)(stubs.stubs)
+app.command(epilog=run.EXAMPLE)(run.run)
+app.command(epilog=query.EXAMPLE)(query.query)
+app.command(epilog=replay.EXAMPLE)(replay.replay)
+app.command(epilog=shrink.EXAMPLE)(shrink.shrink)
+app.command(epilog=look.EXAMPLE)(look.look)
+app.command(epilog=backtest.EXAMPLE)(backtest.backtest)
+app.command(epilog=state.EXAMPLE)(state.state)
+app.command(epilog=schema.EXAMPLE)(schema.schema)
+app.command(epilog=doctor.EXAMPLE)(doctor.doctor)
+app.add_typer(checkpoint.checkpoint)
 
 
 def _show_version(is_wanted: bool) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin_cli.errors import UsageError
-from muntin_cli.output import counted, show, show_table
+from muntin_cli.output import counted, show, show_data, show_table
 from muntin_cli.recordings import spelled_value
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class BacktestReport:
                     difference["kind"] if size is None else _spelled_number(size),
                 ]
             )
-        show_table(["column", "key", *places, "old", "new", "new - old"], lines)
+        show_data(["column", "key", *places, "old", "new", "new - old"], lines)
         if self._is_cut:
             show(f"... these are the first {len(lines)}; --rows shows more, and --output writes all")
 

@@ -1,11 +1,11 @@
-"""A new plugin package: the template, copied and renamed."""
+"""A new plugin package: the parts of the template for some kinds of modules, renamed."""
 
 from __future__ import annotations
 
 import keyword
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
@@ -15,31 +15,27 @@ from typing import Final
 from muntin.catalog import hooks
 from muntin.catalog.plugin_entries import plugin_entries
 from muntin_cli.errors import UsageError
+from muntin_cli.kinds import DEFAULT_KIND, OfferKind, is_wanted, text_for
 
 _PLACEHOLDER: Final = "myplugin"
 _NAME: Final = re.compile(r"[a-z](_?[a-z0-9])*")
 _LONGEST: Final = 50
-_WINDOW: Final = "window-kind"
-"""The folder of the template with a kind of windows; its files take the places of others."""
-_SHARED: Final = frozenset({"__init__.py", "py.typed", "test_plugin.py"})
-"""Files of code that a plugin of modules and one of windows have in common."""
 _CACHES: Final = frozenset({"__pycache__", ".mypy_cache", ".pytest_cache", ".hypothesis", ".ruff_cache"})
 
 
-def create_package(name: str, folder: Path, *, is_window: bool = False) -> Path:
+def create_package(name: str, folder: Path, kinds: Sequence[OfferKind] = (DEFAULT_KIND,)) -> Path:
     """Write a working plugin package named `muntin-<name>` and return its folder.
 
     Args:
         name: Name of the plugin: the first part of the name of each of its modules.
         folder: Folder in which the package's own folder is made.
-        is_window: True for a kind of windows as the example, instead of modules.
+        kinds: Kinds of things that the package starts with, an example of each.
 
     Raises:
         UsageError: The name cannot name a plugin, is taken, or the package's folder cannot be made, or exists and is
             not empty.
     """
-    _check_name(name)
-    _check_free(name)
+    check_name(name)
     target = folder / distribution_of(name)
     if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
         raise UsageError(f"{target} exists already\n  choose another name, another folder (--into), or remove it")
@@ -48,24 +44,26 @@ def create_package(name: str, folder: Path, *, is_window: bool = False) -> Path:
     except OSError as error:
         reason = f"{error.strerror}: {error.filename}"
         raise UsageError(f"{target} cannot be made: {reason}\n  choose a folder to write in (--into)") from None
-    for path, source in _template_files(is_window=is_window).items():
-        file = target / _renamed(path, name)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(_renamed(source.read_text(encoding="utf-8"), name), encoding="utf-8")
+    template = files("muntin_cli") / "template"
+    for path, source in _walk(template):
+        if is_wanted(path, kinds):
+            text = text_for(source.read_text(encoding="utf-8"), kinds)
+            if path == "README.md":
+                text = text.replace("USAGE", _usage(template, kinds))
+            file = target / _renamed(path, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(_renamed(text, name), encoding="utf-8")
     return target
 
 
-def _template_files(*, is_window: bool) -> dict[str, Traversable]:
-    """Return the files of the template by their paths, with a kind of windows or with modules."""
-    template = files("muntin_cli") / "template"
-    sources: dict[str, Traversable] = {}
-    for path, source in _walk(template):
-        is_in_window_folder = path.startswith(f"{_WINDOW}/")
-        if not is_in_window_folder and not (is_window and _is_about_modules(path)):
-            sources[path] = source
-    if is_window:
-        sources |= dict(_walk(template / _WINDOW))
-    return sources
+def _usage(template: Traversable, kinds: Sequence[OfferKind]) -> str:
+    """Return how queries use the examples of kinds, as Markdown; kinds that are used alike are shown once."""
+    texts: dict[str, str] = {}
+    for kind in kinds:
+        if kind.usage not in texts:
+            text = (template / "usage" / f"{kind.usage}.md").read_text(encoding="utf-8")
+            texts[kind.usage] = text.replace("EXAMPLE", kind.example).rstrip()
+    return "\n\n".join(texts.values())
 
 
 def distribution_of(name: str) -> str:
@@ -78,7 +76,17 @@ def distribution_of(name: str) -> str:
     return f"muntin-{name.replace('_', '-')}"
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Check that a new plugin can have a name.
+
+    Raises:
+        UsageError: No plugin can have the name, and a similar one is suggested; or it is taken.
+    """
+    _check_spelling(name)
+    _check_free(name)
+
+
+def _check_spelling(name: str) -> None:
     """Refuse a name that no plugin can have, and suggest a similar one."""
     if len(name) > _LONGEST:
         raise UsageError(f"{name[:20]!r}... has {len(name)} characters\n  expected: at most {_LONGEST}")
@@ -135,13 +143,6 @@ def _walk(folder: Traversable, path: str = "") -> Iterator[tuple[str, Traversabl
             yield from _walk(entry, f"{path}{name}/")
         else:
             yield f"{path}{name}", entry
-
-
-def _is_about_modules(path: str) -> bool:
-    """True for a file that a plugin of windows does not have."""
-    is_code = path.startswith(("src/", "tests/"))
-    is_of_backtests = path.startswith(("backtests/", ".github/workflows/backtest"))
-    return is_of_backtests or (is_code and path.rpartition("/")[2] not in _SHARED)
 
 
 def _renamed(text: str, name: str) -> str:

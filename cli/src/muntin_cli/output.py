@@ -5,14 +5,27 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from typing import Final, TextIO
 
 import typer
 
-_WIDE = 10_000
+_WIDE: Final = 10_000
+"""The width of a table whose lines are never broken."""
+
+_WIDTH: Final = 120
+"""The width of a table that goes to no terminal, unless the environment variable `COLUMNS` sets another."""
+
+_COLOURS: Final[Mapping[str, str]] = {
+    "ok": "green",
+    "note": "yellow",
+    "to do": "yellow",
+    "finding": "red",
+    "trouble": "red",
+}
+"""The colour of each judgement."""
 
 _REPORT: Final[ContextVar[TextIO | None]] = ContextVar("_REPORT", default=None)
 """The destination of what is shown; None for the standard output as it is."""
@@ -73,31 +86,67 @@ def show_json(value: object) -> None:
     show(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
-def show_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; a table without heads is a list of facts.
+def show_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, is_wide: bool = False) -> None:
+    """Print a table about modules, or of facts; a table without heads is a list of facts.
 
-    In a terminal it has colours and fits the width; elsewhere it has neither colours nor broken lines.
+    A text that does not fit goes on below. The table is as wide as the terminal, and elsewhere as `COLUMNS` says, or
+    120; only in a terminal it has colours.
+
+    Args:
+        heads: The heads of the columns.
+        rows: The cells of each row.
+        is_wide: True for a row a line, however long.
     """
     # `muntin --help` prints no table, and does not wait for what draws one.
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False, file=_REPORT.get())
+    console = Console(highlight=False, file=_REPORT.get(), width=_WIDE if is_wide else None)
     if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDE, color_system=None, file=_REPORT.get())
+        width = _WIDE if is_wide else _width_elsewhere()
+        console = Console(highlight=False, width=width, color_system=None, file=_REPORT.get())
     table_rows = list(rows)
     column_count = len(heads)
     if not heads and table_rows:
         column_count = len(table_rows[0])
     table = Table(box=None, pad_edge=False, show_header=bool(heads), header_style="bold")
     for number in range(column_count):
-        table.add_column(heads[number] if heads else "", style="bold" if number == 0 else "", overflow="fold")
+        is_first = number == 0
+        # The first column has names, which nobody finds if they are broken.
+        table.add_column(
+            heads[number] if heads else "", style="bold" if is_first else "", overflow="fold", no_wrap=is_first
+        )
     for row in table_rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in row))
     with console.capture() as captured:
         console.print(table)
     show("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def show_data(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows of data: as wide as the terminal, and elsewhere a row a line, for programs that read lines."""
+    show_table(heads, rows, is_wide=not _is_terminal())
+
+
+def coloured(judgement: str) -> str:
+    """Return the word of a judgement, such as `ok`, in its colour if the output goes to a terminal.
+
+    The environment variable `NO_COLOR` leaves colours out.
+    """
+    if not _is_terminal() or os.environ.get("NO_COLOR"):
+        return judgement
+    return typer.style(judgement, fg=_COLOURS[judgement])
+
+
+def _is_terminal() -> bool:
+    return (_REPORT.get() or sys.stdout).isatty()
+
+
+def _width_elsewhere() -> int:
+    """Return the width of a table that goes to no terminal."""
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and int(columns) > 0 else _WIDTH
 
 
 def indented(text: str, by: int = 2) -> str:

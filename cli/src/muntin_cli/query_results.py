@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin_cli.errors import UsageError
-from muntin_cli.output import show, show_table
+from muntin_cli.output import show, show_data
 from muntin_cli.query_inputs import FORMATS
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def show_rows(rows: pa.Table) -> None:
     cells: list[list[str]] = []
     for row in rows.slice(0, SHOWN).to_pylist():
         cells.append([spelled(value) for value in row.values()])
-    show_table(rows.schema.names, cells)
+    show_data(rows.schema.names, cells)
     if rows.num_rows > SHOWN:
         show(f"... these are the first {SHOWN} rows; --output writes all")
     elif not rows.num_rows:

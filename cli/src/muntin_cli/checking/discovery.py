@@ -15,6 +15,8 @@ def check_discovery(package: Package, catalog: Catalog) -> tuple[Section, list[P
     Returns:
         The section of the report, and the plugins that loaded.
     """
+    if not package.entries:
+        return Section("discovery", (ok("no plugin: programs import what it offers, such as sinks and policies"),)), []
     entry_values = {entry.name: entry.value for entry in package.entries}
     sound_catalog, listing = sound(Catalog(catalog.entries, frozenset(entry_values)))
     distribution = f"{package.name} {package.version}"

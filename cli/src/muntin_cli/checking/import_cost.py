@@ -22,8 +22,9 @@ _HEAVY: Final = {
 
 
 def check_import(package: Package) -> Section:
-    """Import each plugin in a new process, and look at the modules that this loads."""
-    return Section("import", tuple(_import_of(entry.module) for entry in package.entries))
+    """Import each plugin in a new process, and look at the modules that this loads; without plugins the package."""
+    names = [entry.module for entry in package.entries] or package.imports
+    return Section("import", tuple(map(_import_of, names)))
 
 
 def _import_of(name: str) -> Item:

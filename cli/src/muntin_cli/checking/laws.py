@@ -14,6 +14,7 @@ from muntin_cli.checking.subjects import CheckedSubject, Subjects
 from muntin_cli.errors import EnvironmentLacksError
 from muntin_cli.output import counted
 from muntin_cli.processes import ask_python
+from muntin_cli.waiting_line import WaitingLine
 
 _PROBE: Final = Path(__file__).parents[1] / "probes" / "own_laws.py"
 
@@ -21,21 +22,24 @@ TestedLaws: TypeAlias = Mapping[tuple[str, str], str]
 """How laws are broken that the package's own tests try, by subject and law; an empty text for a law that is kept."""
 
 
-def check_laws(subjects: Subjects, tests: Path | None = None) -> Section:
+def check_laws(subjects: Subjects, tests: Path | None = None, progress: WaitingLine | None = None) -> Section:
     """Try all laws on random streams of the types that each module and function declares.
 
     Args:
         subjects: Modules and functions.
         tests: Folder of the package's tests, whose laws classes can say which payloads a module takes. They are run if
             the types alone do not tell.
+        progress: Line that says which subject is tried; None if nobody waits.
     """
+    progress = progress or WaitingLine("")
 
     @cache  # a run of the tests is slow, and many packages need none
     def tested_laws() -> TestedLaws:
         return {} if tests is None else _run_laws_in(tests)
 
     items: list[Item] = []
-    for subject in subjects.made:
+    for number, subject in enumerate(subjects.made, start=1):
+        progress.say(f"trying the laws of {subject.offered.name}, {number} of {len(subjects.made)}")
         items += _try_laws_of(subject, tested_laws)
     for name, reason in subjects.unmade.items():
         items.append(note(f"{name} was not tried: {reason}"))

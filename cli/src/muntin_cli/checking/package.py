@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import Distribution, EntryPoint
+from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution
 from pathlib import Path
 from urllib.parse import urlparse
 from urllib.request import url2pathname
@@ -23,7 +24,7 @@ class Package:
     Attributes:
         name: Name of the distribution.
         version: Version of the distribution.
-        entries: Entry points of the group `muntin`; at least one.
+        entries: Entry points of the group `muntin`; none if programs import what it offers, as sinks and policies.
         folder: Folder of the sources and tests: the one that was named, or that of an editable install.
     """
 
@@ -40,7 +41,9 @@ class Package:
 
     @property
     def imports(self) -> tuple[str, ...]:
-        """The top-level packages that its plugins live in."""
+        """The top-level packages that its plugins live in; without plugins the one that has its name."""
+        if not self.entries:
+            return (self.name.replace("-", "_"),)
         return tuple(sorted({entry.module.partition(".")[0] for entry in self.entries}))
 
 
@@ -59,12 +62,22 @@ def find_package(name: str, entries: Sequence[EntryPoint]) -> Package:
     project_name = name if project is None else _project_in(project)
     canonical_name = canonicalize_name(project_name)
     owners = [entry.dist for entry in entries if canonical_name in _names_of(entry)]
-    if not owners or owners[0] is None:
+    owner = owners[0] if owners else _distribution_without_plugin(project_name)
+    if owner is None:
         raise _not_installed(project_name, project, entries)
-    owner = owners[0]
     owner_entries = {entry.name: entry for entry in entries if entry.dist and entry.dist.name == owner.name}
     folder = _editable_folder(owner) if project is None else project.resolve()
     return Package(owner.name, owner.version, tuple(owner_entries.values()), folder)
+
+
+def _distribution_without_plugin(name: str) -> Distribution | None:
+    """Return an installed distribution that requires Muntin, such as one of sinks; None if there is none."""
+    try:
+        owner = distribution(name)
+    except (PackageNotFoundError, ValueError):
+        return None
+    requires_muntin = any(re.match(r"muntin-(sdk|engine)\b", requirement) for requirement in owner.requires or ())
+    return owner if requires_muntin else None
 
 
 def _not_installed(name: str, project: Path | None, entries: Sequence[EntryPoint]) -> UsageError:

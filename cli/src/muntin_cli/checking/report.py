@@ -15,6 +15,8 @@ class Result(StrEnum):
     """It could not be judged, and the text says what to do to have it judged."""
     FINDING = "finding"
     """It is wrong."""
+    TO_DO = "to do"
+    """It is missing for a release, and only for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +47,32 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The results of all checks of a package."""
+    """The results of all checks of a package.
+
+    Attributes:
+        package: Name and version.
+        sections: Results, check by check.
+        badge: Line of Markdown for the README; empty if there is none to show.
+    """
 
     package: str
     sections: tuple[Section, ...]
+    badge: str = ""
 
     @property
     def findings(self) -> int:
         """The number of items that are wrong."""
+        return self._count(Result.FINDING)
+
+    @property
+    def tasks(self) -> int:
+        """The number of things to do before a release."""
+        return self._count(Result.TO_DO)
+
+    def _count(self, result: Result) -> int:
         count = 0
         for section in self.sections:
-            count += sum(item.result is Result.FINDING for item in section.items)
+            count += sum(item.result is result for item in section.items)
         return count
 
 
@@ -67,6 +84,11 @@ def ok(text: str) -> Item:
 def note(text: str) -> Item:
     """Return an item that could not be judged."""
     return Item(Result.NOTE, text)
+
+
+def to_do(text: str) -> Item:
+    """Return an item that a release needs."""
+    return Item(Result.TO_DO, text)
 
 
 def finding(text: str) -> Item:

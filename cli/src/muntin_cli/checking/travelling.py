@@ -12,7 +12,7 @@ from typing import Any, Final
 from muntin import Module
 from muntin.triggers import Trigger
 from muntin.windows import WindowSpecification
-from muntin_cli.checking.report import Item, Section, finding, note, ok
+from muntin_cli.checking.report import Item, Section, finding, ok
 from muntin_cli.checking.subjects import CheckedSubject, Subjects
 from muntin_cli.errors import EnvironmentLacksError
 from muntin_cli.output import counted
@@ -42,14 +42,14 @@ def check_pickling(subjects: Subjects) -> tuple[Section, dict[str, bytes]]:
                 findings.append(result)
     items = [*_summary(pickled), *findings]
     if not items:
-        items = [note("there is no module to pickle")]
+        items = [ok("there is no module to pickle")]
     return Section("pickling", tuple(items)), pickled
 
 
 def check_worker(pickled: Mapping[str, bytes]) -> Section:
     """Unpickle subjects in the Python of a worker, in an empty folder, where only installed packages are seen."""
     if not pickled:
-        return Section("worker", (note("there is no module to open"),))
+        return Section("worker", (ok("there is no module to open"),))
     python = worker_python()
     question = {label: b64encode(data).decode() for label, data in pickled.items()}
     try:

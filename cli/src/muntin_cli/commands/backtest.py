@@ -14,6 +14,7 @@ from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.errors import EnvironmentLacksError, UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, show, show_json
+from muntin_cli.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     from muntin_cli.recordings import ModuleOptions
@@ -23,10 +24,9 @@ Examples:
   muntin backtest recordings/trades --module trading.spread=./new_spread
   muntin backtest hours.sql --input rides --module rides.pace=pace.py --fail-if "abs(new - old) > 0.01"
 
-\b
 It prints what both versions cost, how many results differ, and the largest differences.
 """
-"""Calls, shown by `muntin backtest --help`."""
+"""The end of the help."""
 
 
 @reports_errors
@@ -86,11 +86,15 @@ def backtest(  # noqa: PLR0913, PLR0917  # each is an option
     if output is not None:
         check_free(output)
     replacements = options.replacements()
-    with _recording_folder(source, inputs or [], record, options) as folder:
+    with (
+        _recording_folder(source, inputs or [], record, options) as folder,
+        WaitingLine("running the old and the new version") as progress,
+    ):
         recording = opened(folder, options.files, key or [])
         result = run_backtest(recording, replacements, fail_if=fail_if)
         report = BacktestReport(result, rows, fail_if)
         if page is not None and report.shown_keys:
+            progress.say("following each row to its results")
             write_pages(page, recording, recording.with_modules(replacements), report.shown_keys)
     if output is not None:
         write_rows(result.differences, output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -12,11 +12,21 @@ from muntin.catalog.plugin_entries import plugin_entries
 from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
-from muntin_cli.output import counted, indented, show, show_json
+from muntin_cli.output import coloured, counted, indented, show, show_json
 from muntin_cli.parameters import parse_parameters
+from muntin_cli.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     from muntin_cli.checking import Report
+
+EXAMPLE: Final = """\b
+Examples:
+  muntin check .
+  muntin check muntin-weather --with weather.above:level=2.5
+
+It prints a line for each thing that was checked, and last what is left to do before a release.
+"""
+"""The end of the help."""
 
 
 @reports_errors
@@ -32,15 +42,18 @@ def check(
 ) -> ExitCode:
     """Check a package before others get it.
 
-    One report covers its discovery, import cost, types, laws, pickling, and unpickling on a worker.
+    One report covers its discovery, import cost, types, laws, pickling, and unpickling on a worker, and what is left
+    to do before a release.
     """
     from muntin_cli.checking import check as check_package
     from muntin_cli.checking import find_package
 
     parameters_by_module = parse_module_parameters(parameters or [])
-    report = check_package(find_package(package, plugin_entries().entries), installed(), parameters_by_module)
+    checked_package = find_package(package, plugin_entries().entries)
+    with WaitingLine("") as progress:
+        report = check_package(checked_package, installed(), parameters_by_module, progress)
     if as_json:
-        show_json({**asdict(report), "findings": report.findings})
+        show_json({**asdict(report), "findings": report.findings, "tasks": report.tasks})
     else:
         show_report(report)
     return ExitCode.FINDINGS if report.findings else ExitCode.OK
@@ -68,7 +81,12 @@ def show_report(report: Report) -> None:
         show(f"\n{section.title}")
         for item in section.items:
             first_line, _, further_lines = item.text.partition("\n")
-            show(f"  {item.result:<8}{first_line}")
+            space = " " * (8 - len(item.result))
+            show(f"  {coloured(item.result)}{space}{first_line}")
             if further_lines:
                 show(indented(further_lines, by=10))
+    if report.badge:
+        show(f"\na badge for the README, when the repository is on GitHub\n  {report.badge}")
     show(f"\n{counted(report.findings, 'finding')}")
+    if report.tasks:
+        show(f"{counted(report.tasks, 'thing')} to do before a release")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -11,6 +11,15 @@ from muntin_cli.errors import EnvironmentLacksError, UsageError
 from muntin_cli.evaluation import can_evaluate
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, show
+from muntin_cli.waiting_line import WaitingLine
+
+EXAMPLE: Final = """\b
+Examples:
+  muntin checkpoint copy checkpoints/hours savepoints/hours --folder results=savepoints/results
+
+It prints how many files were copied, and up to which micro-batch.
+"""
+"""The end of the help."""
 
 checkpoint = typer.Typer(
     name="checkpoint", help="Copy a checkpoint, as a savepoint or to another place.", no_args_is_help=True
@@ -18,7 +27,7 @@ checkpoint = typer.Typer(
 """The commands for checkpoints as files."""
 
 
-@checkpoint.command()
+@checkpoint.command(epilog=EXAMPLE)
 @reports_errors
 def copy(
     source: Annotated[str, typer.Argument(metavar="FROM", help="The checkpoint of a query that is stopped.")],
@@ -35,7 +44,8 @@ def copy(
         raise EnvironmentLacksError("checkpoints are of muntin-engine: pip install 'muntin-cli[engine]'")
     from muntin_engine import copy_checkpoint
 
-    copy = copy_checkpoint(source, target, dict(map(_folder_and_copy, folder or [])))
+    with WaitingLine("copying the checkpoint"):
+        copy = copy_checkpoint(source, target, dict(map(_folder_and_copy, folder or [])))
     until = f"up to micro-batch {copy.last_batch}" if copy.last_batch >= 0 else "without any micro-batch"
     show(f"copied {counted(copy.files, 'file')} to {copy.path}, {until}")
     for place in copy.places:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -12,6 +12,16 @@ from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.doctor import Health, Sign, examine, examine_spark, java_home_for_spark
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, show, show_json, show_table
+from muntin_cli.waiting_line import WaitingLine
+
+EXAMPLE: Final = """\b
+Examples:
+  muntin doctor
+  muntin doctor --spark
+
+It prints a line for each thing that queries need: ok, a note, or trouble with a remedy.
+"""
+"""The end of the help."""
 
 
 @reports_errors
@@ -30,9 +40,11 @@ def doctor(
     if java_home:
         show(java_home_for_spark())
         return ExitCode.OK
-    signs = list(examine(installed()))
-    if spark:
-        signs.append(examine_spark())
+    with WaitingLine("examining Python, packages and plugins") as progress:
+        signs = list(examine(installed()))
+        if spark:
+            progress.say("starting Spark, and a worker of it")
+            signs.append(examine_spark())
     if as_json:
         show_json([asdict(sign) for sign in signs])
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -13,9 +13,19 @@ from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import show
+from muntin_cli.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     from muntin_engine.recording.story import Story
+
+EXAMPLE: Final = """\b
+Examples:
+  muntin look recordings/hours --out hours.html --open
+  muntin look recordings/hours --serve
+
+It prints where the page is.
+"""
+"""The end of the help."""
 
 
 @reports_errors
@@ -58,7 +68,8 @@ def look(
             _wait()
         return ExitCode.OK
     file = out or Path(f"{recording.resolve().name}.html")
-    page = page_of(read_story())
+    with WaitingLine("following each row to its results"):
+        page = page_of(read_story())
     try:
         file.write_text(page, encoding="utf-8")
     except OSError as error:

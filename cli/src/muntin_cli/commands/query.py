@@ -14,6 +14,7 @@ from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.errors import EnvironmentLacksError, UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, let_through, show
+from muntin_cli.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,15 +28,19 @@ if TYPE_CHECKING:
 
 
 EXAMPLE: Final = """\b
-An example, hours.sql:
+Examples:
+  muntin query hours.sql --input rides
+  muntin query hours.sql --input rides=data/2024 --output hours.csv
+
+\b
+with this hours.sql:
   SELECT station, window_start, AVG(km) AS km, COUNT(*) AS rides
   FROM TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)
   GROUP BY station, window_start, window_end
 
-\b
-  muntin query hours.sql --input rides
+It prints the first rows of the result, or how many it wrote.
 """
-"""A query, shown by `muntin query --help`."""
+"""The end of the help."""
 
 _ON_SPARK: Final = "run the query on Spark"
 """The advice of an error about a query that only Spark runs."""
@@ -173,7 +178,8 @@ def _answer_on_spark(
     from muntin_cli.recordings import modules_in
 
     is_streaming = follow or record is not None
-    spark = spark_session("muntin query")
+    with WaitingLine("starting Spark"):
+        spark = spark_session("muntin query")
     names = [table.name for table in tables]
     with spark_errors_in_sql(text, names), views_of(spark, tables, is_streaming=is_streaming):
         if _is_plain(spark, text):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.exit_codes import ExitCode
-from muntin_cli.output import counted, show, show_json, show_table
+from muntin_cli.output import counted, show, show_data, show_json
+from muntin_cli.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     from muntin_engine.recording.recording import Recording
@@ -27,6 +28,15 @@ FilesOrReplacements = Annotated[
         help="A file of Python that defines modules of the query; or a module's name and the path of one in its place.",
     ),
 ]
+
+EXAMPLE: Final = """\b
+Examples:
+  muntin replay recordings/hours
+  muntin replay recordings/hours --key north --evaluators
+
+It prints the results by micro-batch, and how many rows were late or rejected.
+"""
+"""The end of the help."""
 
 
 @reports_errors
@@ -48,20 +58,21 @@ def replay(
     opened_recording = opened(recording, module or [], key or [])
     if evaluators:
         return _compare_evaluators(opened_recording)
-    replayed = opened_recording.replay(evaluator or None)
-    changes = list(changes_of(replayed))
+    micro_batches = len(opened_recording.batches)
+    with WaitingLine(f"replaying {counted(micro_batches, 'micro-batch')}"):
+        replayed = opened_recording.replay(evaluator or None)
+        changes = list(changes_of(replayed))
     if as_json:
         show_json([{"batch": number, **row} for number, row in changes])
         return ExitCode.OK
     if changes:
         _, first_row = changes[0]
-        show_table(["micro-batch", *first_row], [[str(number), *spelled(row)] for number, row in changes])
+        show_data(["micro-batch", *first_row], [[str(number), *spelled(row)] for number, row in changes])
         show()
     results = counted(len(replayed.changes), "result")
     late_rows = counted(len(replayed.late_rows), "late row")
     rejected_rows = counted(len(replayed.rejected_rows), "rejected row")
     recorded_rows = counted(sum(batch.rows for batch in opened_recording.batches), "recorded row")
-    micro_batches = len(opened_recording.batches)
     show(f"{results}, {late_rows}, {rejected_rows} of {recorded_rows}; micro-batches: {micro_batches}")
     show(f"evaluator {replayed.evaluator}; the query can run in {', '.join(opened_recording.evaluators)}")
     for difference in opened_recording.differences:
@@ -73,7 +84,8 @@ def replay(
 
 def _compare_evaluators(recording: Recording) -> ExitCode:
     try:
-        recording.check_evaluators()
+        with WaitingLine(f"replaying with each of {', '.join(recording.evaluators)}"):
+            recording.check_evaluators()
     except AssertionError as error:
         show(str(error))
         return ExitCode.FINDINGS

@@ -17,6 +17,7 @@ from muntin_cli.output import report_on_stdout_alone
 P = ParamSpec("P")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+IsWide = Annotated[bool, typer.Option("--wide", help="Print each row of a table in one line, however long.")]
 With = Annotated[
     list[str] | None,
     typer.Option("--with", metavar="NAME=VALUE", help="A parameter of the module; may be given several times."),

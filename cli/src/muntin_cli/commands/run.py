@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -15,10 +15,25 @@ from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import show
 from muntin_cli.parameters import make, parse_parameters
+from muntin_cli.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     from muntin.testing import WindowedQuery
     from muntin_cli.running import ScriptFile
+
+EXAMPLE: Final = """\b
+Examples:
+  muntin run rides.py --module stats.average --window 'tumbling 5'
+  muntin run rides.py --module stats.count --window 'session 3' --svg rides.svg
+
+\b
+with this rides.py:
+  from muntin.testing import Script
+  script = Script().point("a", 1, 2.0).point("b", 4, 3.0).close()
+
+It prints the events and the results as time lines.
+"""
+"""The end of the help."""
 
 
 @reports_errors
@@ -57,7 +72,9 @@ def run(
     if svg is not None:
         _write(svg, Picture(drawing).svg())
     if crash_everywhere:
-        show("\n".join(["", *restarted(file.script, query)]))
+        with WaitingLine("restarting after each step"):
+            lines = list(restarted(file.script, query))
+        show("\n".join(["", *lines]))
     return ExitCode.OK
 
 

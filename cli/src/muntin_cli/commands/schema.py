@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.errors import EnvironmentLacksError
 from muntin_cli.evaluation import can_evaluate
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import show_json
+
+EXAMPLE: Final = """\b
+Examples:
+  muntin schema > query.schema.json
+
+It prints a JSON Schema.
+"""
+"""The end of the help."""
 
 
 @reports_errors

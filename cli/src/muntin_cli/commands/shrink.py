@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -12,9 +12,19 @@ from muntin_cli.commands.reporting import reports_errors
 from muntin_cli.errors import UsageError
 from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import counted, show
+from muntin_cli.waiting_line import WaitingLine
 
 if TYPE_CHECKING:
     from muntin_engine.recording.recording import Recording
+
+EXAMPLE: Final = """\b
+Examples:
+  muntin shrink recordings/hours smallest --where 'km > 100'
+  muntin shrink recordings/hours smallest --fails
+
+It writes a recording, and prints how many rows and micro-batches are left.
+"""
+"""The end of the help."""
 
 
 @reports_errors
@@ -47,8 +57,9 @@ def shrink(
     def has_result(replayed: Any) -> bool:
         return any(meets_condition(row) for row in replayed.results)
 
-    smallest = whole.shrink(has_result if where else None, differs=differs or None)
-    smallest.save(out)
+    with WaitingLine("looking for the smallest part"):
+        smallest = whole.shrink(has_result if where else None, differs=differs or None)
+        smallest.save(out)
     rows = f"{_count_rows(smallest)} of {counted(_count_rows(whole), 'row')}"
     batches = f"{len(smallest.batches)} of {len(whole.batches)} micro-batches"
     show(f"{rows} and {batches} show it, written to {out}")

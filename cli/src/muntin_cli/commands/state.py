@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -11,9 +11,19 @@ from muntin_cli.commands.reporting import AsJson, reports_errors
 from muntin_cli.errors import EnvironmentLacksError
 from muntin_cli.evaluation import can_evaluate
 from muntin_cli.exit_codes import ExitCode
-from muntin_cli.output import counted, show, show_json, show_table
+from muntin_cli.output import counted, show, show_data, show_json
+from muntin_cli.waiting_line import WaitingLine
 
 _NEEDS_ENGINE = "the state of a checkpoint is read with Spark: pip install 'muntin[spark]'"
+
+EXAMPLE: Final = """\b
+Examples:
+  muntin state checkpoints/hours --key station=north
+  muntin state checkpoints/hours --json
+
+It prints a line for each state: its key, its window, and what is stored.
+"""
+"""The end of the help."""
 
 
 @reports_errors
@@ -28,11 +38,12 @@ def state(
         raise EnvironmentLacksError(_NEEDS_ENGINE)
     from muntin_engine import read_state, spark_session
 
-    rows = read_state(spark_session(), checkpoint)
-    if key:
-        rows = rows.where(_is_of(key))
-    ordered = rows.orderBy("query", "key", "start", "kind", "module", "batch")
-    state_rows = [row.asDict() for row in ordered.limit(limit + 1).collect()]
+    with WaitingLine("reading the checkpoint with Spark"):
+        rows = read_state(spark_session(), checkpoint)
+        if key:
+            rows = rows.where(_is_of(key))
+        ordered = rows.orderBy("query", "key", "start", "kind", "module", "batch")
+        state_rows = [row.asDict() for row in ordered.limit(limit + 1).collect()]
     has_more = len(state_rows) > limit
     columns = _filled_columns(rows.columns, state_rows)
     state_rows = state_rows[:limit]
@@ -42,7 +53,7 @@ def state(
     cells: list[list[str]] = []
     for row in state_rows:
         cells.append([_text(row[name]) for name in columns])
-    show_table(columns, cells)
+    show_data(columns, cells)
     hint = f", and more: --limit {10 * limit} shows them" if has_more else ""
     show(f"\n{counted(len(state_rows), 'row')}{hint}")
     return ExitCode.OK

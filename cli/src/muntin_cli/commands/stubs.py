@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -12,8 +12,14 @@ from muntin_cli.exit_codes import ExitCode
 from muntin_cli.output import show
 from muntin_cli.stubs import calls_of
 
-EXAMPLE = "Example: muntin stubs weather"
-"""The end of the command's help."""
+EXAMPLE: Final = """\b
+Examples:
+  muntin stubs weather
+  muntin stubs weather --check
+
+It prints the path of each file that it writes, or that is outdated.
+"""
+"""The end of the help."""
 
 
 @reports_errors

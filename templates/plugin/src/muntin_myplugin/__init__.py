@@ -1,1 +1,1 @@
-"""Modules for Muntin queries; each is found by its name, for example `myplugin.spread`."""
+"""Modules, windows, sinks and policies for Muntin queries."""

@@ -19,8 +19,7 @@ class Weighted:
 class AverageOverTime(IncrementalAggregate[float, Weighted, float]):
     """Return the mean of the payloads, each weighted by how long it lasts inside the window.
 
-    There is no `remove_events`: a sum of floats that is subtracted from again keeps rounding errors. `mean.py` shows
-    an exact sum.
+    There is no `remove_events`: a sum of floats that is subtracted from again keeps rounding errors.
 
     Example:
         >>> average, window = AverageOverTime(), Window(0, 10)

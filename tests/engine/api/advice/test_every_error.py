@@ -60,6 +60,7 @@ _SESSION: Final = "it is of the session, or of a machine"
 _FILES: Final = "it is of a file or a table that cannot be read, which no call makes right"
 _PLAIN_SQL: Final = "it speaks of a query in SQL over tables; see tests/engine/backends/local/plain_sql"
 _JOB: Final = "it speaks of a stream of a job under test, which its fixture feeds; see tests/engine/testing"
+_SCHEMA: Final = "it speaks of schema=; see test_declared_schema.py, test_declared_frame.py and test_declared_frames.py"
 _UNREACHED: Final = "another check refuses the same before"
 EXCUSED: Final = {
     "sdk/testing/": _LAWS,
@@ -104,6 +105,9 @@ EXCUSED: Final = {
     "engine/plan/text_places.py": _TEXT,
     "engine/plan/values_as_data.py": _TEXT,
     "engine/plan/planner.py: takes_inputs": "no call makes a query of so many inputs",
+    "engine/backends/planning/declared_columns.py": _SCHEMA,
+    "engine/backends/local/inputs/declared_schema.py": _SCHEMA,
+    "engine/backends/spark/inputs/declared_frames.py": _SCHEMA,
     "engine/backends/spark/session/": _SESSION,
     "engine/backends/spark/delivery/": _SESSION,
     "engine/backends/spark/checkpoints/checkpoint.py": _STATE,
