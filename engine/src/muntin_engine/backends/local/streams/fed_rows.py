@@ -96,6 +96,7 @@ def _boolean(value: object, _: pa.DataType) -> bool:
 
 def _integer(value: object, data_type: pa.DataType) -> int:
     limit = 2 ** (data_type.bit_width - 1)
+    # A boolean is an integer to Python, and none to Spark.
     if not isinstance(value, int) or isinstance(value, bool) or not -limit <= value < limit:
         raise _UnfitValueError(value, f"a whole number from {-limit} to {limit - 1}")
     return value
@@ -133,13 +134,14 @@ def _text(value: object, _: pa.DataType) -> str:
 
 
 def _binary(value: object, _: pa.DataType) -> bytes:
+    """Return bytes; text is read as base64, which is how Spark reads bytes in JSON."""
     if isinstance(value, bytes | bytearray):
         return bytes(value)
     try:
         if isinstance(value, str):
             return base64.b64decode(value, validate=True)
     except binascii.Error:
-        pass
+        pass  # refused below, as other values are
     raise _UnfitValueError(value, "bytes, or their text in base64")
 
 
@@ -148,7 +150,7 @@ def _date(value: object, _: pa.DataType) -> date:
         if isinstance(value, str):
             return date.fromisoformat(value)
     except ValueError:
-        pass
+        pass  # refused below: text is no date
     if not isinstance(value, date) or isinstance(value, datetime):
         raise _UnfitValueError(value, "a date, or a text such as '2024-05-01'")
     return value

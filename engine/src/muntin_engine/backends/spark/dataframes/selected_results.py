@@ -32,8 +32,8 @@ def selected(rows: DataFrame, selection: Selection, always: tuple[str, ...] = ()
     if not selection.columns:
         return rows
     columns = [F.expr(text).alias(name) for name, text in selection.columns.items()]
-    kept_names = selection.names(rows.columns, always)[len(columns) :]
-    return rows.select(*columns, *kept_names)
+    unselected_names = selection.names(rows.columns, always)[len(columns) :]  # those of `always` and of changes
+    return rows.select(*columns, *unselected_names)
 
 
 def reselected(
@@ -55,11 +55,13 @@ def reselected(
     Raises:
         QueryError: Spark cannot compute a column or the condition.
     """
+    # The results need not exist: Spark analyses expressions over a DataFrame that has their schema and no rows.
     empty = spark.createDataFrame([], schema)
     if columns is not None:
         if not columns:
             raise QueryError("select() needs columns: select('station', start='window.start')")
         look_up(empty, {name: F.expr(text) for name, text in columns.items()}, dict.fromkeys(columns, "select()"))
+        # An aggregate alone is a valid `select`, of one row. Beside a plain column Spark refuses it.
         try:
             empty.select(*map(F.expr, columns.values()), F.col(f"`{empty.columns[0]}`"))
         except AnalysisException as error:
@@ -69,7 +71,7 @@ def reselected(
             ) from error
         selection = replace(selection, columns=dict(columns))
     if condition is not None:
-        condition_of(empty, condition)
+        condition_of(empty, condition)  # only for its error
         if selection.condition is not None:
             condition = f"({selection.condition}) AND ({condition})"
         selection = replace(selection, condition=condition)

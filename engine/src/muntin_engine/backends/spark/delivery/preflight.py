@@ -50,7 +50,9 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
         return
     if is_streaming:
         check_driver_python(spark)
-    checked = _CHECKED.setdefault(name_of(spark), set())
+
+    # What the pickled tasks refer to, of packages that no query of this session has asked for yet.
+    checked_units = _CHECKED.setdefault(name_of(spark), set())
     references: set[Reference] = set()
     for task in tasks:
         references |= references_of(task)
@@ -58,12 +60,14 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
     units: set[str] = set()
     for reference in references:
         unit = _unit(reference.module)
-        if unit not in checked:
+        if unit not in checked_units:
             unchecked.add(reference)
             units.add(unit)
     if not unchecked:
         return
 
+    # A module that one of the references imports may be what is missing. It is asked for by its package, so that the
+    # advice can name the driver's version of that.
     needed = needed_by(unchecked)
     reports = worker_reports(spark, unchecked, needed)
     missing: set[Reference] = set()
@@ -73,8 +77,8 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
                 missing.add(Reference(name))
     if missing:
         needed = needed_by(unchecked | missing)
-    judge(reports, needed, platform.python_version())
-    checked |= units
+    check_reports(reports, needed, platform.python_version())
+    checked_units |= units  # only now, as the check may have raised
 
 
 def _unit(module: str) -> str:
@@ -99,8 +103,8 @@ def worker_reports(spark: AnySession, references: Iterable[Reference], needed: N
     return [json.loads(row[0]) for row in rows]
 
 
-def judge(reports: Iterable[Mapping[str, object]], needed: Needed, python: str) -> None:
-    """Raise if a report shows that a worker cannot run a query.
+def check_reports(reports: Iterable[Mapping[str, object]], needed: Needed, python: str) -> None:
+    """Check that no report shows that a worker cannot run a query.
 
     Args:
         reports: The reports of the workers.

@@ -63,8 +63,9 @@ class WrittenQuery(StreamingQuery):
         return None if error is None else self._in_our_words(error)
 
     def _in_our_words(self, error: StreamingQueryException) -> StreamingQueryException:
+        """Return an error of the query with what failed first: a module, or a damaged file of the checkpoint."""
         damage = None
-        if not names_module(error):  # else the checkpoint is not the cause
+        if not names_module(error):  # an error that names a module has another cause than the checkpoint
             with suppress(PySparkException, Py4JError):  # the session may have ended since
                 damage = damage_of(self._shown[0].source.df.sparkSession, self._checkpoint)
         return in_our_words(error, StreamingQueryException, damage)
@@ -88,6 +89,8 @@ class _Interrupted(KeyboardInterrupt):
         super().__init__("interrupted: the query has stopped, and goes on from its checkpoint when it is started again")
         previous_hook = sys.excepthook
 
+        # Python calls the hook only with an exception that nothing caught. Without it, the end of a program that was
+        # merely stopped would be a traceback of several screens.
         def hook(cls: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
             if error is self:
                 sys.stderr.write(f"muntin: {error}\n")
