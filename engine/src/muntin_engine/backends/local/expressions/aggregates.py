@@ -36,6 +36,7 @@ def aggregate_of(translator: Translator, node: exp.Expr, where: DuckdbExpression
     Raises:
         QueryError: It has no translation of the same meaning.
     """
+    # MAX(x) FILTER (WHERE ...) is a node around that of MAX(x).
     rows = _AggregatedRows(translator, where)
     call = node
     if isinstance(node, exp.Filter):
@@ -90,7 +91,7 @@ def _count(rows: _AggregatedRows, node: exp.Count) -> DuckdbExpression:
 
 
 def _operand_of(node: exp.Expr) -> tuple[str, exp.Expr | None]:
-    """Return DISTINCT, or nothing, and what an aggregate takes; None if it takes several."""
+    """Return the word DISTINCT, or empty text, before the operand of an aggregate; None for several operands."""
     operand = node.this
     if not isinstance(operand, exp.Distinct):
         return "", operand
@@ -100,7 +101,11 @@ def _operand_of(node: exp.Expr) -> tuple[str, exp.Expr | None]:
 
 
 def _numbers_of(rows: _AggregatedRows, node: exp.Expr) -> tuple[str, DuckdbExpression]:
-    """Return DISTINCT, or nothing, and the numbers that an aggregate takes."""
+    """Return the word DISTINCT, or empty text, before the numbers that an aggregate takes.
+
+    Raises:
+        QueryError: The operand is no number, or several; or floats are compared.
+    """
     distinct, operand = _operand_of(node)
     if operand is None:
         raise rows.translator.refusal(node, "takes several columns", "take one")
@@ -117,7 +122,7 @@ def _sum(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
     if pa.types.is_integer(value.type):
         result = pa.int64()
     elif pa.types.is_decimal(value.type):
-        result = pa.decimal128(min(value.type.precision + 10, 38), value.type.scale)
+        result = pa.decimal128(min(value.type.precision + 10, 38), value.type.scale)  # the type that Spark gives it
     else:
         result = pa.float64()
         value = cast(value, result)
@@ -140,6 +145,7 @@ def _greatest(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
 
 
 def _extreme(rows: _AggregatedRows, node: exp.Expr, function: str) -> DuckdbExpression:
+    """Translate MIN or MAX; a group of floats with both zeros as its extreme is an error, as its value is not known."""
     value = rows.values(node.this)
     if pa.types.is_nested(value.type) or pa.types.is_null(value.type):
         raise rows.translator.type_refusal(node, value)

@@ -8,7 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions.comparisons import alike
+from muntin_engine.backends.local.expressions.comparisons import in_one_type
 from muntin_engine.backends.local.expressions.duckdb_expression import (
     DuckdbExpression,
     any_raises,
@@ -27,13 +27,14 @@ def _(translator: Translator, node: exp.Bracket) -> DuckdbExpression:
         _ = node.args.get("offset")  # `element_at` has one for arrays
         return _value_at(translator, node, container, place_node)
     place = _place_in(translator, node, container, place_node)
+
+    # In brackets elements are counted from 0 on; `element_at` notes an offset, and counts from 1 on or from the end.
     length = f"len({container.sql})"
     outside = translator.failure(node, f"'the index ' || {place.sql} || ' is outside of an array of ' || {length}")
     if not node.args.get("offset"):
         is_outside = f"{place.sql} < 0 OR {place.sql} >= {length}"
         position = f"{place.sql} + 1"
     else:
-        # An array of `element_at` is counted from 1 on, or from its end.
         zero = translator.failure(node, "'the index 0 is invalid: elements are counted from 1 on'")
         is_outside = f"ABS({place.sql}) > {length}"
         position = f"(CASE WHEN {place.sql} = 0 THEN {zero} ELSE {place.sql} END)"
@@ -143,6 +144,7 @@ def _(translator: Translator, node: exp.ArrayContains) -> DuckdbExpression:
     if not is_list or common_type(container.type.value_type, value.type) != container.type.value_type:
         raise translator.type_refusal(node, container, value)
     value = cast(value, container.type.value_type)
+    # Where the value is not found, a null among the elements may have been it: then it is not known.
     has_nulls = f"list_count({container.sql}) < len({container.sql})"
     sql = (
         f"(CASE WHEN {container.sql} IS NULL OR {value.sql} IS NULL THEN NULL"
@@ -170,7 +172,7 @@ def _(translator: Translator, node: exp.VarMap) -> DuckdbExpression:
 def _of_one_type(translator: Translator, node: exp.Expr, operands: Sequence[exp.Expr]) -> list[DuckdbExpression]:
     if not operands:
         raise translator.refusal(node, "is empty, so that its elements have no type", "write a column")
-    return alike(translator, node, operands)
+    return in_one_type(translator, node, operands)
 
 
 @rule(exp.Struct)
