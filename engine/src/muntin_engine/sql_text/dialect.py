@@ -155,6 +155,7 @@ class StreamingSpark(Spark):
             return this
 
         def _parse_stream_table(self) -> Any:
+            """Read `TABLE rides PARTITION BY ... ORDER BY ...` and the clauses after it, in any order."""
             self._match(TokenType.TABLE)
             first = self._curr
             if self._match(TokenType.L_PAREN):
@@ -175,6 +176,7 @@ class StreamingSpark(Spark):
             return stream
 
         def _parse_clause(self) -> Any:
+            """Read a clause up to the first word of the next one, or to what ends the clauses of a stream or query."""
             first = self._curr
             self._advance()
             clause = self.expression(Clause(this=first.text.upper()))
@@ -222,6 +224,7 @@ class StreamingSpark(Spark):
             return self._keep(self.expression(Matching(**clauses, alias=self._parse_table_alias())), first)
 
         def _words_until(self, *ends: str) -> Any:
+            """Read words up to one of some ends as one word; None if there are none."""
             first = self._curr
             words: list[str] = []
             while self._curr and self._curr.text.upper() not in ends:
@@ -246,11 +249,7 @@ def parse(text: str) -> Any:
     dialect = StreamingSpark()
     try:
         tokens = dialect.tokenize(text)
-        for token, second_next in zip(tokens, [*tokens[2:], None, None], strict=False):
-            # `window` is the column of windows, unless it begins a clause `WINDOW w AS (...)`.
-            is_clause = second_next is not None and second_next.token_type == TokenType.ALIAS
-            if token.token_type == TokenType.WINDOW and not is_clause:
-                token.token_type = TokenType.VAR
+        _read_window_as_column(tokens)
         trees = [tree for tree in dialect.parser().parse(tokens, text) if tree is not None]
     except ParseError as error:
         fact = error.errors[0]["description"] if error.errors else str(error)
@@ -263,6 +262,17 @@ def parse(text: str) -> Any:
     if len(trees) != 1:
         raise SqlError(text, 0, f"expected one query, got {len(trees)}")
     return trees[0]
+
+
+def _read_window_as_column(tokens: list[Any]) -> None:
+    """Make `window` a name, of the column of windows, unless it begins a clause `WINDOW w AS (...)`."""
+    for place, token in enumerate(tokens):
+        if token.token_type != TokenType.WINDOW:
+            continue
+        as_place = place + 2  # WINDOW, its name, AS
+        begins_clause = as_place < len(tokens) and tokens[as_place].token_type == TokenType.ALIAS
+        if not begins_clause:
+            token.token_type = TokenType.VAR
 
 
 def _meant(text: str, start: int) -> str:

@@ -52,6 +52,7 @@ class ModuleCalls:
         refuse_other_rows(self.source, body)
         calls: list[tuple[Any, dict[str, Any]]] = []
         nodes_of_calls: set[int] = set()
+        # From the outside inwards: what is within a call belongs to it, such as the filter of an aggregate.
         for part in [body, *body.find_all(exp.Filter, exp.Column, exp.Dot, exp.Anonymous)]:
             if id(part) in nodes_of_calls:
                 continue

@@ -159,7 +159,7 @@ class SqlReader:
             return self
         refuse_unread(self.source, clause)
         reader = self
-        for cte in clause.expressions:
+        for cte in clause.expressions:  # each query sees those before it
             name = cte.alias.casefold()
             if name in reader.named_queries:
                 raise self.source.error(cte.args["alias"], f"two queries are called {cte.alias}", "rename one of them")
@@ -191,14 +191,14 @@ class SqlReader:
 
     def _spark_sql(self, text: str, tree: Any) -> str:
         """Return a query that Spark runs, after those of WITH clauses that it reads."""
-        needed: list[str] = []
+        read_queries: list[str] = []
         read_names = _table_names(tree)
         # A query of a WITH clause reads earlier ones only, so one way back finds all of them.
         for name, named in reversed(list(self.named_queries.items())):
             if name in read_names:
-                needed.insert(0, text_of(named.cte))
+                read_queries.insert(0, text_of(named.cte))
                 read_names |= _table_names(named.cte.this)
-        return f"WITH {', '.join(needed)} SELECT * FROM ({text})" if needed else text
+        return f"WITH {', '.join(read_queries)} SELECT * FROM ({text})" if read_queries else text
 
     def _union(self, union: Any, times: TimeColumns) -> EventSteps:
         """Return a union of streams as events."""
@@ -242,12 +242,16 @@ class SqlReader:
 
     def _chained(self, query: Any, times: TimeColumns) -> EventSteps:
         """Return the results of a query as events: their lifetimes are the windows of the results."""
+        # The results themselves become events. What SELECT computes of them, or WHERE tests, would be lost.
         steps = self.query(query)
-        chosen: dict[str, str] = steps.pop()["select"]["columns"] if "select" in steps[-1] else {}
-        computed = [name for name, text in chosen.items() if text.strip("`") not in (name, WINDOW_COLUMNS.get(name))]
-        if computed or "where" in steps[-1]:
-            what = ", ".join(computed) or "a condition on results"
-            fact = f"{what} is computed after the windows or the join of the inner query"
+        selected: dict[str, str] = steps.pop()["select"]["columns"] if "select" in steps[-1] else {}
+        computed_names: list[str] = []
+        for name, text in selected.items():
+            if text.strip("`") not in (name, WINDOW_COLUMNS.get(name)):
+                computed_names.append(name)
+        if computed_names or "where" in steps[-1]:
+            subject = ", ".join(computed_names) or "a condition on results"
+            fact = f"{subject} is computed after the windows or the join of the inner query"
             raise self.source.error(query, fact, "compute it in the outer one: AVG(km / n), WHERE n > 3")
         names = [name_of(column).lower() for column in times.columns]
         if names not in ([], ["window_start"], ["window_start", "window_end"]):
@@ -272,13 +276,15 @@ class SqlReader:
             if part is not None:
                 fact = "windows are of a stream, and this reads the results of a query"
                 raise self.source.error(part, fact, AS_TABLE)
-        chosen: dict[str, str] | None = steps.pop()["select"]["columns"] if "select" in steps[-1] else None
-        known = None if chosen is None else {name.lower(): text for name, text in chosen.items()}
+
+        # Both SELECTs become one: columns of the outer one are expressions over those of the inner one.
+        selected: dict[str, str] | None = steps.pop()["select"]["columns"] if "select" in steps[-1] else None
+        inner_columns = None if selected is None else {name.lower(): text for name, text in selected.items()}
 
         def over_inner(node: Any) -> str:
             refuse_other_rows(self.source, node)
             refuse_aggregates(self.source, node)
-            return over_results(self.source, node, table.alias, known)
+            return over_results(self.source, node, table.alias, inner_columns)
 
         if where := tree.args.get("where"):
             steps.append({"where": self.source.mark({"condition": over_inner(where.this)}, where)})
@@ -286,9 +292,9 @@ class SqlReader:
         if not selects_all:
             items = [SelectItem(node, node.unalias(), node.alias, []) for node in tree.expressions]
             texts = [over_inner(item.body) for item in items]
-            chosen = output_columns(self.source, items, texts, [])
-        if chosen is not None:
-            steps.append({"select": self.source.mark({"columns": chosen}, tree.expressions[0], tree)})
+            selected = output_columns(self.source, items, texts, [])
+        if selected is not None:
+            steps.append({"select": self.source.mark({"columns": selected}, tree.expressions[0], tree)})
         return steps
 
 
@@ -305,6 +311,7 @@ class _StreamQuery:
 
     def steps(self, table: Any) -> Steps:
         """Return the steps of the query; `table` is what its FROM clause reads."""
+        # The keys first: windows that follow rows are cut by them. Then the modules that all columns call.
         self._read_table(table)
         keys = self._read_keys()
         calls = ModuleCalls(self._source, self._reader.known, self._stream.alias, self._reader.column)
@@ -349,28 +356,28 @@ class _StreamQuery:
     def _read_keys(self) -> list[str]:
         """Return the keys: of PARTITION BY, or of GROUP BY where windows do not depend on the key."""
         stream = self._stream
-        grouped = self._tree.args["group"].expressions if self._tree.args.get("group") else []
-        for node in grouped:
+        group_nodes = self._tree.args["group"].expressions if self._tree.args.get("group") else []
+        for node in group_nodes:
             if isinstance(node, exp.Literal | exp.Tuple):
                 fact = f"{text_of(node)} is no column, and GROUP BY names columns"
                 raise self._source.error(node, fact, "write each key by its name")
-        texts = [self._column(node) for node in grouped]
+        texts = [self._column(node) for node in group_nodes]
         group_keys = [text for text in texts if text.lower() not in WINDOW_COLUMNS]
 
         partition_keys = stream.keys
         if partition_keys is not None:
             is_same = {key.lower() for key in group_keys} == {key.lower() for key in partition_keys}
-            if grouped and not is_same:
+            if group_nodes and not is_same:
                 partition = ", ".join(partition_keys)
                 fact = f"GROUP BY has {', '.join(group_keys) or 'no key'}, and PARTITION BY has {partition}"
-                raise self._source.error(grouped[0], fact, "name the same columns in both")
+                raise self._source.error(group_nodes[0], fact, "name the same columns in both")
             return list(partition_keys)
         if group_keys:
             if stream.by_rows:
                 cut = f"{stream.function} cuts the events of all keys together"
                 fact = f"{cut}, and GROUP BY {group_keys[0]} would divide them"
                 columns = group_keys[0] if len(group_keys) == 1 else f"({', '.join(group_keys)})"
-                raise self._source.error(grouped[0], fact, f"write TABLE ... PARTITION BY {columns}")
+                raise self._source.error(group_nodes[0], fact, f"write TABLE ... PARTITION BY {columns}")
             stream.keys = group_keys
             return list(group_keys)
         if any("as_events" in step for step in stream.steps):
@@ -453,9 +460,9 @@ class _StreamQuery:
             by_alias = {item.alias.lower(): text for item, text in zip(items, texts, strict=True) if item.alias}
             condition = having.text(self._source, self._stream.alias, by_alias | columns)
             steps.append({"where": self._source.mark({"condition": condition}, self._having_node)})
-        chosen = output_columns(self._source, items, texts, natural_columns)
-        if chosen is not None:
-            steps.append({"select": self._source.mark({"columns": chosen}, items[0].node, self._tree)})
+        selected = output_columns(self._source, items, texts, natural_columns)
+        if selected is not None:
+            steps.append({"select": self._source.mark({"columns": selected}, items[0].node, self._tree)})
         return steps
 
     def _texts_of(self, items: list[SelectItem], all_items: list[SelectItem], columns: Mapping[str, str]) -> list[str]:

@@ -64,9 +64,11 @@ def over_results(
         if text is None:
             fact = f"{first.name} is neither a key nor an aggregate"
             raise source.error(column, fact, f"{closest(first.name, known)}\n{advice.format(first.name)}")
+
+        # What follows the name stays as it is written: fields, such as `.start` after a window.
         _, first_end = span_of(first)
         _, column_end = span_of(column)
-        fields = source.text[first_end:column_end]  # such as `.start` after a window
+        fields = source.text[first_end:column_end]
         is_path = text.replace("`", "").replace(".", "_").isidentifier()
         needs_parentheses = not is_path and (fields or column is not node)
         changes.append((column, f"({text}){fields}" if needs_parentheses else text + fields))
@@ -112,6 +114,7 @@ class SelectItem:
         """
         is_named = self.is_module and bool(self.alias)
         for _, call in self.calls:
+            # A column that is a module alone has its result under the alias, even where an equal call has another name.
             equal_name = next((name for name, other in modules.items() if other == call), None)
             needs_other_name = is_named and self.alias != equal_name
             if equal_name is not None and not needs_other_name:
@@ -151,12 +154,12 @@ def output_columns(source: SqlText, items: list[SelectItem], texts: list[str], n
     Raises:
         SqlError: A column has no name, or a name is there twice.
     """
-    chosen: dict[str, str] = {}
+    selected: dict[str, str] = {}
     for item, text in zip(items, texts, strict=True):
         if not item.name:
             raise source.error(item.node, f"{text_of(item.node)} has no name", "write ... AS ratio")
-        if item.name in chosen:
+        if item.name in selected:
             raise source.error(item.node, f"two columns are called {item.name}", "name one of them otherwise with AS")
-        chosen[item.name] = text
-    plain = [(name, text.strip("`")) for name, text in chosen.items()]
-    return None if plain == [(name, name) for name in natural] else chosen
+        selected[item.name] = text
+    unquoted = [(name, text.strip("`")) for name, text in selected.items()]
+    return None if unquoted == [(name, name) for name in natural] else selected
