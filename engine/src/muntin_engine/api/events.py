@@ -119,6 +119,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         PolicyError: The watermark's delay is negative, or no policy has the name given.
         DurationError: The delay cannot be read.
     """
+    # What the arguments are, before what is in the columns: that may need a call of Spark.
     check_dataframe("events", df)
     inputs = backend_of(df).inputs
     df = inputs.opened(df)
@@ -133,6 +134,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     assert first_column is not None, "check_columns refuses events without a time"
     check_buckets(buckets)
     check_sources(source, sources)
+
+    # The columns that the input has to have.
     condition = None
     if rows is not None:
         condition = inputs.condition(df, rows, "rows({})")
