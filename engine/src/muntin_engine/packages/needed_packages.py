@@ -63,7 +63,8 @@ def _all_references(data: bytes) -> Iterator[Reference]:
     """Yield all references of a pickle, some of them several times.
 
     It follows the last two values on the stack of the unpickler, and its memo: nothing else names a global. Other
-    values are None, whatever they are, and what opcodes take off the stack stays: it is never a name that a reference needs.
+    values are None, whatever they are. What opcodes take off the stack stays: it is never a name that a reference
+    needs.
     """
     memo: dict[int, _Value] = {}
     below: _Value = None
