@@ -103,7 +103,7 @@ class _PlainRecord:
                 if name in plain_fields:
                     plain_fields[name] = plain(plain_fields[name])
             return plain_fields
-        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        if isinstance(value, tuple) and not hasattr(value, "_fields"):  # a plain tuple, whose fields have places alone
             plain_items = list(value)
             for place, plain in self.places.items():
                 if place < len(plain_items):
@@ -111,7 +111,7 @@ class _PlainRecord:
             return tuple(plain_items)
         if isinstance(value, tuple):
             return value._replace(**self._changed(value))  # type: ignore[attr-defined]  # it has fields
-        if not is_dataclass(value) or isinstance(value, type):
+        if not is_dataclass(value) or isinstance(value, type):  # no record: a later check refuses it
             return value
         changed_fields = self._changed(value)
         return replace(value, **changed_fields) if changed_fields else value

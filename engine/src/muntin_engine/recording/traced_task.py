@@ -237,6 +237,7 @@ def _methods_of_windows(module: Any, notes: Notes, place: int, *, skips_rows: bo
     called: Any = Choosy(module) if skips_rows else module
 
     def compute_result(_: Any, members: Sequence[Any], *window: Window) -> Any:
+        # The payloads travel with the numbers of their rows: the notes get the numbers, the module the payloads.
         payloads: list[Any]
         if module.is_time_sensitive:
             numbers = [event.payload.number for event in members]
@@ -265,10 +266,11 @@ def _handlers_of_rows(module: Any, notes: Notes, place: int) -> dict[str, Any]:
     """Return the handlers of a row operator: their results are made of the handler's rows and of the window's."""
 
     def noting_handler(name: str) -> Callable[..., list[Any]]:
+        """Return a handler that calls the module's own of this name, and notes its results with their rows."""
         handler = getattr(module, name)
 
         def call(_: Any, state: Any, *arguments: Any) -> list[Any]:
-            *row_arguments, view = arguments
+            *row_arguments, view = arguments  # each handler takes the window's rows last
             plain_arguments = [_without_numbers(argument) for argument in row_arguments]
             result = list(handler(state, *plain_arguments, _PlainView(view)) or ())
             if result:

@@ -13,7 +13,7 @@ from muntin_engine.sql_text.sql_source import MarkedNodes, SqlError, SqlText, sp
 from muntin_engine.sql_text.step_forms import Steps
 
 _NAMES_OF_SQL: Final = {module: name for name, (module, _) in reversed([*AGGREGATES.items()])}
-"""The aggregates of SQL by their modules; of several of one module, the first."""
+"""The aggregates of SQL by their modules. Of several of one module it is the first, which is put in last."""
 
 
 def call_error(source: SqlText, steps: Steps, error: QueryError) -> QueryError:

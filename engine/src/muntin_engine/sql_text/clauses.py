@@ -207,8 +207,8 @@ class LateClause(PolicyClause):
             return {"kind": "correct", "allowed": length_of(clause.expressions[2], source)}
         if len(words) == 1 and words[0] in self._POLICIES:
             return words[0]
-        known = (*self._POLICIES, "correct")
-        meant = closest(words[0], known) if words and words[0] not in known else ""
+        first_words = (*self._POLICIES, "correct")
+        meant = closest(words[0], first_words) if words and words[0] not in first_words else ""
         example = "write LATE SIDE, LATE DROP, LATE ADJUST or LATE CORRECT WITHIN INTERVAL '1' HOUR"
         raise source.error(clause, "this says nothing of late rows", f"{meant}\n{example}")
 

@@ -124,6 +124,7 @@ class StreamingSpark(Spark):
             return self._keep(super()._parse_select(*arguments, **options), first)
 
         def _parse_lambda(self, alias: bool = False) -> Any:
+            # sqlglot calls this for each argument of a function, whether it is a lambda or not.
             first = self._curr
             if first.token_type == TokenType.TABLE:
                 return self._keep(self._parse_stream_table(), first)
@@ -282,6 +283,6 @@ def _meant(text: str, start: int) -> str:
     if word == "FOR":
         return "FOR SYSTEM_TIME AS OF stands before AS and the name of the stream"
     clauses = (*QUERY_CLAUSES, *STREAM_CLAUSES, "PARTITION BY", "DESCRIPTOR")
-    known = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", *clauses)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.7)
+    known_words = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", *clauses)
+    close = difflib.get_close_matches(word, known_words, n=1, cutoff=0.7)
     return f"did you mean {close[0]}?" if close and close[0] != word else ""

@@ -250,6 +250,7 @@ class _MatchReading:
             pattern: The names of the rows.
             has_fields: True if a match keeps several columns of a row, as fields.
         """
+        # In the order of standard SQL: keys, then measures.
         columns = {key.strip("`"): key for key in keys}
         for measure in self._match.args["measures"]:
             if not measure.alias:
@@ -258,6 +259,8 @@ class _MatchReading:
         selects_all = len(self._tree.expressions) == 1 and isinstance(self._tree.expressions[0], exp.Star)
         if selects_all:
             return columns
+
+        # SELECT may reorder, rename and leave out columns; to compute with them is for a query around it.
         selected: dict[str, str] = {}
         for node in self._tree.expressions:
             body = node.unalias()

@@ -36,13 +36,13 @@ from muntin_engine.sql_text.stream_reading import (
 from muntin_engine.sql_text.window_functions import EVENTS
 
 
-def read(source: SqlText, is_operator: Callable[[str], bool], known: Collection[str] = ()) -> Steps | None:
+def read(source: SqlText, is_operator: Callable[[str], bool], caller_names: Collection[str] = ()) -> Steps | None:
     """Return the steps of the query that a text is; None if it is Spark's SQL alone.
 
     Args:
         source: The text.
         is_operator: Returns True for the name of a module that returns rows.
-        known: The names of modules and functions that the caller has beside those of plugins.
+        caller_names: The names of modules and functions that the caller has beside those of plugins.
 
     Raises:
         SqlError: The text is not a query.
@@ -50,7 +50,7 @@ def read(source: SqlText, is_operator: Callable[[str], bool], known: Collection[
     tree = parse(source.text)
     if not is_streaming(tree):
         return None
-    return SqlReader(source, is_operator, known).query(tree)
+    return SqlReader(source, is_operator, caller_names).query(tree)
 
 
 class NamedQuery(NamedTuple):
@@ -72,13 +72,13 @@ class SqlReader:
     Attributes:
         source: The text.
         is_operator: Returns True for the name of a module that returns rows.
-        known: The names of modules that are no plugin's.
+        caller_names: The names of modules and functions that the caller has beside those of plugins.
         named_queries: The queries of WITH clauses that are seen here, by name in small letters.
     """
 
     source: SqlText
     is_operator: Callable[[str], bool]
-    known: Collection[str] = ()
+    caller_names: Collection[str] = ()
     named_queries: Mapping[str, NamedQuery] = field(default_factory=dict)
 
     def query(self, tree: Any) -> Steps:
@@ -114,10 +114,10 @@ class SqlReader:
         inner = table.this if isinstance(table, exp.Subquery) else None
         reader = self
         if isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier) and not table.db:
-            named = self.named_queries.get(table.name.casefold())
-            if named is not None:
-                inner = named.cte.this
-                reader = named.reader
+            named_query = self.named_queries.get(table.name.casefold())
+            if named_query is not None:
+                inner = named_query.cte.this
+                reader = named_query.reader
         if inner is not None and reader.is_streaming(inner):
             return self._over_results(tree, table, reader.query(inner))
         return _StreamQuery(self, tree, self.stream(table)).steps(table)
@@ -147,8 +147,8 @@ class SqlReader:
         if is_streaming(tree):
             return True
         for name in _table_names(tree):
-            named = self.named_queries.get(name)
-            if named is not None and named.reader.is_streaming(named.cte.this):
+            named_query = self.named_queries.get(name)
+            if named_query is not None and named_query.reader.is_streaming(named_query.cte.this):
                 return True
         return False
 
@@ -169,19 +169,19 @@ class SqlReader:
     def events(self, table: Any, times: TimeColumns) -> EventSteps:
         """Return a `TABLE` argument as events, whose times are the columns of a DESCRIPTOR."""
         is_table = isinstance(table, exp.Table)
-        named: NamedQuery | None = None
+        named_query: NamedQuery | None = None
         if is_table and not table.db:
-            named = self.named_queries.get(table.name.casefold())
-        body = table if named is None else named.cte.this
-        reader = self if named is None else named.reader
+            named_query = self.named_queries.get(table.name.casefold())
+        body = table if named_query is None else named_query.cte.this
+        reader = self if named_query is None else named_query.reader
         if not isinstance(body, exp.Table) and reader.is_streaming(body):
-            refuse_unread(self.source, body, *([] if named is None else [named.cte]))
+            refuse_unread(self.source, body, *([] if named_query is None else [named_query.cte]))
             if isinstance(body, exp.Union):
                 return reader._within(body)._union(body, times)
             return reader._chained(body, times)
 
         data: Any
-        if named is None and is_table:
+        if named_query is None and is_table:
             data = ".".join(part.name for part in table.parts)
         else:
             text = f"SELECT * FROM {text_of(table)}" if is_table else text_of(table)
@@ -194,10 +194,10 @@ class SqlReader:
         read_queries: list[str] = []
         read_names = _table_names(tree)
         # A query of a WITH clause reads earlier ones only, so one way back finds all of them.
-        for name, named in reversed(list(self.named_queries.items())):
+        for name, named_query in reversed(list(self.named_queries.items())):
             if name in read_names:
-                read_queries.insert(0, text_of(named.cte))
-                read_names |= _table_names(named.cte.this)
+                read_queries.insert(0, text_of(named_query.cte))
+                read_names |= _table_names(named_query.cte.this)
         return f"WITH {', '.join(read_queries)} SELECT * FROM ({text})" if read_queries else text
 
     def _union(self, union: Any, times: TimeColumns) -> EventSteps:
@@ -216,6 +216,7 @@ class SqlReader:
         return EventSteps(steps, bases)
 
     def _streams_of_union(self, union: Any) -> list[SqlStream]:
+        """Return the streams of a union from left to right, those of unions within it as well."""
         if union.args.get("distinct"):
             raise self.source.error(union, "UNION of streams would compare their rows", "write UNION ALL")
         streams: list[SqlStream] = []
@@ -314,7 +315,7 @@ class _StreamQuery:
         # The keys first: windows that follow rows are cut by them. Then the modules that all columns call.
         self._read_table(table)
         keys = self._read_keys()
-        calls = ModuleCalls(self._source, self._reader.known, self._stream.alias, self._reader.column)
+        calls = ModuleCalls(self._source, self._reader.caller_names, self._stream.alias, self._reader.column)
         items = [calls.select_item(node) for node in self._tree.expressions]
         having = calls.select_item(self._having_node.this) if self._having_node else None
         all_items = [*items, *([having] if having else [])]
@@ -396,6 +397,7 @@ class _StreamQuery:
         return modules
 
     def _is_operator(self, module: str, items: list[SelectItem]) -> bool:
+        """Return True if a module returns rows; an error about its name points to the first call of it."""
         try:
             return self._reader.is_operator(module)
         except MuntinError as error:  # there is no such module
@@ -468,15 +470,15 @@ class _StreamQuery:
     def _texts_of(self, items: list[SelectItem], all_items: list[SelectItem], columns: Mapping[str, str]) -> list[str]:
         """Return the columns of SELECT as expressions over the results; each may read earlier ones by their aliases."""
         read_names = self._names_read_before_windows(all_items)
-        known = dict(columns)
+        text_by_name = dict(columns)
         texts: list[str] = []
         for item in items:
-            text = item.text(self._source, self._stream.alias, known)
+            text = item.text(self._source, self._stream.alias, text_by_name)
             texts.append(text)
             alias = item.alias.lower()
             # A name that modules or WHERE read is a column of the table, as in SQL.
             if alias and alias not in read_names:
-                known.setdefault(alias, text)
+                text_by_name.setdefault(alias, text)
         return texts
 
     def _names_read_before_windows(self, items: list[SelectItem]) -> set[str]:

@@ -230,8 +230,8 @@ class _AggregateQuery:
     def _is_plain(self, columns: Mapping[str, str]) -> bool:
         """Return True if SELECT has each module under its name, and else keys and windows alone."""
         has_modules = all(columns.get(name) == name for name in self.modules)
-        known = {*self.modules, *self.stream.keys, *NAMES_IN_SQL}
-        return has_modules and known.issuperset(columns.values())
+        names_of_results = {*self.modules, *self.stream.keys, *NAMES_IN_SQL}
+        return has_modules and names_of_results.issuperset(columns.values())
 
     def _text_of(self, columns: Mapping[str, str], conditions: list[str]) -> str:
         """Write a SELECT with these columns and conditions on results."""

@@ -27,11 +27,11 @@ class SqlError(QueryError):
         self.line = before.count("\n") + 1
         self.column = start - (before.rfind("\n") + 1) + 1
         lines = text.split("\n")
-        shown = lines[self.line - 1].replace("\t", " ")
+        shown_line = lines[self.line - 1].replace("\t", " ")  # as wide as the blanks before the caret
         place = f"line {self.line}, column {self.column}"
         caret = " " * (self.column - 1) + "^"
         tail = "".join(f"\n  {line}" for line in advice.split("\n") if line)
-        super().__init__(f"{place}: {fact}\n  {shown}\n  {caret}{tail}")
+        super().__init__(f"{place}: {fact}\n  {shown_line}\n  {caret}{tail}")
 
 
 class MarkedNodes(NamedTuple):
@@ -158,9 +158,9 @@ _NO_SPAN: Final = (0, 0)
 """The span of a node that has no place in the text: an error about the node points to the start of the text."""
 
 
-def closest(word: str, known: Iterable[str]) -> str:
+def closest(word: str, known_words: Iterable[str]) -> str:
     """Return advice that names the known word closest to a word, or all known words."""
-    names = sorted(set(known))
+    names = sorted(set(known_words))
     by_case = {name.casefold(): name for name in names}
     close = difflib.get_close_matches(word.casefold(), by_case, n=1, cutoff=0.6)
     return f"did you mean {by_case[close[0]]}?" if close else f"there are {', '.join(names)}"

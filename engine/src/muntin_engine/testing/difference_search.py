@@ -153,6 +153,7 @@ class _StepDifference(NamedTuple):
 def _history_of(
     tested: QueryUnderTest, evaluator: str, mishap: Mishap, only_after: int | None = None
 ) -> _OutputHistory:
+    """Return the output of a query with a mishap after each step, or after one alone; it ends where a step raises."""
     history = _OutputHistory()
     try:
         for results in run_steps(tested, evaluator, mishap, only_after):
@@ -165,8 +166,9 @@ def _history_of(
 def _first_difference(
     expected: Sequence[Sequence[LiveResult]], history: _OutputHistory, tolerance: float
 ) -> _StepDifference | None:
+    """Return the first step whose output is not the expected one, or which raised; None if there is none."""
     for place, (expected_results, results) in enumerate(zip_longest(expected, history.steps)):
-        if results is None:
+        if results is None:  # the history is shorter: this step raised
             return _StepDifference(place, error=history.error)
         missing = bag_difference(expected_results, results, tolerance)
         surplus = bag_difference(results, expected_results, tolerance)

@@ -106,7 +106,7 @@ def _tables_by_name(tables: Mapping[str, Frame] | Callable[[str], Frame]) -> Cal
     The function raises a `QueryError` if there is no such DataFrame.
     """
 
-    @cache
+    @cache  # a function may make another DataFrame at each call, and a query must see a table as one
     def table_named(name: str) -> Any:
         if isinstance(tables, Mapping) and name not in tables:
             advice = f"{closest([name], map(str, tables))}\n  give it: {name:.80}=df"

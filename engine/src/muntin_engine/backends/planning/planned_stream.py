@@ -141,7 +141,7 @@ class PlannedStream:
         columns = Columns(
             **{name: _named(self.columns[name]) for name in ROLES if name in self.columns},
             keys=tuple(map(_named, self.keys)),
-            payload=tuple(_named(carried.input_column) for carried in self.inputs.carried),
+            payload=tuple(_named(carried_column.input_column) for carried_column in self.inputs.carried),
             conditions=tuple(map(_named, self.conditions)),
             ranges={name: _named(self.columns[name]) for name in request.ranges},
         )
@@ -200,7 +200,7 @@ class PlannedStream:
             df=df,
             times=self.columns["start"].travelling_type,
             keys=key_types,
-            inputs=tuple(carried.type for carried in self.inputs.carried),
+            inputs=tuple(carried_column.type for carried_column in self.inputs.carried),
             has_changes="change" in rows.columns,
             rows=rows,
             id=id_type,
@@ -221,13 +221,14 @@ class PlannedStream:
                 identity = text_identity(column)
                 identities[name] = f"{identity} as text" if is_text else identity  # a cast column is another one
 
-        # The names are those of `Projection.df`, by which the map task reads the columns.
+        # The names are those of `Projection.df`, by which the map task reads the columns. What is computed and what is
+        # no text gets no identity: two objects of a backend cannot be compared.
         for length in request.length_columns:
             columns[length.name] = length.name
         if request.conditions:
             columns["kept"] = self.reader.conjunction(request.conditions)
-        for place, carried in enumerate(self.inputs.carried):
-            columns[f"i{place}"] = carried.column
+        for place, carried_column in enumerate(self.inputs.carried):
+            columns[f"i{place}"] = carried_column.column
         for place, column_name in self.inputs.names.items():
             identities[f"i{place}"] = column_name
         return columns, identities

@@ -69,7 +69,10 @@ class ReadColumns:
     @property
     def names(self) -> dict[int, str]:
         """The identities of the columns that are text, by place; columns that are objects of the backend have none."""
-        return {place: name for (name, _), place in self._places_by_name.items()}
+        names: dict[int, str] = {}
+        for (name, _), place in self._places_by_name.items():  # the type it travels in is no part of its identity
+            names[place] = name
+        return names
 
     def look_up(self, columns: Sequence[ColumnLike], reader: str) -> list[InputColumn]:
         """Look up columns.

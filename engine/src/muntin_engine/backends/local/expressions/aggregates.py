@@ -77,6 +77,7 @@ class _AggregatedRows:
 
 
 def _count(rows: _AggregatedRows, node: exp.Count) -> DuckdbExpression:
+    """Return the number of rows, or that of the values that are not null."""
     if isinstance(node.this, exp.Star):
         if rows.filter is None:
             return DuckdbExpression("COUNT(*)", pa.int64())
@@ -118,11 +119,12 @@ def _numbers_of(rows: _AggregatedRows, node: exp.Expr) -> tuple[str, DuckdbExpre
 
 
 def _sum(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
+    """Return a sum in the type that Spark gives it; one that has no place there is an error, as in Spark."""
     distinct, value = _numbers_of(rows, node)
     if pa.types.is_integer(value.type):
         result = pa.int64()
     elif pa.types.is_decimal(value.type):
-        result = pa.decimal128(min(value.type.precision + 10, 38), value.type.scale)  # the type that Spark gives it
+        result = pa.decimal128(min(value.type.precision + 10, 38), value.type.scale)
     else:
         result = pa.float64()
         value = cast(value, result)

@@ -65,6 +65,7 @@ def _(translator: Translator, node: exp.Mul) -> DuckdbExpression:
         return length
     left, right = _numbers(translator, node)
     if pa.types.is_decimal(left.type) and pa.types.is_decimal(right.type):
+        # Spark's type of a product: the places of both, and as many digits as the product may have.
         precision = left.type.precision + right.type.precision + 1
         scale = left.type.scale + right.type.scale
         result = _decimal_result(translator, node, precision, scale)
@@ -148,6 +149,7 @@ def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
 
 
 def _numbers(translator: Translator, node: exp.Binary) -> tuple[DuckdbExpression, DuckdbExpression]:
+    """Return the two operands, which must be numbers; a whole number beside a decimal becomes one."""
     left = translator.of(node.this)
     right = translator.of(node.expression)
     if not (is_number(left.type) and is_number(right.type)):

@@ -114,6 +114,7 @@ class CalledFunction:
         return self._values_by_row(columns, len(rows))
 
     def _values_by_row(self, columns: list[pa.Array], row_count: int) -> pa.Array:
+        """Call the function once for each row."""
         implementation = self.function.implementation
         arguments_of_rows: Iterable[tuple[Any, ...]] = [()] * row_count  # of a function without arguments
         if columns:
@@ -125,6 +126,7 @@ class CalledFunction:
             raise self._misfit(error) from error
 
     def _vectorized_values(self, columns: list[pa.Array], row_count: int) -> pa.Array:
+        """Call the function once for all rows, with a Series for each argument."""
         import pandas as pd
 
         arguments = [argument_series(column) for column in columns]

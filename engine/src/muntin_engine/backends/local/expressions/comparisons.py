@@ -109,7 +109,17 @@ def _as_type(translator: Translator, node: exp.Expr, value: DuckdbExpression, ta
 
 
 def literal_as(translator: Translator, node: exp.Expr, text: str, target: pa.DataType) -> DuckdbExpression:
-    """Read text that stands beside a time or a date as one."""
+    """Return text that is compared with a time or a date as a literal of that type.
+
+    Args:
+        translator: The translator of the expression, for errors.
+        node: The comparison.
+        text: The text, as ISO 8601 writes a time or a date.
+        target: The type of the other operand.
+
+    Raises:
+        NeedsSparkError: The text is no such time, or one with a zone beside times without.
+    """
     stripped = text.strip()
     try:
         if pa.types.is_date(target):

@@ -24,7 +24,9 @@ def _(translator: Translator, node: exp.Bracket) -> DuckdbExpression:
     container = translator.of(node.this)
     (place_node,) = node.expressions
     if pa.types.is_map(container.type):
-        _ = node.args.get("offset")  # `element_at` has one for arrays
+        # `element_at` notes an offset, which means nothing for a map. It is read all the same: the translator refuses
+        # a node with a part that its rule has not read.
+        _ = node.args.get("offset")
         return _value_at(translator, node, container, place_node)
     place = _place_in(translator, node, container, place_node)
 
@@ -91,6 +93,7 @@ def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
 
 
 def _size(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
+    """Return the number of elements of an array or a map; null for null."""
     container = translator.of(operand)
     if pa.types.is_map(container.type):
         length = f"cardinality({container.sql})"
@@ -170,6 +173,7 @@ def _(translator: Translator, node: exp.VarMap) -> DuckdbExpression:
 
 
 def _of_one_type(translator: Translator, node: exp.Expr, operands: Sequence[exp.Expr]) -> list[DuckdbExpression]:
+    """Return the elements of an array, or the keys or values of a map, in the one type that they share."""
     if not operands:
         raise translator.refusal(node, "is empty, so that its elements have no type", "write a column")
     return in_one_type(translator, node, operands)

@@ -109,6 +109,7 @@ def _(translator: Translator, node: exp.Round) -> DuckdbExpression:
     if pa.types.is_integer(value.type):
         return value
     if pa.types.is_decimal(value.type):
+        # One digit more before the point, for a carry: 9.95 becomes 10.0.
         scale = min(value.type.scale, count)
         result = pa.decimal128(min(value.type.precision - value.type.scale + 1 + scale, MOST_DIGITS), scale)
         return DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(result)})", result, value.may_raise)

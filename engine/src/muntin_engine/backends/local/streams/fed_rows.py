@@ -109,6 +109,7 @@ def _float(value: object, _: pa.DataType) -> float:
 
 
 def _decimal(value: object, data_type: pa.DataType) -> Decimal:
+    """Return a decimal with the places of its column; a float is taken as it is written, 0.1 as one tenth."""
     expected = f"a number of at most {data_type.precision - data_type.scale} digits before the point"
     if not isinstance(value, int | float | str | Decimal) or isinstance(value, bool):
         raise _UnfitValueError(value, expected)
@@ -146,6 +147,7 @@ def _binary(value: object, _: pa.DataType) -> bytes:
 
 
 def _date(value: object, _: pa.DataType) -> date:
+    """Return a date, which may be text; a datetime, which Python has as a kind of date, is refused."""
     try:
         if isinstance(value, str):
             return date.fromisoformat(value)
@@ -186,6 +188,7 @@ def _list(value: object, data_type: pa.DataType) -> list[Any]:
 
 
 def _map(value: object, data_type: pa.DataType) -> list[tuple[Any, Any]]:
+    """Return the entries of a dict, as Arrow takes a map."""
     if not isinstance(value, Mapping):
         raise _UnfitValueError(value, "a dict")
     entries: list[tuple[Any, Any]] = []

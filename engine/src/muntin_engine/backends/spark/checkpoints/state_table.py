@@ -205,6 +205,7 @@ def _reader(
         query = queries.get((operator, bucket))
         if query is None:
             return schema.empty_table()  # a note that a partition keeps of itself
+
         cells = MemoryCells()
         for name, data in zip(table.column("name").to_pylist(), table.column("data").to_pylist(), strict=True):
             cells.put(name, data)
@@ -219,7 +220,8 @@ def _reader(
         columns["bucket"] = [bucket] * len(rows)
         columns["key"] = [dict(zip(query.keys, row.key, strict=True)) for row in rows]
         for name in ("key", "partition", "id", "value"):
-            columns[name] = [as_json(value) for value in columns[name]]
+            columns[name] = [as_json(value) for value in columns[name]]  # one type for the values of all queries
+
         arrays: list[pa.Array] = []
         for column in schema:
             if column.name in ("start", "end"):

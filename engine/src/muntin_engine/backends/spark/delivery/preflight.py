@@ -68,16 +68,16 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
 
     # A module that one of the references imports may be what is missing. It is asked for by its package, so that the
     # advice can name the driver's version of that.
-    needed = needed_by(unchecked)
-    reports = worker_reports(spark, unchecked, needed)
+    needs = needed_by(unchecked)
+    reports = worker_reports(spark, unchecked, needs)
     missing: set[Reference] = set()
     for report in reports:
         for _, _, name in report["failures"]:
             if name:  # a module that one of the references imports
                 missing.add(Reference(name))
     if missing:
-        needed = needed_by(unchecked | missing)
-    check_reports(reports, needed, platform.python_version())
+        needs = needed_by(unchecked | missing)
+    check_reports(reports, needs, platform.python_version())
     checked_units |= units  # only now, as the check may have raised
 
 
@@ -86,7 +86,7 @@ def _unit(module: str) -> str:
     return module if is_local(module) else module.partition(".")[0]
 
 
-def worker_reports(spark: AnySession, references: Iterable[Reference], needed: Needed) -> list[dict[str, Any]]:
+def worker_reports(spark: AnySession, references: Iterable[Reference], needs: Needed) -> list[dict[str, Any]]:
     """Return the reports of the workers, one per task.
 
     Raises:
@@ -95,7 +95,7 @@ def worker_reports(spark: AnySession, references: Iterable[Reference], needed: N
     try:
         with by_value([worker_report]):
             names = [(reference.module, reference.name) for reference in sorted(references)]
-            reporting = worker_report.reporting(names, needed.imports)
+            reporting = worker_report.reporting(names, needs.imports)
             rows = spark.range(_ROWS).mapInArrow(reporting, "report string").collect()
     except PySparkException as error:
         reasons = root_cause(error).splitlines()
@@ -103,12 +103,12 @@ def worker_reports(spark: AnySession, references: Iterable[Reference], needed: N
     return [json.loads(row[0]) for row in rows]
 
 
-def check_reports(reports: Iterable[Mapping[str, object]], needed: Needed, python: str) -> None:
+def check_reports(reports: Iterable[Mapping[str, object]], needs: Needed, python: str) -> None:
     """Check that no report shows that a worker cannot run a query.
 
     Args:
         reports: The reports of the workers.
-        needed: The requirements of the query.
+        needs: The requirements of the query.
         python: The driver's version of Python.
 
     Raises:
@@ -118,41 +118,41 @@ def check_reports(reports: Iterable[Mapping[str, object]], needed: Needed, pytho
     lacking: set[str] = set()
     for report in reports:
         place = f"{report['host']}, {report['executable']}, Python {report['python']}"
-        for subject, trouble in _troubles(report, needed, python):
+        for subject, trouble in _troubles(report, needs, python):
             troubles_by_place.setdefault(place, {})[trouble] = None  # tasks of one worker report the same
             lacking.add(subject)
     if troubles_by_place:
         troubles = {place: list(lines) for place, lines in troubles_by_place.items()}
-        raise WorkerEnvironmentError(troubles, _remedies(lacking, needed))
+        raise WorkerEnvironmentError(troubles, _remedies(lacking, needs))
 
 
-def _troubles(report: Mapping[str, Any], needed: Needed, python: str) -> Iterator[tuple[str, str]]:
+def _troubles(report: Mapping[str, Any], needs: Needed, python: str) -> Iterator[tuple[str, str]]:
     """Yield the troubles of a worker, each after the name of its package, or of the module if no package has it."""
     if report["python"].split(".")[:2] != python.split(".")[:2]:
         yield "", f"it is Python {report['python']}, and the driver is {python}: the minor versions must be equal"
     worker_versions: Mapping[str, str | None] = report["packages"]
     for package, version in worker_versions.items():
-        driver_version = needed.versions[package]
+        driver_version = needs.versions[package]
         if version is None:
             advice = f", the driver has {driver_version}" if driver_version else ""
             yield package, f"{package} is missing{advice}"
-        elif package in needed.same and version and driver_version and version != driver_version:
+        elif package in needs.same and version and driver_version and version != driver_version:
             yield package, f"{package} is {version}, and the driver has {driver_version}"
     for module, reason, missing in report["failures"]:
-        subject = needed.home(missing or module)
+        subject = needs.home(missing or module)
         is_missing = worker_versions.get(subject, "") is None
         if not is_missing:  # else it was said above
-            yield subject, f"{needed.home(module)} cannot be imported: {reason}"
+            yield subject, f"{needs.home(module)} cannot be imported: {reason}"
 
 
-def _remedies(lacking: set[str], needed: Needed) -> list[str]:
+def _remedies(lacking: set[str], needs: Needed) -> list[str]:
     """Return advice on the packages and modules that workers lack."""
     remedies: list[str] = []
     pins: list[str] = []
     shippable: list[str] = []
     for name in sorted(lacking):
-        if name in needed.versions:
-            version = needed.versions[name]
+        if name in needs.versions:
+            version = needs.versions[name]
             pins.append(f"{name}=={version}" if version else name)
             if name not in THEIRS and is_shippable(name):
                 shippable.append(repr(name))

@@ -113,24 +113,24 @@ class Written(NamedTuple):
 
 def written_to(
     queries: Mapping[str, PlannedQuery],
-    wanted: Mapping[str, Mapping[str, object]],
+    requested_sinks: Mapping[str, Mapping[str, object]],
     checkpoint: str | PathLike[str],
 ) -> Written:
     """Return queries with the sinks that were asked for.
 
     Args:
         queries: The queries by name; the name of a query that is written alone is empty.
-        wanted: The sinks by output, by the name of their query.
+        requested_sinks: The sinks by output, by the name of their query.
         checkpoint: The checkpoint.
 
     Raises:
         QueryError: A query has no such output, or no sink; a sink cannot take its output, or is of two queries.
     """
-    chosen = choose_sinks(wanted, checkpoint)
+    chosen_sinks = choose_sinks(requested_sinks, checkpoint)
     planned_queries: list[PlannedQuery] = []
     sinks_by_query: list[QuerySinks] = []
     for name, query in queries.items():
-        planned_query, query_sinks = _with_outputs(query, QuerySinks(name, chosen[name], {}))
+        planned_query, query_sinks = _with_outputs(query, QuerySinks(name, chosen_sinks[name], {}))
         planned_queries.append(planned_query)
         sinks_by_query.append(query_sinks)
     return Written(tuple(planned_queries), tuple(sinks_by_query))

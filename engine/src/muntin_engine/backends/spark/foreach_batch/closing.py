@@ -116,7 +116,7 @@ class ClosingQuery(WrittenQuery):
         finish: Callable[[], None],
         close: Callable[[], None],
         checkpoint: str,
-        shown: Sequence[PlannedQuery],
+        planned_queries: Sequence[PlannedQuery],
     ) -> None:
         """Wrap a running query.
 
@@ -125,9 +125,9 @@ class ClosingQuery(WrittenQuery):
             finish: Runs a micro-batch that was cut short, if there is one.
             close: Closes the stream.
             checkpoint: The checkpoint of the query.
-            shown: The queries of Muntin's in it, which a notebook shows.
+            planned_queries: The queries of Muntin's in it, which a notebook shows.
         """
-        super().__init__(running, checkpoint, shown)
+        super().__init__(running, checkpoint, planned_queries)
         self._finish = finish
         self._close = close
         self._is_closed = False

@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 class WrittenQuery(StreamingQuery):
     """The running query that `write` returns."""
 
-    def __init__(self, running: StreamingQuery, checkpoint: str, shown: Sequence[PlannedQuery]) -> None:
+    def __init__(self, running: StreamingQuery, checkpoint: str, planned_queries: Sequence[PlannedQuery]) -> None:
         """Wrap a running query.
 
         Args:
             running: The query.
             checkpoint: The checkpoint of the query.
-            shown: The queries of Muntin's in it, which a notebook shows.
+            planned_queries: The queries of Muntin's in it, which a notebook shows.
         """
         super().__init__(java_query(running))
         self._checkpoint = checkpoint
-        self._shown = shown
+        self._planned_queries = planned_queries
 
     def awaitTermination(self, timeout: int | None = None) -> bool | None:
         """Wait until the query has ended; False if it has not ended after some seconds.
@@ -67,7 +67,7 @@ class WrittenQuery(StreamingQuery):
         damage = None
         if not names_module(error):  # an error that names a module has another cause than the checkpoint
             with suppress(PySparkException, Py4JError):  # the session may have ended since
-                damage = damage_of(self._shown[0].source.df.sparkSession, self._checkpoint)
+                damage = damage_of(self._planned_queries[0].source.df.sparkSession, self._checkpoint)
         return in_our_words(error, StreamingQueryException, damage)
 
     def _repr_html_(self) -> str:
@@ -77,8 +77,8 @@ class WrittenQuery(StreamingQuery):
         for observer in OBSERVERS.all():
             texts += [f"<pre>{escape(text)}</pre>" for text in observer.describe(self, is_active=is_active)]
 
-        shown: Sequence[Any] = self._shown
-        plans = [query._repr_html_() for query in shown]
+        queries: Sequence[Any] = self._planned_queries
+        plans = [query._repr_html_() for query in queries]
         return "".join([*texts, *plans])
 
 

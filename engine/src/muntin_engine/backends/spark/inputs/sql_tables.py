@@ -16,26 +16,28 @@ if TYPE_CHECKING:
     from muntin_engine.backends.spark.session.kinds import AnySession
 
 
-def table_of(session: AnySession | None, table: str | Mapping[str, str], given: Mapping[str, DataFrame]) -> DataFrame:
+def table_of(
+    session: AnySession | None, table: str | Mapping[str, str], dataframes: Mapping[str, DataFrame]
+) -> DataFrame:
     """Return a table by its name, or the rows that a query of Spark's has.
 
     Args:
         session: The session, whose tables and views may be named; None for that of the DataFrames.
         table: The name, or an object with the query as `sql`.
-        given: DataFrames that are read by these names.
+        dataframes: DataFrames that are read by these names.
 
     Raises:
         QueryError: Spark refuses it.
     """
-    spark: AnySession = next(iter(given.values())).sparkSession if session is None else session
+    spark: AnySession = next(iter(dataframes.values())).sparkSession if session is None else session
     try:
         with unlogged():
             if isinstance(table, str):
-                rows: DataFrame = given[table] if table in given else spark.table(table)
+                rows: DataFrame = dataframes[table] if table in dataframes else spark.table(table)
                 return rows
             text = table["sql"]
             named_tables: dict[str, Any] = {}
-            for name, df in given.items():
+            for name, df in dataframes.items():
                 if re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE):
                     named_tables[name] = df
             if not named_tables:

@@ -62,8 +62,11 @@ def fitted(schema: spark_types.StructType, df: DataFrame, mark_columns: Mapping[
 
 def _punctuation(start: InputColumn, heartbeat: Heartbeat) -> tuple[DataFrame, Mapping[str, Column]]:
     """Return a heartbeat as rows of punctuation."""
-    named = {"at": heartbeat.at, "source": heartbeat.source}
-    beat = look_up(heartbeat.df, named, {name: f"with_heartbeat({name}=...)" for name in named})["at"]
+    heartbeat_columns = {"at": heartbeat.at, "source": heartbeat.source}
+    calls = {name: f"with_heartbeat({name}=...)" for name in heartbeat_columns}
+    beat = look_up(heartbeat.df, heartbeat_columns, calls)[
+        "at"
+    ]  # the source is looked up to refuse one that is not there
     at = as_column(heartbeat.df, heartbeat.at)
     check_heartbeat(start, beat)
     # A heartbeat says that rows up to its time have come, but for those of the last `delay` ticks.
