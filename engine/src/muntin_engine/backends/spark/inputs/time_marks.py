@@ -64,9 +64,7 @@ def _punctuation(start: InputColumn, heartbeat: Heartbeat) -> tuple[DataFrame, M
     """Return a heartbeat as rows of punctuation."""
     heartbeat_columns = {"at": heartbeat.at, "source": heartbeat.source}
     calls = {name: f"with_heartbeat({name}=...)" for name in heartbeat_columns}
-    beat = look_up(heartbeat.df, heartbeat_columns, calls)[
-        "at"
-    ]  # the source is looked up to refuse one that is not there
+    beat = look_up(heartbeat.df, heartbeat_columns, calls)["at"]  # the source is looked up to refuse a missing one
     at = as_column(heartbeat.df, heartbeat.at)
     check_heartbeat(start, beat)
     # A heartbeat says that rows up to its time have come, but for those of the last `delay` ticks.
