@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results: list[CaseResults] = []
     started = time.monotonic()
     try:
-        _run(options, chosen, console, results)
+        _run_cases(options, chosen, console, results)
     except KeyboardInterrupt:
         console.print("\nstopped; cases that were complete are shown")
         return _INTERRUPTED
@@ -85,6 +85,7 @@ def exit_status(results: Sequence[CaseResults], *, is_strict: bool) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line; cases and systems are chosen by name."""
     parser = argparse.ArgumentParser(prog="benchmarks", description="Muntin beside other ways to compute windows.")
     names = [case.name for case in CASES]
     systems: set[str] = set()
@@ -110,7 +111,7 @@ def _positive(text: str) -> int:
     return number
 
 
-def _run(
+def _run_cases(
     options: argparse.Namespace,
     chosen: Sequence[tuple[Case, list[System]]],
     console: Console,

@@ -51,10 +51,11 @@ class MemoryWatch:
 
     def _watch(self) -> None:
         while not self._ended.wait(INTERVAL):
-            self._look()
-        self._look()
+            self._update_peak()
+        self._update_peak()
 
-    def _look(self) -> None:
+    def _update_peak(self) -> None:
+        """Raise the peaks to the memory that JVMs, the Pythons together and the largest Python hold now."""
         jvm = python = worker = 0
         for process in self._processes():
             try:

@@ -84,6 +84,7 @@ class PublishedTable:
 
 
 def _by_system(medians: Medians) -> list[list[str]]:
+    """Return a row per streaming system: its rates for tumbling windows, sessions and hops."""
     systems = {
         "muntin columnar": "Muntin, built in",
         "muntin sliced": "Muntin, Python class",
@@ -104,6 +105,7 @@ def _by_system(medians: Medians) -> list[list[str]]:
 
 
 def _beside_spark(medians: Medians) -> list[list[str]]:
+    """Return a row per case: the rates of Muntin and of Spark's `window()`, and their ratio end to end and warm."""
     cases = {
         "hopping-600-10": "10,000 keys, hopping 600 s / 10 s",
         "hopping-600-60": "10,000 keys, hopping 600 s / 60 s",
@@ -144,6 +146,7 @@ def _state_written(medians: Medians) -> list[list[str]]:
 
 
 def _kinds_of_modules(medians: Medians) -> list[list[str]]:
+    """Return a row per kind of module: its evaluator, and its rates over streams and over a static table."""
     kinds = (
         ("`stats.average`, with a columnar form", "columnar", "muntin columnar", "muntin static"),
         ("a class with `combine`", "sliced", "muntin sliced", "muntin static, combine"),
@@ -166,6 +169,7 @@ def _kinds_of_modules(medians: Medians) -> list[list[str]]:
 
 
 def _slower(medians: Medians) -> list[list[str]]:
+    """Return a row per task in which Muntin is slower than another way, or gains little: the task and by how much."""
     yahoo = ("yahoo", "muntin", "spark sql")
     static = [
         medians.times_rate(f"static-{windows}", "muntin static", "spark static window") for windows in ("60", "600-10")
@@ -198,6 +202,7 @@ def _slower(medians: Medians) -> list[list[str]]:
 
 
 def _over_tables(medians: Medians) -> list[list[str]]:
+    """Return a row per question over a table in memory: the rate of each system, empty for those without an answer."""
     averages = ("muntin local", "polars", "polars, group_by_dynamic", "duckdb", "pandas")
     rows = []
     for words, case in (

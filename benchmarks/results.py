@@ -69,6 +69,7 @@ def _case_data(results: CaseResults) -> dict[str, Any]:
 
 
 def _trial_data(trial: Trial) -> dict[str, Any]:
+    """Return what the file of results holds of a trial; `medians` is `None` without usable figures."""
     summary = trial.summary
     written_per_slice = None if summary is None else WRITTEN_PER_SLICE.of(trial.question, summary)
     return {

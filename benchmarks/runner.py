@@ -132,7 +132,7 @@ class Runner:
             for system in systems:
                 trials.append(Trial(system, question, case.files_of(system), system.missing))
         for trial in trials:
-            self._check(trial, case)
+            self._check_trial(trial, case)
         for _ in range(self.repeats):
             for trial in trials:
                 if sum(run.seconds for run in trial.runs) < ENOUGH:
@@ -140,7 +140,7 @@ class Runner:
         compare_output_rows(trials)
         return CaseResults(case, self.rows, tuple(trials), time.monotonic() - started)
 
-    def _check(self, trial: Trial, case: Case) -> None:
+    def _check_trial(self, trial: Trial, case: Case) -> None:
         """Compare a system's answers about a little data with the right ones. It warms up by that."""
         if not trial.is_alive:
             self.say(f"  {trial.system.name}: {trial.absence}")
@@ -149,16 +149,17 @@ class Runner:
         files = write_data(data, self.folder)
         started = time.monotonic()
 
-        def check() -> int:
+        def answer_and_compare() -> int:
             answers = trial.system.answer(trial.question, files)
             return check_answers(trial.system.name, trial.question, files, answers)
 
-        trial.windows_checked = _attempt(trial, check)
+        trial.windows_checked = _attempt(trial, answer_and_compare)
         trial.check_seconds = time.monotonic() - started
         outcome = trial.failure or f"{trial.windows_checked:,} windows are right"
         self.say(f"  {trial.system.name}, {trial.question}: {outcome}; {trial.check_seconds:.1f} s")
 
     def _measure(self, trial: Trial, files: Files) -> None:
+        """Run a system once more over the files that it reads in this case, and keep the run with its trial."""
         if not trial.is_alive:
             return
         read = files.first(trial.files)

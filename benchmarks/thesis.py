@@ -115,6 +115,7 @@ def _by_engine(
     slide: int,
     work: Work,
 ) -> Largest:
+    """Compute the largest payload per window with a bucket of the engine, and count the work of module and engine."""
     query = BucketQuery(hopping(size, slide), module, evaluator, progress=bounded_delay(0))
     bucket = Bucket(query)
     forget_decoded_state()

@@ -15,8 +15,8 @@ def entries(text: str) -> Iterator[tuple[str, str]]:
         [('tumbling(0)', 'needs a size above zero'), ('session(0)', 'needs a gap\n  write: 1')]
     """
     for entry in re.split(r"\n(?=\S)", dedent(text).strip("\n")):
-        expression, _, said = entry.partition("\n    ")
-        yield expression, dedent(f"    {said}").strip()
+        expression, _, expected = entry.partition("\n    ")
+        yield expression, dedent(f"    {expected}").strip()
 
 
 def says(text: str, pattern: str) -> bool:

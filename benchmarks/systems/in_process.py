@@ -118,6 +118,7 @@ class BucketSystem(System):
         return without_retracted(answers) if "change" in answers.column_names else answers.cast(ANSWERS)
 
     def _query(self, question: Question, delay: int) -> BucketQuery:
+        """Return the query that answers a question over events that come up to some seconds late."""
         query = BucketQuery(
             module=self._module,
             evaluator=self._evaluator,
@@ -140,6 +141,7 @@ class BucketSystem(System):
         raise TypeError(f"there is no bucket for {question}")
 
     def _micro_batches(self, question: Question, files: Files, query: BucketQuery) -> Iterator[MicroBatch]:
+        """Yield a micro-batch of one bucket per table, with the lifetimes that the question gives to events."""
         is_revised = isinstance(question, LastingHops | Snapshot) and question.is_revised
         for table in self._tables(question, files):
             key = table["key"].to_numpy()
@@ -157,12 +159,12 @@ class BucketSystem(System):
         if isinstance(question, HotKey):
             yield from _hot_key_tables(question, files)
             return
-        left = self._most_rows
+        rows_left = self._most_rows
         for path in files.paths:
             table = pq.read_table(path).combine_chunks()
-            if left is not None:
-                table = table[:left]
-                left -= len(table)
+            if rows_left is not None:
+                table = table[:rows_left]
+                rows_left -= len(table)
             size = self._rows_per_batch or max(1, len(table))
             for first in range(0, len(table), size):
                 yield table[first : first + size]

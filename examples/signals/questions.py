@@ -36,8 +36,8 @@ def trend(prices: EventStream, *, step: str = "1 second", short: str = "20 secon
         .as_events(key="key", buckets=BUCKETS)
         for length in (short, long)
     )
-    both = brief.join(slow, left_columns={"short": "average"}, right_columns={"long": "average"})
-    return both.as_events(key="key", buckets=BUCKETS).to_points().apply(module(Crossings, "short", "long"))
+    averages = brief.join(slow, left_columns={"short": "average"}, right_columns={"long": "average"})
+    return averages.as_events(key="key", buckets=BUCKETS).to_points().apply(module(Crossings, "short", "long"))
 
 
 def strength(prices: EventStream, *, step: str = "1 second", window: str = "14 seconds") -> Query:

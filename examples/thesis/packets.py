@@ -73,6 +73,7 @@ def stream_of(
 
 
 def _arriving(packets: Sequence[Packet], seed: int, at: Callable[[Packet], int] = lambda packet: packet.at) -> Script:
+    """Return packets in an order in which they might arrive: in disorder, in late blocks, or with slow sources."""
     changes = [
         KeyedChange(packet.link, Insertion(place, Event.point(at(packet), packet)))
         for place, packet in enumerate(packets)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +33,7 @@ THREE: Final[tuple[type[TableLibrary], ...]] = (Muntin, Polars, Duckdb)
 ALL: Final[tuple[type[TableLibrary], ...]] = (*THREE, Pandas)
 
 WAYS: list[tuple[type[TableLibrary], Question, str]] = [
-    *((library, MINUTES, way) for library in ALL for way in ("average", "function", "combine")),
+    *product(ALL, [MINUTES], ("average", "function", "combine")),
     *((library, SPREADS, "class") for library in ALL),
     *((library, Session(20), "average") for library in THREE),
     (Polars, MINUTES, "dynamic"),

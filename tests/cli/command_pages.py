@@ -40,9 +40,14 @@ class Shown:
 
 def commands_on(page: Path) -> list[tuple[Block, list[str]]]:
     """Return the calls of the command on a page, each with its block."""
-    shell = [block for block in blocks(page) if block.language == "shell"]
-    lines = [(block, line) for block in shell for line in block.lines if line.split()[:1] == ["muntin"]]
-    return [(block, shlex.split(line, comments=True)) for block, line in lines]
+    calls: list[tuple[Block, list[str]]] = []
+    for block in blocks(page):
+        if block.language != "shell":
+            continue
+        for line in block.lines:
+            if line.split()[:1] == ["muntin"]:
+                calls.append((block, shlex.split(line, comments=True)))
+    return calls
 
 
 PAGES_WITH_COMMANDS: Final = [page for page in PAGES if commands_on(page)]
@@ -63,7 +68,7 @@ def run_page(page: Path, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Sh
                 Path(block.file).parent.mkdir(parents=True, exist_ok=True)
                 Path(block.file).write_text(block.text, encoding="utf-8")
             elif block.language == "shell":
-                yield from _run(block, shown)
+                yield from _run_commands(block, shown)
 
 
 def alike(text: str) -> str:
@@ -80,14 +85,17 @@ def write_shown(page: Path, shown: Iterable[Shown]) -> None:
     page.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def _run(block: Block, shown: Block | None) -> Iterator[Shown]:
-    for line in block.lines:
-        words = shlex.split(line, comments=True)
-        if words[:1] == ["muntin"] and shown is not None:
-            installed.cache_clear()
-            result = CliRunner().invoke(app, words[1:], prog_name="muntin")
-            if line == [line for line in block.lines if line.startswith("muntin ")][-1]:
-                yield Shown(shown, line, result.exit_code, result.stdout)
+def _run_commands(block: Block, shown: Block | None) -> Iterator[Shown]:
+    """Run the commands of a block whose output a page shows, and yield the output of the last one."""
+    if shown is None:
+        return
+    commands = [line for line in block.lines if line.startswith("muntin ")]
+    for command in commands:
+        installed.cache_clear()
+        words = shlex.split(command, comments=True)
+        result = CliRunner().invoke(app, words[1:], prog_name="muntin")
+        if command == commands[-1]:
+            yield Shown(shown, command, result.exit_code, result.stdout)
 
 
 def main(names: list[str]) -> None:

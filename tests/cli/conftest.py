@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from muntin.catalog import installed
 from muntin_cli import app
-from tests.cli.running import Done, Offer
+from tests.cli.running import CommandRun, Offer
 from tests.sdk.installation import Installation, installation_in
 
 ROOT = Path(__file__).parents[2]
@@ -30,15 +30,15 @@ def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[In
 
 
 @pytest.fixture
-def muntin() -> Callable[..., Done]:
+def muntin() -> Callable[..., CommandRun]:
     """Run the command with arguments."""
 
-    def run(*arguments: object) -> Done:
+    def run(*arguments: object) -> CommandRun:
         installed.cache_clear()
         result = CliRunner().invoke(app, [str(argument) for argument in arguments], prog_name="muntin")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
-        return Done(result.exit_code, result.stdout, result.stderr)
+        return CommandRun(result.exit_code, result.stdout, result.stderr)
 
     return run
 

@@ -109,12 +109,12 @@ class Newcomer:
 
     def runs(self, step: str, program: str, expected: str, inside: str = ".") -> None:
         """Run a program of Python, which prints what is expected."""
-        self._run(step, [str(self._python), "-c", program], expected, inside)
+        self._run_step(step, [str(self._python), "-c", program], expected, inside)
 
     def types(self, command: str, expected: str, inside: str = ".", code: int = 0) -> None:
         """Run a command of the environment, which prints what is expected among other lines, and ends with a code."""
         program, *arguments = command.split()
-        self._run(command, [str(self._python.parent / program), *arguments], expected, inside, code)
+        self._run_step(command, [str(self._python.parent / program), *arguments], expected, inside, code)
 
     def write(self, name: str, text: str) -> None:
         """Write a file into the folder."""
@@ -122,7 +122,16 @@ class Newcomer:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
 
-    def _run(self, step: str, command: list[str], expected: str, inside: str, code: int = 0) -> None:
+    def _run_step(self, step: str, command: list[str], expected: str, inside: str, code: int = 0) -> None:
+        """Run a command, take its time, and end this program if it prints or returns something else.
+
+        Args:
+            step: What is tried.
+            command: The command.
+            expected: Text that it has to print.
+            inside: Folder in which it runs.
+            code: Its exit code.
+        """
         begin = monotonic()
         done = subprocess.run(
             command,

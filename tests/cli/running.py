@@ -11,7 +11,7 @@ from tests.sdk.installation import Installation
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CommandRun:
     """A run of the command.
 
     Attributes:
@@ -30,7 +30,7 @@ class Done:
         return json.loads(self.output)
 
 
-Run = Callable[..., Done]
+Run = Callable[..., CommandRun]
 """Runs the command with arguments, in this process."""
 
 Offer = Callable[..., Installation]

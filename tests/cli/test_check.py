@@ -22,7 +22,7 @@ from muntin_cli.checking.travelling import MOST_BYTES, check_pickling, check_wor
 from muntin_cli.new import create_package
 from muntin_engine.backends.spark.delivery import packed_task
 from tests.cli.plugins import BROKEN, LAST, TIDES
-from tests.cli.running import Done, Offer, Run
+from tests.cli.running import CommandRun, Offer, Run
 from tests.sdk.installation import Installation
 
 
@@ -43,7 +43,7 @@ def install(package: Path, installation: Installation) -> None:
     (info / "entry_points.txt").write_text("[muntin]\nweather = muntin_weather.plugin\n", encoding="utf-8")
 
 
-def items(done: Done, section: str) -> list[tuple[str, str]]:
+def items(done: CommandRun, section: str) -> list[tuple[str, str]]:
     """Return the results and texts of a section."""
     sections: list[dict[str, Any]] = [part for part in done.data["sections"] if part["title"] == section]
     return [(item["result"], item["text"]) for item in sections[0]["items"]]

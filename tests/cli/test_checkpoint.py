@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.running import Done, Run
+from tests.cli.running import CommandRun, Run
 
 
 def test_a_checkpoint_is_copied_with_a_folder_and_it_is_said_where_it_goes_on(muntin: Run, tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_a_checkpoint_is_copied_with_a_folder_and_it_is_said_where_it_goes_on(mu
         f"its query goes on in {tmp_path}/copied, or in another place that you name\n"
         f"its query goes on in {tmp_path}/late, or in another place that you name\n"
     )
-    assert muntin("checkpoint", "copy", checkpoint, copy, folder) == Done(0, expected, "")
+    assert muntin("checkpoint", "copy", checkpoint, copy, folder) == CommandRun(0, expected, "")
     assert (tmp_path / "copied/batch=3/part-0.parquet").read_text() == "rows"
 
     again = muntin("checkpoint", "copy", checkpoint, copy)

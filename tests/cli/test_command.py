@@ -19,7 +19,7 @@ from muntin_cli.errors import EnvironmentLacksError, UsageError, exit_code_of
 from muntin_cli.exit_codes import ExitCode
 from muntin_engine import SetupError
 from tests.cli.command_pages import FOLLOWED, PAGES_WITH_COMMANDS, alike, commands_on, run_page
-from tests.cli.running import Done, Run
+from tests.cli.running import CommandRun, Run
 from tests.docs.pages import REFERENCE, headings, name_of
 
 COMMANDS = (
@@ -65,7 +65,7 @@ def test_a_word_of_another_tool_is_refused_with_the_command_that_does_it(muntin:
 
 
 def test_it_says_its_version(muntin: Run) -> None:
-    assert muntin("--version") == Done(0, f"muntin {version('muntin-cli')}\n", "")
+    assert muntin("--version") == CommandRun(0, f"muntin {version('muntin-cli')}\n", "")
 
 
 @pytest.mark.parametrize("arguments", [("nwe",), ("new",), ("modules", "--jsno"), ("describe",)])

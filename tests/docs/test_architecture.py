@@ -13,19 +13,22 @@ SOURCES: Final = (ROOT / "engine/src/muntin_engine", ROOT / "sdk/src/muntin")
 
 def paths() -> set[str]:
     """Return all folders and files of the engine and the SDK, without their endings."""
-    found = {"muntin"}
+    known_paths = {"muntin"}
     for source in SOURCES:
         for path in source.rglob("*"):
             if path.is_dir() or path.suffix == ".py":
-                found.add(path.relative_to(source).with_suffix("").as_posix())
-    return found
+                known_paths.add(path.relative_to(source).with_suffix("").as_posix())
+    return known_paths
 
 
 def test_every_room_and_file_that_the_page_names_is_there() -> None:
     names = set(re.findall(r"`([a-z_/]+)`", PAGE))
     assert len(names) > 50
-    known = paths()
-    missing = [name for name in sorted(names) if not any(f"/{path}".endswith(f"/{name}") for path in known)]
+    known_paths = paths()
+    missing: list[str] = []
+    for name in sorted(names):
+        if not any(f"/{path}".endswith(f"/{name}") for path in known_paths):
+            missing.append(name)
     assert missing == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -50,18 +51,21 @@ def test_the_pages_of_users_and_the_decisions_are_in_the_navigation() -> None:
 
 def test_a_list_begins_after_an_empty_line() -> None:
     """A code host would not mind, and the site would show a paragraph."""
-    run_on = [
-        f"{name_of(page)}: {line}"
-        for page in PAGES
-        for above, line in pairwise(prose_of(page))
-        if _ITEM.match(line) and above.strip() and not _ITEM.match(above) and not above.startswith(" ")
-    ]
+    run_on: list[str] = []
+    for page in PAGES:
+        for above, line in pairwise(prose_of(page)):
+            is_after_text = above.strip() and not _ITEM.match(above) and not above.startswith(" ")
+            if _ITEM.match(line) and is_after_text:
+                run_on.append(f"{name_of(page)}: {line}")
     assert run_on == []
 
 
 def test_a_nested_list_is_indented_by_four() -> None:
     """With less it is nested for a code host alone."""
-    assert [f"{name_of(page)}: {line}" for page in PAGES for line in prose_of(page) if _NESTED.match(line)] == []
+    nested: list[str] = []
+    for page in PAGES:
+        nested += [f"{name_of(page)}: {line}" for line in prose_of(page) if _NESTED.match(line)]
+    assert nested == []
 
 
 def test_a_block_with_a_file_gets_its_name_as_title() -> None:
@@ -77,22 +81,29 @@ PROJECTS = {
     name: tomllib.loads((ROOT / name / "pyproject.toml").read_text("utf-8"))["project"] for name in ("sdk", "engine")
 }
 BACKENDS = PROJECTS["engine"]["optional-dependencies"]
-NEEDED = [
-    re.fullmatch(r"(?P<name>[\w-]+)(?P<versions>.*)", needed)
-    for group in (*(project["dependencies"] for project in PROJECTS.values()), BACKENDS["local"], BACKENDS["spark"])
-    for needed in group
-    if not needed.startswith("muntin")
-]
 
 
-@pytest.mark.parametrize("needed", NEEDED, ids=lambda needed: needed["name"])
-def test_what_a_distribution_needs_is_in_the_table(needed: re.Match[str]) -> None:
-    assert f"| `{needed['name']}` | `{needed['versions']}` |" in PAGE
+def requirements() -> Iterator[re.Match[str]]:
+    """Yield the name and the versions of each package that the distributions need, also for a backend."""
+    texts = [*PROJECTS["sdk"]["dependencies"], *PROJECTS["engine"]["dependencies"]]
+    texts += [*BACKENDS["local"], *BACKENDS["spark"]]
+    for text in texts:
+        match = re.fullmatch(r"(?P<name>[\w-]+)(?P<versions>.*)", text)
+        if match is not None and not text.startswith("muntin"):
+            yield match
+
+
+REQUIREMENTS = list(requirements())
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda requirement: requirement["name"])
+def test_each_requirement_of_a_distribution_is_in_the_table(requirement: re.Match[str]) -> None:
+    assert f"| `{requirement['name']}` | `{requirement['versions']}` |" in PAGE
 
 
 def test_the_table_has_nothing_else() -> None:
     listed = re.findall(r"^\| `([\w-]+)` \| `[<>=]", PAGE, re.MULTILINE)
-    assert sorted(listed) == sorted({needed["name"] for needed in NEEDED if needed})
+    assert sorted(listed) == sorted({requirement["name"] for requirement in REQUIREMENTS})
 
 
 def test_the_oldest_python_and_java_are_in_the_table() -> None:

@@ -10,6 +10,7 @@ import shlex
 import tomllib
 from contextlib import suppress
 from inspect import signature
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,17 @@ PROGRAMS = {
     *("cd", "export", "git", "make", "mkdir", "muntin", "pip", "pytest", "python", "rm"),
     *("cat", "spark-class", "spark-submit", "ssh-keygen"),
 }
-RUNNABLE = [
-    page for page in PAGES if page not in NOTEBOOKS and any(block.language == "python" for block in blocks(page))
-]
-BLOCKS = [block for page in PAGES for block in blocks(page)]
+
+
+def is_runnable(page: Path) -> bool:
+    """True if a page has Python, and is no notebook."""
+    return page not in NOTEBOOKS and any(block.language == "python" for block in blocks(page))
+
+
+RUNNABLE = list(filter(is_runnable, PAGES))
+BLOCKS = list(chain.from_iterable(map(blocks, PAGES)))
 STREAMS = re.compile(r"\breadStream\b|\bwriteStream\b|\bawaitTermination\b")
-"""What starts a streaming query, which takes seconds, or names one."""
+"""The calls that start a streaming query, which takes seconds, or name one."""
 
 
 BROKEN = {"rides.forgetful", "rides.pace", "tides.last", "trading.broken"}
@@ -41,7 +47,7 @@ BROKEN = {"rides.forgetful", "rides.pace", "tides.last", "trading.broken"}
 LAWS = [getattr(muntin.testing, name) for name in muntin.testing.__all__ if name.endswith("Laws")]
 
 
-def of(language: str) -> list[Block]:
+def blocks_in(language: str) -> list[Block]:
     return [block for block in BLOCKS if block.language == language]
 
 
@@ -122,15 +128,15 @@ def test_a_block_that_is_not_run_says_why() -> None:
 
 
 def test_toml_blocks_can_be_read() -> None:
-    assert of("toml")
-    for block in of("toml"):
+    assert blocks_in("toml")
+    for block in blocks_in("toml"):
         assert tomllib.loads(block.text), block
 
 
 def test_shell_blocks_use_programs_that_the_reader_has_and_targets_that_the_makefile_has() -> None:
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     commands: list[tuple[Block, list[str]]] = []
-    for block in of("shell"):
+    for block in blocks_in("shell"):
         for line in block.text.replace("\\\n", "").splitlines():
             words = [word for word in shlex.split(line, comments=True) if "=" not in word]
             if words:

@@ -26,14 +26,17 @@ from tests.docs.test_reference import collection, target_of
 
 HOOKS = [function for function in vars(hooks).values() if hasattr(function, f"{hooks.PROJECT}_spec")]
 BASES = [name for name, cls in vars(muntin).items() if inspect.isclass(cls) and issubclass(cls, Module)]
-ERRORS = sorted(
-    {
-        error.__name__
-        for module in (errors, engine_errors, muntin.testing, muntin_engine.testing)
-        for error in vars(module).values()
-        if isinstance(error, type) and issubclass(error, errors.MuntinError)
-    }
-)
+
+
+def error_names() -> Iterator[str]:
+    """Yield the names of the errors that users may meet."""
+    for module in (errors, engine_errors, muntin.testing, muntin_engine.testing):
+        for value in vars(module).values():
+            if isinstance(value, type) and issubclass(value, errors.MuntinError):
+                yield value.__name__
+
+
+ERRORS = sorted(set(error_names()))
 POLICIES = [
     policy
     for policy in vars(policies).values()
@@ -42,16 +45,24 @@ POLICIES = [
     and policy.__module__ == policies.__name__
     and len(policy)
 ]
-LAWS = [
-    (kit.__name__, laws, test)
-    for kit in (muntin.testing, muntin_engine.testing)
-    for laws in kit.__all__
-    if laws.endswith("Laws")
-    for test in laws_of(getattr(kit, laws))
-]
+
+
+def laws_of_kits() -> Iterator[tuple[str, str, str]]:
+    """Yield the kit, the laws class and the name of each law."""
+    for kit in (muntin.testing, muntin_engine.testing):
+        for laws in kit.__all__:
+            if laws.endswith("Laws"):
+                for test in laws_of(getattr(kit, laws)):
+                    yield kit.__name__, laws, test
+
+
+LAWS = list(laws_of_kits())
 OURS = [plugin for plugin in installed().plugins()[0] if plugin.name in ("patterns", "stats")]
-MODULES = [(plugin.name, name, cls) for plugin in OURS for name, cls in plugin.modules.items()]
-FUNCTIONS = [(plugin.name, name, function) for plugin in OURS for name, function in plugin.functions.items()]
+MODULES: list[tuple[str, str, Any]] = []
+FUNCTIONS: list[tuple[str, str, Any]] = []
+for our_plugin in OURS:
+    MODULES += [(our_plugin.name, name, cls) for name, cls in our_plugin.modules.items()]
+    FUNCTIONS += [(our_plugin.name, name, function) for name, function in our_plugin.functions.items()]
 
 
 @cache
@@ -60,20 +71,24 @@ def sections(page: Path) -> dict[str, str]:
 
 
 def reasons() -> Iterator[str]:
-    """Yield the reasons for which rows are set aside: those of the core, and those found before the shuffle."""
+    """Yield the reasons for which rows are rejected: by a bucket, and before the shuffle."""
     yield from map(str, Reason)
     sources = (ROOT / "engine/src/muntin_engine/tasks").glob("*.py")
-    reasons = [reason for file in sources for reason in re.findall(r'Problem\(\s*"([^"]+)"', file.read_text("utf-8"))]
-    assert reasons
-    yield from reasons
+    problems: list[str] = []
+    for file in sources:
+        problems += re.findall(r'Problem\(\s*"([^"]+)"', file.read_text("utf-8"))
+    assert problems
+    yield from problems
 
 
-LISTED = {page.name: {entry.name.rpartition(".")[2] for entry in entries(page)} for page in REFERENCE.glob("*.md")}
+LISTED: dict[str, set[str]] = {}
+for reference_page in REFERENCE.glob("*.md"):
+    LISTED[reference_page.name] = {entry.name.rpartition(".")[2] for entry in entries(reference_page)}
 NAMES = [
     *(("hooks.md", hook.__name__) for hook in HOOKS),
     *(("errors.md", name) for name in ERRORS),
     *(("policies.md", policy.__name__) for policy in POLICIES),
-    *(("laws.md", name) for name in sorted({laws for _, laws, _ in LAWS})),
+    *(("laws.md", name) for name in sorted({laws_class for _, laws_class, _ in LAWS})),
     *(("modules.md", name) for name in (*BASES, "Needs")),
 ]
 

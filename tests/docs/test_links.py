@@ -16,7 +16,9 @@ EVERY_PAGE = (
     ROOT / "CONTRIBUTING.md",
     *sorted(ROOT.glob("changes/*.md")),
 )
-LINKS = [(page, link) for page in EVERY_PAGE for link in links(page)]
+LINKS: list[tuple[Path, str]] = []
+for linking_page in EVERY_PAGE:
+    LINKS += [(linking_page, link) for link in links(linking_page)]
 RELATIVE = [(page, link) for page, link in LINKS if "://" not in link]
 
 
@@ -29,7 +31,9 @@ def target_of(page: Path, link: str) -> tuple[Path, str]:
 def anchors(page: Path) -> frozenset[str]:
     """Return the anchors of a page: those of its headings, and of the names whose docstrings it shows."""
     of_headings = {heading.anchor for heading in headings(page)}
-    of_names = {anchor for entry in entries(page) for anchor in (entry.anchor, entry.identifier)}
+    of_names: set[str] = set()
+    for entry in entries(page):
+        of_names |= {entry.anchor, entry.identifier}
     return frozenset(of_headings | of_names)
 
 

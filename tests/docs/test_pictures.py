@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import pytest
@@ -21,7 +23,7 @@ from muntin.windows import WindowKind
 from tests.docs.pages import DOCS, PAGES, name_of
 
 POLICIES = (ClipPolicy, TimestampPolicy, EmitPolicy, LatePolicy, Refinement)
-MEMBERS = [member for policy in POLICIES for member in policy]
+MEMBERS = list(chain.from_iterable(POLICIES))
 RETURNED = {kind.__name__ for kind in OWN_KINDS.values()}
 FUNCTIONS = [
     function
@@ -30,11 +32,23 @@ FUNCTIONS = [
 ]
 REGENERATE = "python -m docs.pictures"
 IMAGE = re.compile(r"!\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
-IMAGES = [
-    (page, (page.parent / image["target"]).resolve(), image["text"])
-    for page in PAGES
-    for image in IMAGE.finditer(page.read_text(encoding="utf-8"))
-]
+
+
+class ShownImage(NamedTuple):
+    """An image on a page: its file, and the text for readers who do not see it."""
+
+    page: Path
+    file: Path
+    text: str
+
+
+def images_on(page: Path) -> Iterator[ShownImage]:
+    """Yield the images of a page."""
+    for image in IMAGE.finditer(page.read_text(encoding="utf-8")):
+        yield ShownImage(page, (page.parent / image["target"]).resolve(), image["text"])
+
+
+IMAGES = list(chain.from_iterable(map(images_on, PAGES)))
 
 
 def test_the_pictures_in_the_folder_are_those_of_the_album() -> None:
@@ -92,11 +106,14 @@ def test_a_kind_of_a_plugin_is_drawn_as_ours_are() -> None:
 
 def test_windows_that_follow_rows_are_drawn_with_the_rows_that_they_hold() -> None:
     """Each list follows from the definition: at b, d and f the last three; three, three, and the rest at the end."""
-    rows = {name: [note for _, _, note in windows_in(name)] for name in ALBUM}
-    assert rows["last-rows"] == ["a, b", "b, c, d", "d, e, f"]
-    assert rows["batches"] == ["a, b, c", "d, e, f", "g"]
-    assert rows["partitions"] == ["x1", "x1, x2", "x2, x3", "y1", "y1, y2"]
-    assert rows["between-rows"] == ["a, b, c", "e, f"]
+
+    def rows_in(name: str) -> list[str]:
+        return [note for _, _, note in windows_in(name)]
+
+    assert rows_in("last-rows") == ["a, b", "b, c, d", "d, e, f"]
+    assert rows_in("batches") == ["a, b, c", "d, e, f", "g"]
+    assert rows_in("partitions") == ["x1", "x1, x2", "x2, x3", "y1", "y1, y2"]
+    assert rows_in("between-rows") == ["a, b, c", "e, f"]
 
 
 def test_a_join_that_is_revised_is_drawn_as_it_changes() -> None:
@@ -136,35 +153,38 @@ def test_no_text_of_a_picture_lies_over_another(picture: Picture) -> None:
 
     assert len(lines) > 2
     for texts in lines.values():
-        assert [(left, right) for left, right in pairwise(sorted(texts)) if left[1] > right[0]] == []
+        assert [(text, next_text) for text, next_text in pairwise(sorted(texts)) if text[1] > next_text[0]] == []
 
 
 def span(text: ElementTree.Element) -> tuple[float, float, str]:
-    """Return where a text begins and ends, if letters are about as wide as usual."""
+    """Return the left and right end of a text, if letters are about as wide as usual, and its words."""
     words = text.text or ""
     looks = text.get("class", "").split()
     x = float(text.get("x", 0))
     width = sum(3.5 if letter in " .,:;'()[]il" else 7.3 for letter in words)
-    left = x - (width / 2 if "mid" in looks else width if "end" in looks else 0)
-    return left, left + width, words
+    if "mid" in looks:
+        x -= width / 2
+    elif "end" in looks:
+        x -= width
+    return x, x + width, words
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_letters_stand_out_from_what_is_behind_them(scheme: int) -> None:
+def test_letters_stand_out_from_their_background(scheme: int) -> None:
     """A ratio of 4.5 is what WCAG 2 asks for text of this size."""
     colors = re.findall(r"--(\w+):#([0-9a-f]+)", next(iter(ALBUM.values())).svg())
     half = len(colors) // 2
     colours = dict(colors[half:] if scheme else colors[:half])
-    behind = {"ink": ("paper", "pane", "other", "fill"), "soft": ("paper", "pane", "other"), "mark": ("paper",)}
+    backgrounds = {"ink": ("paper", "pane", "other", "fill"), "soft": ("paper", "pane", "other"), "mark": ("paper",)}
 
-    for letters, grounds in behind.items():
-        for ground in grounds:
-            assert contrast(colours[letters], colours[ground]) >= 4.5, (letters, ground)
+    for letters, names in backgrounds.items():
+        for background in names:
+            assert contrast(colours[letters], colours[background]) >= 4.5, (letters, background)
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(first: str, second: str) -> float:
     """Return the contrast ratio of two colours (WCAG 2, 1.4.3)."""
-    darker, lighter = sorted((luminance(one), luminance(other)))
+    darker, lighter = sorted((luminance(first), luminance(second)))
     return (lighter + 0.05) / (darker + 0.05)
 
 
@@ -175,7 +195,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def test_an_image_of_a_page_has_a_text_for_those_who_do_not_see_it() -> None:
+def test_an_image_of_a_page_has_a_text_for_readers_who_do_not_see_it() -> None:
     assert len(IMAGES) > len(ALBUM)
     assert [f"{name_of(page)}: {file.name}" for page, file, text in IMAGES if len(text.split()) < 5] == []
 

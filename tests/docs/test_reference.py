@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import griffe
 
-from docs.build_pages import ApiEntry, commands, entry_of
-from tests.docs.pages import REFERENCE, ROOT, name_of
+from docs.build_pages import ApiEntry, commands
+from tests.docs.pages import REFERENCE, ROOT, entries, name_of
 
 CHECKED_IN = (ROOT / "tests/house/public_names.txt").read_text(encoding="utf-8").splitlines()
 PLUGINS = ("muntin_patterns", "muntin_stats")
@@ -33,8 +33,9 @@ class Listed(NamedTuple):
     entry: ApiEntry
 
 
-LINES = [(page, line) for page in sorted(REFERENCE.glob("*.md")) for line in page.read_text("utf-8").splitlines()]
-LISTED = [Listed(page, entry) for page, line in LINES if (entry := entry_of(line)) is not None]
+LISTED: list[Listed] = []
+for reference_page in sorted(REFERENCE.glob("*.md")):
+    LISTED += [Listed(reference_page, entry) for entry in entries(reference_page)]
 COMMANDS = [listed.entry.name for listed in LISTED if listed.entry.is_command]
 NAMES = [listed for listed in LISTED if not listed.entry.is_command]
 
@@ -70,9 +71,13 @@ def place_of(name: str) -> Path:
 
 def public_names() -> list[str]:
     """Return all public names but typed calls: the pages of plugins have a section for the module of each."""
-    calls = {f"{plugin}.{name}" for plugin in PLUGINS for name in collection()[f"{plugin}.calls"].attributes}
+    calls: set[str] = set()
+    for plugin in PLUGINS:
+        calls.update(f"{plugin}.{name}" for name in collection()[f"{plugin}.calls"].attributes)
     assert len(calls) > 30
-    names = [f"{package}.{name}" for package in PACKAGES for name in collection()[package].exports]
+    names: list[str] = []
+    for package in PACKAGES:
+        names += [f"{package}.{name}" for name in collection()[package].exports]
     return [name for name in names if name not in calls]
 
 

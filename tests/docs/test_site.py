@@ -43,21 +43,19 @@ def test_a_notebook_is_a_page_with_its_pictures(site: Path) -> None:
 
 
 def test_a_page_loads_nothing_from_elsewhere(site: Path) -> None:
-    loaded = [
-        (page, match["address"])
-        for page in site.rglob("*.html")
-        for match in _LOADED.finditer(_NOT_LOADED.sub("", page.read_text(encoding="utf-8")))
-    ]
+    loaded: list[tuple[Path, str]] = []
+    for page in site.rglob("*.html"):
+        text = _NOT_LOADED.sub("", page.read_text(encoding="utf-8"))
+        loaded += [(page, match["address"]) for match in _LOADED.finditer(text)]
     assert len(loaded) > 100
     assert [(page.name, address) for page, address in loaded if re.match(r"(?:https?:)?//", address)] == []
 
 
 def test_a_picture_has_a_text_for_who_cannot_see_it(site: Path) -> None:
-    pictures = [
-        (page.name, picture)
-        for page in site.rglob("*.html")
-        for picture in re.findall(r"<img\b[^>]*>", _content(page.read_text(encoding="utf-8")))
-    ]
+    pictures: list[tuple[str, str]] = []
+    for page in site.rglob("*.html"):
+        content = _content(page.read_text(encoding="utf-8"))
+        pictures += [(page.name, picture) for picture in re.findall(r"<img\b[^>]*>", content)]
     assert len(pictures) > 20
     assert [(page, picture) for page, picture in pictures if not re.search(r"""\balt=["']?[^"'\s>]""", picture)] == []
 

@@ -67,26 +67,35 @@ SYSTEMS = ["Flink", "Beam", "Kafka Streams", "Spark", "StreamInsight"]
 
 
 def rows() -> list[list[str]]:
+    """Return the cells of the table of windows of other systems, row by row."""
     section = WINDOWS.read_text(encoding="utf-8").partition("## The same windows elsewhere\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    table: list[list[str]] = []
+    for line in lines:
+        table.append([cell.strip() for cell in line.strip("|").split("|")])
+    return table
 
 
 def functions_that_make_windows() -> set[str]:
-    public = {name: getattr(room, name) for room in (muntin, row_windows) for name in room.__all__}
-    returned_types = {name: str(signature(of).return_annotation) for name, of in public.items() if isfunction(of)}
-    return {
-        name
-        for name, kind in returned_types.items()
-        if re.search(r"(Windows|Rows|Batches|Between|Specification)$", kind)
-    }
+    names: set[str] = set()
+    for room in (muntin, row_windows):
+        for name in room.__all__:
+            value = getattr(room, name)
+            if not isfunction(value):
+                continue
+            returned_type = str(signature(value).return_annotation)
+            if re.search(r"(Windows|Rows|Batches|Between|Specification)$", returned_type):
+                names.add(name)
+    return names
 
 
 def test_every_function_that_makes_windows_has_a_row_with_all_systems() -> None:
     header, rule, *body = rows()
     assert header[1:] == SYSTEMS
     assert set(rule) == {"---"}
-    named = {name for row in body for name in re.findall(r"(\w+)\(", row[0])}
+    named: set[str] = set()
+    for row in body:
+        named.update(re.findall(r"(\w+)\(", row[0]))
     assert named == functions_that_make_windows()
     assert len(named) > 10
     assert all(len(row) == len(header) and all(row) for row in body)

@@ -33,7 +33,9 @@ PACKAGES = (
     "muntin_engine",
     "muntin_engine.testing",
 )
-NAMES = [f"{package}.{name}" for package in PACKAGES for name in import_module(package).__all__]
+NAMES: list[str] = []
+for public_package in PACKAGES:
+    NAMES += [f"{public_package}.{name}" for name in import_module(public_package).__all__]
 ENTRIES = {heading.text: heading.section for heading in headings(GLOSSARY) if heading.level == 3}
 """The sections of the glossary by their headings, which are the words that they explain."""
 
@@ -60,7 +62,7 @@ def stems(word: str) -> set[str]:
 
 def entry_words() -> list[str]:
     """Return the words that the glossary explains; an entry may explain several."""
-    return [phrase.strip() for title in ENTRIES for phrase in title.split(",")]
+    return [phrase.strip() for phrase in ",".join(ENTRIES).split(",")]
 
 
 def words_of_users() -> list[Heading]:
@@ -81,7 +83,7 @@ def plain_words() -> list[str]:
 def words_of_other_systems() -> list[str]:
     """Return the words that other systems use and we do not: the glossary lists them after 'Elsewhere:'."""
     lines = re.findall(r"^Elsewhere: (.*)\.$", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
-    return [phrase.strip() for line in lines for phrase in line.split(",")]
+    return [phrase.strip() for phrase in ",".join(lines).split(",")]
 
 
 @pytest.mark.parametrize("phrase", entry_words())

@@ -13,6 +13,7 @@ from tests.docs.pages import NOTEBOOKS, name_of
 
 
 def main(arguments: list[str]) -> int:
+    """Run all notebooks and write their outputs, or with `--check` count those whose outputs differ."""
     differing = 0
     for path in NOTEBOOKS:
         before = path.read_text(encoding="utf-8")

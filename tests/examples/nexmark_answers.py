@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 from examples.nexmark.site import Auction, Bid, Site
@@ -41,11 +42,16 @@ def hot_items(bids: Sequence[Bid], size: int, period: int) -> Rows:
 
 def highest_bids(bids: Sequence[Bid], size: int) -> Rows:
     """Return the bids at the highest price of each window, with its start (query 7)."""
-    return Counter(
-        (bid.at - bid.at % size, *bid)
-        for bid in bids
-        if not any(higher.at // size == bid.at // size and higher.price > bid.price for higher in bids)
-    )
+    highest_prices: dict[int, int] = {}
+    for bid in bids:
+        start = bid.at - bid.at % size
+        highest_prices[start] = max(bid.price, highest_prices.get(start, bid.price))
+    rows: Rows = Counter()
+    for bid in bids:
+        start = bid.at - bid.at % size
+        if bid.price == highest_prices[start]:
+            rows[start, *bid] += 1
+    return rows
 
 
 def bids_per_session(bids: Sequence[Bid], gap: int) -> Rows:
@@ -55,9 +61,14 @@ def bids_per_session(bids: Sequence[Bid], gap: int) -> Rows:
         times[bid.bidder].append(bid.at)
     rows: Rows = Counter()
     for bidder, bid_times in times.items():
-        starts = [at for at in sorted(set(bid_times)) if not any(at - gap < other < at for other in bid_times)]
-        for start, after in zip(starts, [*starts[1:], max(bid_times) + 1], strict=True):
-            inside = [at for at in bid_times if start <= at < after]
+        starts: list[int] = []
+        previous_time: int | None = None
+        for time in sorted(set(bid_times)):
+            if previous_time is None or time >= previous_time + gap:
+                starts.append(time)
+            previous_time = time
+        for start, next_start in zip(starts, [*starts[1:], max(bid_times) + 1], strict=True):
+            inside = [time for time in bid_times if start <= time < next_start]
             rows[bidder, start, max(inside), len(inside)] += 1
     return rows
 
@@ -81,12 +92,12 @@ def bids_per_period(arrivals: Sequence[tuple[int, Bid]], length: int) -> Rows:
 
 def local_items(site: Site) -> Rows:
     """Return (name, city, state, auction) of auctions of category 10 whose sellers live in the west (query 3)."""
-    return Counter(
-        (person.name, person.city, person.state, auction.id)
-        for auction in site.auctions
-        for person in site.people
-        if auction.seller == person.id and auction.category == 10 and person.state in ("OR", "ID", "CA")
-    )
+    rows: Rows = Counter()
+    for auction, person in product(site.auctions, site.people):
+        is_local = person.state in ("OR", "ID", "CA")
+        if auction.seller == person.id and auction.category == 10 and is_local:
+            rows[person.name, person.city, person.state, auction.id] += 1
+    return rows
 
 
 def winning_bids(site: Site) -> list[tuple[Auction, Bid]]:
@@ -110,7 +121,10 @@ def price_per_category(site: Site, size: int, period: int) -> Rows:
         last = auction.expires - 1
         for start in range(last // period * period, last - size, -period):
             prices[start, auction.category].append(bid.price)
-    return Counter((*of, sum(category_prices) / len(category_prices)) for of, category_prices in prices.items())
+    rows: Rows = Counter()
+    for (start, category), category_prices in prices.items():
+        rows[start, category, sum(category_prices) / len(category_prices)] += 1
+    return rows
 
 
 def price_per_seller(site: Site, *, by_bids: bool = False) -> Rows:
@@ -124,15 +138,17 @@ def price_per_seller(site: Site, *, by_bids: bool = False) -> Rows:
     for auction, bid in winning_bids(site):
         last = (bid.at, bid.price) if by_bids else (auction.expires, auction.id)
         sold[auction.seller].append((*last, bid.price))
-    means = {seller: [price for _, _, price in sorted(sales)[-10:]] for seller, sales in sold.items()}
-    return Counter((seller, sum(prices) / len(prices)) for seller, prices in means.items())
+    rows: Rows = Counter()
+    for seller, sales in sold.items():
+        prices = [price for _, _, price in sorted(sales)[-10:]]
+        rows[seller, sum(prices) / len(prices)] += 1
+    return rows
 
 
 def sellers_who_are_new(site: Site, size: int) -> Rows:
     """Return (person, name, reserve) of auctions that people opened in the window in which they came (query 8)."""
-    return Counter(
-        (person.id, person.name, auction.reserve)
-        for person in site.people
-        for auction in site.auctions
-        if auction.seller == person.id and auction.at // size == person.at // size
-    )
+    rows: Rows = Counter()
+    for person, auction in product(site.people, site.auctions):
+        if auction.seller == person.id and auction.at // size == person.at // size:
+            rows[person.id, person.name, auction.reserve] += 1
+    return rows

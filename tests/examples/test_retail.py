@@ -37,7 +37,9 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def test_the_engine_and_the_sdk_do_not_know_the_plugin() -> None:
-    sources = [file for folder in ("sdk", "engine", "cli") for file in (ROOT / folder).rglob("*.py")]
+    sources: list[Any] = []
+    for folder in ("sdk", "engine", "cli"):
+        sources += (ROOT / folder).rglob("*.py")
     assert len(sources) > 300
     assert [file for file in sources if "muntin_retail" in file.read_text(encoding="utf-8")] == []
 
@@ -57,8 +59,12 @@ def _histories() -> Iterator[list[Event[str]]]:
 
 
 def _with_members(kind: WindowKind, events: list[Event[str]]) -> list[Window]:
-    windows = reference.windows(kind, events, INFINITY)
-    return [window for window in windows if any(reference.belongs(kind, event, window) for event in events)]
+    """Return the windows of events that have a member."""
+    with_members: list[Window] = []
+    for cut_window in reference.windows(kind, events, INFINITY):
+        if any(reference.belongs(kind, event, cut_window) for event in events):
+            with_members.append(cut_window)
+    return with_members
 
 
 def test_visits_are_those_of_a_loop_over_sorted_events() -> None:
@@ -77,7 +83,9 @@ def test_visits_are_those_of_a_loop_over_sorted_events() -> None:
 def test_shifts_are_those_that_have_a_tick_of_an_event() -> None:
     kind: Any = window("retail.shifts", day=7, night=4)
     for events in _histories():
-        ticks = {tick for event in events for tick in range(event.start, event.end)}
+        ticks: set[int] = set()
+        for event in events:
+            ticks.update(range(event.start, event.end))
         days = {tick // 11 * 11 for tick in ticks if tick % 11 < 7}
         nights = {tick // 11 * 11 + 7 for tick in ticks if tick % 11 >= 7}
         expected = [*(Window(day, day + 7) for day in days), *(Window(night, night + 4) for night in nights)]
@@ -120,7 +128,7 @@ def test_a_kind_survives_a_checkpoint(name: str) -> None:
     assert from_dict(json.loads(json.dumps(kind.to_dict()))) == kind
 
 
-def _stored(**changed: Any) -> dict[str, Any]:
+def _identity_of_visits(**changed: Any) -> dict[str, Any]:
     identity: dict[str, Any] = json.loads(
         json.dumps(plan_identity(plan_of(window=window("retail.visits", gap="1 hour"))))
     )
@@ -130,11 +138,11 @@ def _stored(**changed: Any) -> dict[str, Any]:
 
 def test_a_checkpoint_of_an_older_version_is_continued_since_the_one_that_the_kind_says() -> None:
     plan = plan_of(window=window("retail.visits", gap="1 hour"))
-    check_plans([plan], [_stored(version="1.2")], "s3://a/b", DECLARATIONS)
-    check_plans([plan], [_stored(version="1.1")], "s3://a/b", DECLARATIONS)
+    check_plans([plan], [_identity_of_visits(version="1.2")], "s3://a/b", DECLARATIONS)
+    check_plans([plan], [_identity_of_visits(version="1.1")], "s3://a/b", DECLARATIONS)
     for version in ("1.0", "1.3"):
         with pytest.raises(StateMismatchError) as refused:
-            check_plans([plan], [_stored(version=version)], "s3://a/b", DECLARATIONS)
+            check_plans([plan], [_identity_of_visits(version=version)], "s3://a/b", DECLARATIONS)
         (difference,) = refused.value.differences
         assert difference.checkpoint == f"window('retail.visits', gap='1 hour'), version {version}"
         assert difference.query == "window('retail.visits', gap='1 hour'), version 1.2"
@@ -143,12 +151,12 @@ def test_a_checkpoint_of_an_older_version_is_continued_since_the_one_that_the_ki
 def test_a_checkpoint_of_other_parameters_is_refused_whatever_the_version() -> None:
     plan = plan_of(window=window("retail.visits", gap="2 hours"))
     with pytest.raises(StateMismatchError, match="gap='1 hour'"):
-        check_plans([plan], [_stored(version="1.1")], "s3://a/b", DECLARATIONS)
+        check_plans([plan], [_identity_of_visits(version="1.1")], "s3://a/b", DECLARATIONS)
 
 
 def test_a_checkpoint_of_a_kind_that_is_gone_is_told_as_it_stands() -> None:
     with pytest.raises(StateMismatchError, match=r"kind gone\.kind, version 1\.2, gap 3600000000"):
-        check_plans([plan_of()], [_stored(kind="gone.kind")], "s3://a/b", DECLARATIONS)
+        check_plans([plan_of()], [_identity_of_visits(kind="gone.kind")], "s3://a/b", DECLARATIONS)
 
 
 def test_the_catalog_lists_kinds_and_does_not_need_them_to_start() -> None:

@@ -88,13 +88,11 @@ def result(module: Aggregate[float | None, float | None], payloads: list[float |
 
 def test_a_sine_and_a_square_wave_have_the_figures_that_the_books_give() -> None:
     turn = np.arange(100) * 2 * pi / 100
-    shapes = {"sine": np.sin(turn) * 3, "square": np.where(turn < pi, 2.0, -2.0)}
-    figures = {
-        name: [result(module, wave.tolist()) for module in (Kurtosis(), RootMeanSquare(), CrestFactor())]  # type: ignore[arg-type]  # a columnar aggregate is one too
-        for name, wave in shapes.items()
-    }
-    assert figures["sine"] == pytest.approx([1.5, 3 / 2**0.5, 2**0.5])
-    assert figures["square"] == pytest.approx([1, 2, 1])
+    sine = (np.sin(turn) * 3).tolist()
+    square = np.where(turn < pi, 2.0, -2.0).tolist()
+    modules: list[Any] = [Kurtosis(), RootMeanSquare(), CrestFactor()]
+    assert [result(module, sine) for module in modules] == pytest.approx([1.5, 3 / 2**0.5, 2**0.5])
+    assert [result(module, square) for module in modules] == pytest.approx([1, 2, 1])
 
 
 @pytest.mark.parametrize("centre", [0.0, -3e7])

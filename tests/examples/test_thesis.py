@@ -45,9 +45,12 @@ def few_of(packets: Sequence[Packet]) -> list[Packet]:
     return [packet for place, packet in enumerate(packets) if place < FEW or packet.at in EDGES]
 
 
-def meant(windows: Extents, results: Callable[[Rows], Iterable[tuple[Any, ...]]]) -> Answer:
+def answer_of(windows: Extents, results: Callable[[Rows], Iterable[tuple[Any, ...]]]) -> Answer:
     """Return (key, end, result) of the extents, by a function from the rows of an extent to (key, result)."""
-    return Counter((key, end, *result) for end, rows in windows.items() for key, *result in results(rows))
+    answer: Answer = Counter()
+    for end, rows in windows.items():
+        answer.update((key, end, *result) for key, *result in results(rows))
+    return answer
 
 
 def for_all(reduce: Callable[[list[int]], int]) -> Callable[[Rows], Iterable[tuple[Any, ...]]]:
@@ -81,29 +84,29 @@ def longest_of_each_source(packets: Sequence[Packet]) -> Answer:
     """Return the longest among the last packets of each source (query 5-2)."""
     expected: Answer = Counter()
     for source, windows in extents.partitioned(packets, ROWS, EVERY).items():
-        for _, end, longest in meant(windows, for_all(max)).elements():
+        for _, end, longest in answer_of(windows, for_all(max)).elements():
             expected[source, end, longest] += 1
     return expected
 
 
 EXPECTED: Mapping[str, Callable[[Sequence[Packet]], Answer]] = {
-    "1-1": lambda packets: meant(extents.sliding(packets, 10 * MINUTE, MINUTE), by_source(len)),
-    "1-2": lambda packets: meant(extents.sliding(packets, MINUTE, MINUTE), for_all(len)),
-    "2-1": lambda packets: meant(extents.sliding(packets, MINUTE, MINUTE), by_source(len)),
+    "1-1": lambda packets: answer_of(extents.sliding(packets, 10 * MINUTE, MINUTE), by_source(len)),
+    "1-2": lambda packets: answer_of(extents.sliding(packets, MINUTE, MINUTE), for_all(len)),
+    "2-1": lambda packets: answer_of(extents.sliding(packets, MINUTE, MINUTE), by_source(len)),
     "5-2": longest_of_each_source,
-    "5-3": lambda packets: meant(extents.sliding(packets, ROWS, EVERY, by_row), by_source(max)),
-    "5-4": lambda packets: meant(extents.landmark(packets, MINUTE), by_source(len)),
-    "5-5": lambda packets: one_tick_later(meant(extents.slide_by_row(packets, 5 * MINUTE), for_all(max))),
-    "5-6": lambda packets: one_tick_later(meant(extents.slide_by_row(packets, 5 * MINUTE, 5), for_all(len))),
+    "5-3": lambda packets: answer_of(extents.sliding(packets, ROWS, EVERY, by_row), by_source(max)),
+    "5-4": lambda packets: answer_of(extents.landmark(packets, MINUTE), by_source(len)),
+    "5-5": lambda packets: one_tick_later(answer_of(extents.slide_by_row(packets, 5 * MINUTE), for_all(max))),
+    "5-6": lambda packets: one_tick_later(answer_of(extents.slide_by_row(packets, 5 * MINUTE, 5), for_all(len))),
     "5-6 by arrival": lambda packets: one_tick_later(
-        meant(extents.slide_by_arrival(packets, 5 * MINUTE, 5), for_all(len))
+        answer_of(extents.slide_by_arrival(packets, 5 * MINUTE, 5), for_all(len))
     ),
-    "6-2": lambda packets: meant(extents.sliding(packets, 4 * MINUTE, MINUTE), for_all(max)),
-    "6-3": lambda packets: meant(extents.sliding(packets, 4 * MINUTE, MINUTE), by_source(len)),
-    "6-4": lambda packets: meant(extents.sliding(packets, 10 * MINUTE, MINUTE), heavy),
-    "6-5": lambda packets: meant(extents.sliding(packets, 5 * MINUTE, MINUTE), by_source(len)),
-    "6-6": lambda packets: meant(extents.sliding(packets, 10, 1), by_source(sum)),
-    "6-8": lambda packets: meant(extents.sliding(packets, 10, 1), by_source(len)),
+    "6-2": lambda packets: answer_of(extents.sliding(packets, 4 * MINUTE, MINUTE), for_all(max)),
+    "6-3": lambda packets: answer_of(extents.sliding(packets, 4 * MINUTE, MINUTE), by_source(len)),
+    "6-4": lambda packets: answer_of(extents.sliding(packets, 10 * MINUTE, MINUTE), heavy),
+    "6-5": lambda packets: answer_of(extents.sliding(packets, 5 * MINUTE, MINUTE), by_source(len)),
+    "6-6": lambda packets: answer_of(extents.sliding(packets, 10, 1), by_source(sum)),
+    "6-8": lambda packets: answer_of(extents.sliding(packets, 10, 1), by_source(len)),
 }
 """What each query means, by the extents of its windows."""
 
@@ -132,12 +135,11 @@ def test_every_question_is_tried() -> None:
 def test_5_2_is_also_answered_by_the_last_rows_of_each_source(seed: int) -> None:
     """The id of a window is its number and the source (TH-12)."""
     packets = random_packets(seed)
-    expected = [
-        (source, longest)
-        for packet in packets
-        for source, end, longest in longest_of_each_source(packets)
-        if source == packet.source and end == packet.rank + 1
-    ]
+    expected: list[tuple[str, int]] = []
+    for packet in packets:
+        for source, end, longest in longest_of_each_source(packets):
+            if source == packet.source and end == packet.rank + 1:
+                expected.append((source, longest))
     assert list(by_last_rows(packets)) == expected
 
 
@@ -171,8 +173,10 @@ def test_5_2_and_5_3_differ_where_a_source_falls_silent() -> None:
     query = WindowedQuery(hopping(4, 2), longest)
 
     def rows_by(at: Callable[[Packet], int]) -> set[tuple[Hashable, int, int]]:
-        output = stream_of(packets, 0, key=lambda packet: packet.source, at=at).run(query)
-        return {(key, row.window.end, row.value[0]) for key, rows in output.items() for row in rows}
+        results: set[tuple[Hashable, int, int]] = set()
+        for key, rows in stream_of(packets, 0, key=lambda packet: packet.source, at=at).run(query).items():
+            results.update((key, row.window.end, row.value[0]) for row in rows)
+        return results
 
     of_each_source = {("a", 2, 9), ("a", 4, 9), ("b", 2, 2), ("b", 4, 2), ("b", 6, 2), ("b", 8, 2)}
     of_all = {("a", 2, 9), ("a", 4, 9), ("b", 4, 2), ("b", 6, 2), ("b", 8, 2), ("b", 10, 2)}

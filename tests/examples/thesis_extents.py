@@ -21,23 +21,29 @@ def sliding(rows: Sequence[Packet], length: int, slide: int, axis: Axis = by_tim
     """RANGE and SLIDE on one attribute (equation 5.2): window w covers the length before (w + 1) slides."""
     last = max(map(axis, rows))
     ends = [(w + 1) * slide for w in range((last + length) // slide + 1)]
-    return _not_empty({end: [row for row in rows if end - length <= axis(row) < end] for end in ends})
+    extents: Extents = {}
+    for end in ends:
+        extents[end] = [row for row in rows if end - length <= axis(row) < end]
+    return _not_empty(extents)
 
 
 def partitioned(rows: Sequence[Packet], length: int, slide: int) -> dict[Hashable, Extents]:
     """RANGE and SLIDE in rows of each source (equation 5.5)."""
-    sources = {row.source for row in rows}
-    return {
-        source: sliding([row for row in rows if row.source == source], length, slide, lambda row: row.rank)
-        for source in sources
-    }
+    extents_by_source: dict[Hashable, Extents] = {}
+    for source in {row.source for row in rows}:
+        source_rows = [row for row in rows if row.source == source]
+        extents_by_source[source] = sliding(source_rows, length, slide, lambda row: row.rank)
+    return extents_by_source
 
 
 def landmark(rows: Sequence[Packet], slide: int) -> Extents:
     """RANGE ALL (equation 5.8): all rows before (w + 1) slides, up to the first window that has all."""
     last = max(row.at for row in rows)
     ends = range(slide, last // slide * slide + slide + 1, slide)
-    return {end: [row for row in rows if row.at < end] for end in ends}
+    extents: Extents = {}
+    for end in ends:
+        extents[end] = [row for row in rows if row.at < end]
+    return extents
 
 
 def slide_by_row(rows: Sequence[Packet], length: int, every: int = 1) -> Extents:
@@ -46,7 +52,7 @@ def slide_by_row(rows: Sequence[Packet], length: int, every: int = 1) -> Extents
     The thesis leaves open with which row the count begins; here the first one has a window, as with `count_by_start`.
     """
     ranked = sorted(rows, key=by_time)[::every]
-    return {end.at: [row for row in rows if end.at - length < row.at <= end.at] for end in ranked}
+    return _ending_at([row.at for row in ranked], rows, length)
 
 
 def slide_by_arrival(rows: Sequence[Packet], length: int, every: int) -> Extents:
@@ -56,7 +62,15 @@ def slide_by_arrival(rows: Sequence[Packet], length: int, every: int) -> Extents
     that arrive later, and not those that came before and lie after it.
     """
     ends = [row.at for row in rows if row.row % every == every - 1]
-    return {end: [row for row in rows if end - length < row.at <= end] for end in ends}
+    return _ending_at(ends, rows, length)
+
+
+def _ending_at(ends: Sequence[int], rows: Sequence[Packet], length: int) -> Extents:
+    """Return the extents of a length in time that end with these times."""
+    extents: Extents = {}
+    for end in ends:
+        extents[end] = [row for row in rows if end - length < row.at <= end]
+    return extents
 
 
 def _not_empty(extents: Extents) -> Extents:

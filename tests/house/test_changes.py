@@ -24,10 +24,9 @@ def test_the_changelog_shows_each_fragment_once_under_its_kind(tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("## 9.8.7 - ")
     headings_and_texts = re.split(r"^### (\w+)\n", done.stdout, flags=re.MULTILINE)[1:]
-    shown = {
-        heading: [line[2:] for line in text.splitlines() if line.startswith("- ")]
-        for heading, text in zip(headings_and_texts[::2], headings_and_texts[1::2], strict=True)
-    }
+    shown: dict[str, list[str]] = {}
+    for heading, text in zip(headings_and_texts[::2], headings_and_texts[1::2], strict=True):
+        shown[heading] = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
     assert shown == {kind.capitalize(): [f"A window is {kind}."] for kind in KINDS}
 
 
@@ -35,7 +34,7 @@ def test_the_changelog_says_where_releases_go() -> None:
     assert (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").count("<!-- releases -->\n") == 1
 
 
-def test_until_the_first_release_its_page_says_what_there_is() -> None:
+def test_there_are_no_fragments_before_the_first_release() -> None:
     fragments = [file.name for file in (ROOT / "changes").iterdir() if file.name != "README.md"]
     assert fragments == []
     assert "## 0.1.0 - not released yet" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

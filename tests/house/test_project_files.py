@@ -27,12 +27,12 @@ def test_there_are_workflows_and_forms() -> None:
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda file: file.stem)
 def test_a_workflow_calls_targets_of_the_makefile(workflow: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
-    called = [
-        step["run"].split()[1]
-        for job in read(workflow)["jobs"].values()
-        for step in job["steps"]
-        if step.get("run", "").startswith("make ")
-    ]
+    called: list[str] = []
+    for job in read(workflow)["jobs"].values():
+        for step in job["steps"]:
+            command = step.get("run", "")
+            if command.startswith("make "):
+                called.append(command.split()[1])
     assert called
     assert [target for target in called if target not in targets] == []
 

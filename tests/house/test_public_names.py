@@ -67,14 +67,14 @@ def test_a_package_declares_public_names_and_has_each_of_them(package: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("packages", "others"),
+    ("packages", "further_packages"),
     [("muntin_adapters, muntin_adapters.combinators", ["pytest", "hypothesis", "muntin_engine"]), (QUERIES, [])],
 )
 def test_importing_muntin_or_what_makes_queries_loads_neither_spark_nor_arrow_nor_numpy(
-    packages: str, others: list[str]
+    packages: str, further_packages: list[str]
 ) -> None:
     code = f"import sys, {packages}; print(*sorted(name for name in sys.argv[1:] if name in sys.modules))"
-    heavy = ["pyspark", "py4j", "pyarrow", "numpy", "pandas", *others]
+    heavy = ["pyspark", "py4j", "pyarrow", "numpy", "pandas", *further_packages]
     done = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,17 @@ from tests.quick_choice import LEFT_OUT, ROOT, is_quick, uses_spark
 
 TESTS = sorted(ROOT.glob("tests/**/test_*.py"))
 SOURCES = (ROOT / "sdk/src", ROOT / "engine/src", ROOT / "cli/src", *sorted(ROOT.glob("plugins/*/src")))
-ROOMS = [
-    ".".join(file.parent.relative_to(source).parts)
-    for source in SOURCES
-    for file in sorted([*source.glob("*/__init__.py"), *source.glob("*/*/__init__.py")])
-    if "template" not in file.parts  # a copy of it is tested under the name that it gets
-]
-"""The packages, and those in them; what is deeper is tested through its room: evaluators by their contract."""
+
+
+def rooms() -> Iterator[str]:
+    """Yield the packages, and those in them; a deeper one is tested through its room: evaluators by their contract."""
+    for source in SOURCES:
+        for file in sorted([*source.glob("*/__init__.py"), *source.glob("*/*/__init__.py")]):
+            if "template" not in file.parts:  # a copy of it is tested under the name that it gets
+                yield ".".join(file.parent.relative_to(source).parts)
+
+
+ROOMS = list(rooms())
 NOT_QUICK = {
     "muntin_cli.checking": "runs the laws and a worker of a package, in programs",
     "muntin_cli.probes": "programs in a Python of their own, which `muntin check` starts",
@@ -44,12 +49,16 @@ def imports_of(file: Path) -> set[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return {name.rsplit(".", count)[0] for name in names for count in range(name.count(".") + 1)}
+    with_packages: set[str] = set()
+    for name in names:
+        parts = name.split(".")
+        with_packages.update(".".join(parts[:count]) for count in range(1, len(parts) + 1))
+    return with_packages
 
 
 @pytest.fixture(scope="module")
 def imported() -> set[str]:
-    """What the files of tests import that `make quick` runs."""
+    """The modules that the tests of `make quick` import."""
     chosen = [file for file in TESTS if is_quick(file)]
     assert len(chosen) > 100
     return set().union(*map(imports_of, chosen))

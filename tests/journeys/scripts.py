@@ -102,7 +102,7 @@ def expected(case: Case, script: Script) -> Counter[Row]:
     rows_seen: Counter[Row] = Counter()
     for key, history in _histories(case, script).items():
         for out in evaluate(case.reference, history, script.last_watermark(), _horizon(case, script)):
-            rows_seen[_named(key, out.window.start, out.window.end, out.start, out.end, out.value)] += 1
+            rows_seen[_comparable_row(key, out.window.start, out.window.end, out.start, out.end, out.value)] += 1
     return rows_seen
 
 
@@ -122,24 +122,26 @@ def standing(case: Case, rows: Sequence[dict[str, Any]]) -> Counter[Row]:
     alive: dict[Hashable, Row] = {}
     for place, row in enumerate(rows):
         name = (row["key"], row["event_id"]) if "event_id" in row else place
-        seen_row = _seen(case, row)
+        output_row = _output_row(case, row)
         if row.get("change", "insert") == "insert":
             assert name not in alive, f"{row} is inserted twice"
-            alive[name] = seen_row
+            alive[name] = output_row
         else:
-            assert alive.pop(name, None) == seen_row, f"{row} retracts what does not stand"
+            assert alive.pop(name, None) == output_row, f"{row} retracts what does not stand"
     return Counter(alive.values())
 
 
-def _seen(case: Case, row: dict[str, Any]) -> Row:
+def _output_row(case: Case, row: dict[str, Any]) -> Row:
     window = row["window"]
     lifetime = row.get("lifetime", window)
     is_operator = case.modules[0].is_operator
     value = row["value"] if is_operator else tuple(row[f"m{place}"] for place in range(len(case.modules)))
-    return _named(row["key"], window["start"], window["end"], lifetime["start"], lifetime["end"], value)
+    return _comparable_row(row["key"], window["start"], window["end"], lifetime["start"], lifetime["end"], value)
 
 
-def _named(key: Any, start: int | None, end: int | None, since: int | None, until: int | None, value: Any) -> Row:
+def _comparable_row(
+    key: Any, start: int | None, end: int | None, since: int | None, until: int | None, value: Any
+) -> Row:
     return key, *map(_finite, (start, end, since, until)), freeze(_comparable(value))
 
 

@@ -40,7 +40,7 @@ def sums(stream: DataFrame) -> Query:
     return per.aggregate(x=module("stats.sum", "x"))
 
 
-def asked(stream: DataFrame, **changed: Query) -> OnePass:
+def one_pass_over(stream: DataFrame, **changed: Query) -> OnePass:
     return one_pass(**{"windows": windows(stream), "visits": visits(stream), "sums": sums(stream), **changed})
 
 
@@ -50,7 +50,7 @@ def test_one_pass_answers_its_queries_as_each_alone_does(spark: SparkSession, tm
     sinks = {name: MemorySink() for name in ("windows", "visits", "sums", "rejected", "progress")}
     query_names = ("windows", "visits", "sums")
     named: dict[str, Any] = {"rejected_rows": {"windows": sinks["rejected"]}, "metrics": {"visits": sinks["progress"]}}
-    first = asked(stream).write(
+    first = one_pass_over(stream).write(
         checkpoint=tmp_path / "checkpoint",
         results={name: sinks[name] for name in query_names},
         available_now=True,
@@ -63,7 +63,8 @@ def test_one_pass_answers_its_queries_as_each_alone_does(spark: SparkSession, tm
     assert list(batch_metrics(first.lastProgress)) == ["sums", "visits", "windows"]
 
     write_batches(folder, OPEN)
-    again = {name: asked(stream).queries[name] for name in reversed(query_names)}  # the checkpoint knows the order
+    queries = one_pass_over(stream).queries
+    again = {name: queries[name] for name in reversed(query_names)}  # the checkpoint knows the order
     for changed, message in [
         (
             {**again, "visits": visits(stream, gap=5)},

@@ -136,7 +136,7 @@ class Members(ColumnarAggregate[int | None, int]):
         return components["count"]
 
 
-class Given(ColumnarAggregate[int, list[int]]):
+class EverythingWithoutNulls(ColumnarAggregate[int, list[int]]):
     """All payloads, and it does not read nulls."""
 
     name, version = "test.given", "1"

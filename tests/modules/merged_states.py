@@ -23,7 +23,7 @@ from muntin import (
 )
 from muntin_adapters.combinators import filtering, mapping
 from muntin_stats import CollectList, First, Last
-from tests.modules.columnar import FORMS, INVERTIBLE, Given
+from tests.modules.columnar import FORMS, INVERTIBLE, EverythingWithoutNulls
 from tests.modules.every_shape import SHAPES, Echo, GrowingEcho, SlidingEcho
 from tests.modules.row_operators import Full, HandlerCalls, Longest, Numbers
 from tests.modules.stream_operators import Alarms, Gaps, Level, Newest, Overdue, Reminders, Silence
@@ -265,7 +265,11 @@ MERGED: dict[str, Modules] = {
 }
 """Aggregates whose states are merged."""
 
-_FORMS: dict[str, tuple[ColumnarAggregate[Any, Any], ...]] = {**INVERTIBLE, **FORMS, "given": (Given(),)}
+_FORMS: dict[str, tuple[ColumnarAggregate[Any, Any], ...]] = {
+    **INVERTIBLE,
+    **FORMS,
+    "given": (EverythingWithoutNulls(),),
+}
 COLUMNAR: dict[str, Modules] = {name: forms for name, forms in _FORMS.items() if name != "hostile"}
 """Aggregates on arrays."""
 

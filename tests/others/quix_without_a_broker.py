@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import runpy
+from itertools import chain
 from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import MagicMock
@@ -47,7 +48,7 @@ def run_program(path: str) -> dict[str, Any]:
         registry.register_root(readings)
         averages = program["averages"](readings)
         stores.on_partition_assign(stream_id=readings.stream_id, partition=0, committed_offsets={})
-        messages = [message for delivery in program["deliveries"] for message in delivery]
+        messages = chain.from_iterable(program["deliveries"])
         for offset, (sensor, at, celsius) in enumerate(messages):
             reading = {"sensor": sensor, "at": at, "celsius": celsius}
             place = MessageContext(topic=topic.name, partition=0, offset=offset, size=1)

@@ -40,9 +40,9 @@ class Variance(beam.CombineFn):
         return accumulator
 
     def merge_accumulators(self, accumulators):
-        first, *others = accumulators
-        for other in others:
-            for place, part in enumerate(other):
+        first, *other_accumulators = accumulators
+        for accumulator in other_accumulators:
+            for place, part in enumerate(accumulator):
                 first[place] += part
         return first
 
@@ -108,7 +108,7 @@ def test_windows_give_what_beams_fixed_windows_give(tmp_path: Path) -> None:
             | beam.Map(lambda result, window=beam.DoFn.WindowParam: json.dumps([int(window.start), result]))
             | beam.io.WriteToText(str(file), num_shards=1)
         )
-    expected = dict(json.loads(line) for part in tmp_path.glob("out*") for line in part.read_text().splitlines())
+    expected = dict(map(json.loads, lines_in(tmp_path)))
 
     script = Script()
     for at, value in enumerate(VALUES):
@@ -123,8 +123,16 @@ def by_beam(fn: Any, file: Path) -> Any:
     with beam.Pipeline(runner=direct.BundleBasedDirectRunner()) as pipeline:
         results = pipeline | beam.Create(VALUES) | beam.CombineGlobally(fn)
         _ = results | beam.Map(json.dumps) | beam.io.WriteToText(str(file), num_shards=1)
-    (line,) = [line for part in file.parent.glob("out*") for line in part.read_text().splitlines()]
+    (line,) = lines_in(file.parent)
     return json.loads(line)
+
+
+def lines_in(folder: Path) -> list[str]:
+    """Return the lines of the files that a pipeline wrote."""
+    lines: list[str] = []
+    for file in folder.glob("out*"):
+        lines += file.read_text().splitlines()
+    return lines
 
 
 def in_order(result: Any) -> Any:

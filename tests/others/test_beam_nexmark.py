@@ -63,9 +63,13 @@ def test_query_11_is_that_of_beam(seed: int, tmp_path: Path) -> None:
     expected = bids_per_session(bids, GAP)
     logged: Counter[tuple[int, ...]] = Counter()
     for start, _, row in by_beam(query11, metadata, arriving(bids), tmp_path):
-        (session_of,) = [it for it in expected if it[0] == row["bidder_id"] and it[1] <= start <= it[2]]
-        logged[session_of[:3]] += row["bid_count"]
-    assert {(*of, count) for of, count in logged.items()} == set(expected)
+        (bidder_session,) = [
+            (bidder, first, last)
+            for bidder, first, last, _ in expected
+            if bidder == row["bidder_id"] and first <= start <= last
+        ]
+        logged[bidder_session] += row["bid_count"]
+    assert {(*bidder_session, count) for bidder_session, count in logged.items()} == set(expected)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

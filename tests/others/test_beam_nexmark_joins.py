@@ -177,8 +177,8 @@ def test_query_10_logs_each_event_once_in_a_file_of_its_window(
         files = str(tmp_path / "files")
 
         def process(self, element, options, window=beam.DoFn.WindowParam, pane_info=beam.DoFn.PaneInfoParam):
-            shard, times = element
-            file = (ticks(window.start), shard, pane_info.index, [ticks(one.date_time) for one in times])
+            shard, events = element
+            file = (ticks(window.start), shard, pane_info.index, [ticks(event.date_time) for event in events])
             with open(self.files, "a") as files:
                 files.write(json.dumps(file) + "\n")
             return super().process(element, options, window, pane_info)
@@ -188,5 +188,7 @@ def test_query_10_logs_each_event_once_in_a_file_of_its_window(
     by_beam(query10, {"window_size_sec": PERIOD // SECOND, "max_log_events": 4}, arriving(site), tmp_path)
     files = [json.loads(line) for line in (tmp_path / "files").read_text().splitlines()]
     assert len({tuple(name) for *name, _ in files}) == len(files)
-    rows = Counter((start, at) for start, *_, times in files for at in times)
-    assert rows == Counter((one.at - one.at % PERIOD, one.at) for one in all_of(site))
+    logged: Counter[tuple[int, int]] = Counter()
+    for start, *_, times in files:
+        logged.update((start, at) for at in times)
+    assert logged == Counter((event.at - event.at % PERIOD, event.at) for event in all_of(site))

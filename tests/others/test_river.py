@@ -94,14 +94,14 @@ def test_merged_slices_give_what_one_statistic_of_all_gives(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["Cov", "PearsonCorr"])
 def test_a_statistic_of_two_variables_gives_what_rivers_own_gives(name: str) -> None:
-    own = getattr(stats, name)()
+    statistic = getattr(stats, name)()
     for pair in PAIRS:
-        own.update(*pair)
+        statistic.update(*pair)
     module = adapted(getattr(stats, name), input=tuple[float, float])()
     state = module.create_state()
     for pair in PAIRS:
         state = module.add_events(state, [pair])
-    assert module.compute_result(state) == own.get()
+    assert module.compute_result(state) == statistic.get()
 
 
 def test_types_come_from_rivers_annotations() -> None:

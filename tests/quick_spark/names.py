@@ -29,9 +29,9 @@ def remembered_names() -> Iterator[None]:
 
 def _once(ask: Any) -> Any:
     def look_up(self: Any, name: str) -> Any:
-        found = ask(self, name)
-        if isinstance(found, _LASTING):
-            vars(self)[name] = found  # where Python looks first
-        return found
+        answer = ask(self, name)
+        if isinstance(answer, _LASTING):
+            vars(self)[name] = answer  # where Python looks first
+        return answer
 
     return look_up

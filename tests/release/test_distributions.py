@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ TEXTS = [
     ),
     *sorted(ROOT.glob("docs/**/*.md")),
     *sorted(ROOT.glob("changes/*.md")),
-    *(file for each in OURS.values() for file in sorted(each.folder.rglob("*.py"))),
+    *chain.from_iterable(sorted(each.folder.rglob("*.py")) for each in OURS.values()),
     *(each.folder / "README.md" for each in OURS.values()),
 ]
 
@@ -40,7 +41,7 @@ TEXTS = [
 def required() -> Iterator[tuple[str, Requirement]]:
     """Yield the requirements of our distributions on each other, each with the name of its distribution."""
     for each in OURS.values():
-        for requirement in (one for ones in each.extras.values() for one in ones):
+        for requirement in chain.from_iterable(each.extras.values()):
             if requirement.name.startswith("muntin"):
                 yield each.name, requirement
 
@@ -100,7 +101,10 @@ def test_only_the_extra_spark_brings_what_spark_needs() -> None:
 
 def brought(distribution: Distribution, extra: str) -> set[tuple[str, str]]:
     """Return the extras that an extra brings, each with the name of its distribution."""
-    return {(requirement.name, inner) for requirement in distribution.extras[extra] for inner in requirement.extras}
+    extras: set[tuple[str, str]] = set()
+    for requirement in distribution.extras[extra]:
+        extras.update((requirement.name, required_extra) for required_extra in requirement.extras)
+    return extras
 
 
 def test_all_distributions_are_apaches_and_one_holds_what_others_wrote() -> None:
@@ -117,10 +121,12 @@ def test_the_metadata_of_all_say_the_same(field: str) -> None:
 
 def test_each_has_the_licence_and_the_pythons_of_the_repository() -> None:
     licence = (ROOT / "LICENSE").read_bytes()
-    pythons = [[line for line in each.project["classifiers"] if ":: Python ::" in line] for each in OURS.values()]
-    assert all((each.folder / "LICENSE").read_bytes() == licence for each in OURS.values())
-    assert all(listed == pythons[0] for listed in pythons)
-    assert "Programming Language :: Python :: 3.11" in pythons[0]
+    pythons: set[tuple[str, ...]] = set()
+    for each in OURS.values():
+        assert (each.folder / "LICENSE").read_bytes() == licence
+        pythons.add(tuple(line for line in each.project["classifiers"] if ":: Python ::" in line))
+    (listed,) = pythons
+    assert "Programming Language :: Python :: 3.11" in listed
 
 
 def test_the_requirements_of_a_clone_are_all_distributions() -> None:
@@ -132,9 +138,10 @@ def test_the_requirements_of_a_clone_are_all_distributions() -> None:
 def test_every_line_that_says_what_to_install_names_what_exists() -> None:
     """Of ours, that is: a distribution and its extras by their names, or by the folder in a clone."""
     folders = {f"./{each.folder.relative_to(ROOT)}": name for name, each in OURS.items()}
-    installed_names = [
-        (file, named) for file in TEXTS for line in lines_that_install(file) for named in NAMED.finditer(line)
-    ]
+    installed_names: list[tuple[Path, re.Match[str]]] = []
+    for file in TEXTS:
+        for line in lines_that_install(file):
+            installed_names += [(file, named) for named in NAMED.finditer(line)]
     assert {named["what"] for _, named in installed_names} >= {"muntin", "muntin-sdk", "muntin-engine", "muntin-cli"}
     for file, named in installed_names:
         name = folders.get(named["what"], named["what"])

@@ -20,7 +20,9 @@ from tests.scenarios.streams import lasting
 class EvenStarts(WindowKind):
     """Windows of twelve ticks in which events count that start at even ticks; the others only prolong lives."""
 
-    name, version, title = "test.even_starts", "1.0", "windows of even starts"
+    name = "test.even_starts"
+    version = "1.0"
+    title = "windows of even starts"
     waits_for_events = False
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
@@ -38,7 +40,9 @@ class EvenStarts(WindowKind):
 class Shifts(ScheduledWindows):
     """A plan that is data: the seconds at which shifts start and end."""
 
-    name, version, title = "test.shifts", "1.0", "shifts"
+    name = "test.shifts"
+    version = "1.0"
+    title = "shifts"
 
     plan: tuple[tuple[int, int], ...]
 

@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _once(kinds, seed)
     log = Path(tempfile.mkdtemp(prefix="torture-")) / "log"
     print(f"seed {seed}, {options.minutes:g} minutes, {len(kinds)} kinds; what trials print is in {log}", flush=True)
-    return _run(Torture(options.kinds, kinds, seed, log, _tell), kinds, options.minutes)
+    return _run_for(Torture(options.kinds, kinds, seed, log, _print_with_time), kinds, options.minutes)
 
 
 def _once(kinds: Sequence[Kind], seed: int) -> int:
@@ -49,7 +49,8 @@ def _once(kinds: Sequence[Kind], seed: int) -> int:
     return 0
 
 
-def _run(torture: Torture, kinds: Sequence[Kind], minutes: float) -> int:
+def _run_for(torture: Torture, kinds: Sequence[Kind], minutes: float) -> int:
+    """Run trials for some minutes, print the tally and the first faults, and return the exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     was_interrupted = False
     try:
@@ -66,7 +67,7 @@ def _run(torture: Torture, kinds: Sequence[Kind], minutes: float) -> int:
     return _INTERRUPTED if was_interrupted else int(bool(torture.tally.faults))
 
 
-def _tell(line: str) -> None:
+def _print_with_time(line: str) -> None:
     print(f"{time.strftime('%H:%M:%S')}  {line}", flush=True)
 
 

@@ -103,12 +103,13 @@ def _damage(place: Path, older: Path, random: Random) -> tuple[str, str]:
     if kind == "an older file":
         _put(older / name, file)
         return kind, f"{name} as it was before"
-    other = random.choice([another for another in files if another != file])
+    second_file = random.choice([candidate for candidate in files if candidate != file])
+    second_name = second_file.relative_to(place)
     if kind == "two files":
-        _swap(file, other)
-        return kind, f"{name} and {other.relative_to(place)} swapped"
-    _put(other, file)
-    return kind, f"{other.relative_to(place)} in the place of {name}"
+        _swap(file, second_file)
+        return kind, f"{name} and {second_name} swapped"
+    _put(second_file, file)
+    return kind, f"{second_name} in the place of {name}"
 
 
 def _files_by_kind(place: Path, older: Path | None = None) -> dict[str, list[Path]]:
@@ -146,6 +147,13 @@ def _damage_part(place: Path, older: Path, random: Random) -> str:
 
 
 def _damage_file(file: Path, random: Random, *, is_source: bool) -> str:
+    """Remove a file or damage its bytes, mostly without its checksum, and return what was done.
+
+    Args:
+        file: The file.
+        random: Source of the choice.
+        is_source: True if Spark reads paths in the file.
+    """
     if random.random() < 0.2:
         file.unlink()
         return "removed"

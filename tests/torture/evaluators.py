@@ -59,7 +59,9 @@ def crashing(seed: int, folder: Path) -> Figures:
     plugins, failed = installed().plugins()
     assert plugins
     assert not failed
-    offered = {name: cls for plugin in plugins for name, cls in plugin.modules.items()}
+    offered: dict[str, Any] = {}
+    for plugin in plugins:
+        offered |= plugin.modules
     cls = offered[random.choice(sorted(offered))]
     module = make(cls)
     if isinstance(module, StreamOperator):

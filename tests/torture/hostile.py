@@ -104,7 +104,7 @@ def hostile(seed: int, folder: Path) -> Figures:
     rows = [row(number, number, number + 20, number, "key") for number in range(5)]
     for batch_rows, watermark in ((rows[:3], 2), (rows[3:], 30), ([], INFINITY)):
         cells_before = dict(feed.cells.cells)
-        error = _raised(lambda: feed.batch(*batch_rows, watermark=watermark))  # noqa: B023  # it is called at once
+        error = _error_of(lambda: feed.batch(*batch_rows, watermark=watermark))  # noqa: B023  # it is called at once
         if error is None:
             continue
         assert isinstance(error, MuntinError), f"{fault} in {method}: {type(error).__name__}"
@@ -118,7 +118,7 @@ def hostile(seed: int, folder: Path) -> Figures:
     return {"modules": 1, "kept no state": 1}
 
 
-def _raised(call: Callable[[], object]) -> BaseException | None:
+def _error_of(call: Callable[[], object]) -> BaseException | None:
     try:
         call()
     except BaseException as error:  # a module's KeyboardInterrupt too

@@ -31,7 +31,7 @@ class Kind:
 
     Attributes:
         name: Name in a word, for `KIND=` and the table.
-        what: Sentence about the trial and about the law that must hold.
+        description: Sentence about the trial and about the law that must hold.
         lane: Lane that runs it.
         share: Share of its lane's time, compared with the other kinds of the lane.
         trial: Place of its `Trial`, as `module:function`.
@@ -39,7 +39,7 @@ class Kind:
     """
 
     name: str
-    what: str
+    description: str
     lane: Lane
     share: int
     trial: str

@@ -41,6 +41,15 @@ class _Run:
         state: Held | None = None,
         emitted: Sequence[Any] = (),
     ) -> None:
+        """Begin with a state.
+
+        Args:
+            tested: The query.
+            evaluator: The evaluator that runs it.
+            origin: The origin that its metadata name.
+            state: The cells before the first micro-batch; by default none.
+            emitted: The output before the first micro-batch.
+        """
         self.cells = MemoryCells()
         self.cells.cells |= state or {}
         self.live = LiveOutput(emitted)
@@ -111,7 +120,11 @@ def _have_equal_rows(live: Sequence[LiveResult], expected: Sequence[LiveResult])
     """Return True if two outputs have as many rows, and each of the first has an equal one in the second."""
     if len(live) != len(expected):
         return False
-    return all(any(equal(row, other) for other in expected) for row in live)
+
+    def is_expected(row: LiveResult) -> bool:
+        return any(equal(row, expected_row) for expected_row in expected)
+
+    return all(map(is_expected, live))
 
 
 def _damaged(random: Random, history: Sequence[Held], elsewhere: Sequence[Held], attempt: Held) -> tuple[str, Held]:
@@ -145,8 +158,10 @@ def _damaged(random: Random, history: Sequence[Held], elsewhere: Sequence[Held],
         return "damaged bytes", state
     # The writes of one micro-batch are lost, or those of an older one come last.
     number = random.randrange(1, len(history))
-    written = {cell: data for cell, data in history[number].items() if history[number - 1].get(cell) != data}
-    return "an older changelog comes last", state | written if number < len(history) - 1 else older
+    before = history[number - 1]
+    written_cells = {cell: data for cell, data in history[number].items() if before.get(cell) != data}
+    is_older = number < len(history) - 1
+    return "an older changelog comes last", state | written_cells if is_older else older
 
 
 def _query(random: Random) -> QueryUnderTest:

@@ -62,7 +62,7 @@ class Torture:
         self._log = log
         self._tell = tell
         self._until = 0.0
-        self._heard: queue.Queue[tuple[_LaneProcess, str | None]] = queue.Queue()
+        self._reports: queue.Queue[tuple[_LaneProcess, str | None]] = queue.Queue()
         self._lanes: list[_LaneProcess] = []
         self._threads: list[threading.Thread] = []
 
@@ -92,6 +92,7 @@ class Torture:
                 thread.join()
 
     def _start(self, kinds: Sequence[Kind], seed: int) -> None:
+        """Start a process that runs trials of some kinds, and a thread that reads its reports."""
         names = ",".join(kind.name for kind in kinds)
         seconds = str(self._until - time.monotonic())
         command = [sys.executable, "-m", "tests.torture.lane", self._place, names, str(seed), seconds]
@@ -101,57 +102,60 @@ class Torture:
             )
         lane = _LaneProcess(kinds, seed, process)
         self._lanes.append(lane)
-        thread = threading.Thread(target=self._hear, args=(lane,), daemon=True)
+        thread = threading.Thread(target=self._read_reports, args=(lane,), daemon=True)
         thread.start()
         self._threads.append(thread)
 
-    def _hear(self, lane: _LaneProcess) -> None:
+    def _read_reports(self, lane: _LaneProcess) -> None:
+        """Queue the lines that a lane prints, and None when it ends."""
         assert lane.process.stdout is not None
         with lane.process.stdout as lines:
             for line in lines:
-                self._heard.put((lane, line))
-        self._heard.put((lane, None))
+                self._reports.put((lane, line))
+        self._reports.put((lane, None))
 
     def _listen(self) -> None:
         """Read the next report of a lane, if one comes within a second."""
         try:
-            lane, line = self._heard.get(timeout=1)
+            lane, line = self._reports.get(timeout=1)
         except queue.Empty:
             return
         if lane not in self._lanes:
             return
         if line is not None:
-            self._take(lane, json.loads(line))
+            self._record(lane, json.loads(line))
         elif lane.doing is not None or lane.process.wait() != 0:
             self._end(lane, f"its process ended with {lane.process.wait()}")
         else:
             self._lanes.remove(lane)
 
-    def _take(self, lane: _LaneProcess, said: dict[str, Any]) -> None:
-        name = said["kind"]
-        seed = said["seed"]
-        if said["event"] == "begins":
-            lane.doing, lane.since = (self._kinds[name], seed), time.monotonic()
+    def _record(self, lane: _LaneProcess, report: dict[str, Any]) -> None:
+        """Record that a trial began, ended well, or failed."""
+        name = report["kind"]
+        seed = report["seed"]
+        if report["event"] == "begins":
+            lane.doing = (self._kinds[name], seed)
+            lane.since = time.monotonic()
             return
         lane.doing = None
         self.tally.trials[name] += 1
-        self.tally.seconds[name] = self.tally.seconds.get(name, 0.0) + said["seconds"]
-        if said["event"] == "failed":
-            self._fault(Fault(name, seed, said["error"]))
+        self.tally.seconds[name] = self.tally.seconds.get(name, 0.0) + report["seconds"]
+        if report["event"] == "failed":
+            self._fault(Fault(name, seed, report["error"]))
         else:
-            self.tally.figures.setdefault(name, Counter()).update(said["figures"])
+            self.tally.figures.setdefault(name, Counter()).update(report["figures"])
 
     def _end(self, lane: _LaneProcess, why: str) -> None:
-        """Take the trial of a lane that hung or died for failed, and start the lane again."""
+        """Record the trial of a lane that hung or died as failed, and start the lane again."""
         _kill(lane.process)
         self._lanes.remove(lane)
         kind, seed = lane.doing or (lane.kinds[0], lane.seed)
         self.tally.trials[kind.name] += 1
         self._fault(Fault(kind.name, seed, why))
         untried = [kind for kind in lane.kinds if not self.tally.trials[kind.name]]
-        left = lane.kinds if time.monotonic() < self._until else untried
-        if left and lane.doing is not None:
-            self._start(left, seed + _NEXT_SEED)
+        remaining_kinds = lane.kinds if time.monotonic() < self._until else untried
+        if remaining_kinds and lane.doing is not None:
+            self._start(remaining_kinds, seed + _NEXT_SEED)
 
     def _fault(self, fault: Fault) -> None:
         self.tally.faults.append(fault)

@@ -13,7 +13,7 @@ from tests.scenarios.small import with_small_limits
 from tests.torture.kind import Figures, Trial
 
 
-def of(*families: str) -> Trial:
+def trial_of(*families: str) -> Trial:
     """Return a trial that runs a scenario of some families."""
 
     def trial(seed: int, folder: Path) -> Figures:
@@ -40,11 +40,11 @@ def tables(seed: int, folder: Path) -> Figures:
     return {"streams": 1, "changes": changes, "batches": batches}
 
 
-scenarios = of(*FAMILIES)
-streams = of("cutting", "by_key", "paced", "corrected", "adjusted", "shedding", "forgetting")
-early = of("early")
-joins = of("joined", "joined_eagerly", "joined_narrowly", "paired")
-lifetimes = of("united")
-hostile = of("hostile")
-operators = of("following")
-several = of("of_inputs")
+scenarios = trial_of(*FAMILIES)
+streams = trial_of("cutting", "by_key", "paced", "corrected", "adjusted", "shedding", "forgetting")
+early = trial_of("early")
+joins = trial_of("joined", "joined_eagerly", "joined_narrowly", "paired")
+lifetimes = trial_of("united")
+hostile = trial_of("hostile")
+operators = trial_of("following")
+several = trial_of("of_inputs")

@@ -52,6 +52,7 @@ def _case(random: Random) -> Case:
 
 
 def _window(random: Random) -> WindowKind:
+    """Draw windows."""
     return random.choice(
         (
             tumbling(random.randint(1, 30)),

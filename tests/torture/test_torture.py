@@ -23,7 +23,7 @@ BAD = "tests.torture.bad_kinds:KINDS"
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_a_kind_has_a_trial_and_says_what_it_does(kind: Kind) -> None:
     assert callable(kind.load())
-    assert kind.what.endswith(".")
+    assert kind.description.endswith(".")
     assert kind.share > 0
 
 

@@ -12,7 +12,8 @@ def spread_of(values: Sequence[float]) -> float:
 
 def average_by_state(values: Sequence[float]) -> float:
     """Return the average by a state of sum and count, to which values are added."""
-    total, count = 0.0, 0
+    total = 0.0
+    count = 0
     for value in values:
         total += value
         count += 1

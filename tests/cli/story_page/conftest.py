@@ -25,9 +25,13 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
-    """Opens the page of a story; at the end nothing must have been asked of a host, and no script may have failed."""
+    """Return a function that opens the page of a story; no page may ask a host for anything, and no script may fail."""
     faults: list[str] = []
     contexts = []
+
+    def refuse_hosts(request: Any) -> None:
+        if not request.url.startswith(("file:", "data:")):
+            faults.append(request.url)
 
     def open_story(
         story: Story, size: tuple[int, int] = DESK, scheme: Literal["light", "dark"] = "light", **options: Any
@@ -41,7 +45,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         page = context.new_page()
         page.on("console", lambda message: faults.append(message.text))
         page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else faults.append(asked.url))
+        page.on("request", refuse_hosts)
         page.goto(file.as_uri())
         settle(page)
         return page

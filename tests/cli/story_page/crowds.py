@@ -45,10 +45,10 @@ def crowd(events: int = 100_000, keys: int = 20) -> Story:
         newest = rows[min(events, (batch + 1) * per_batch) - 1].start or 0
         batches.append(StoryBatch(number=batch, run=0, rows=per_batch, watermark=newest, newest=newest))
         for place in sorted(place for place in members if (place[1] + 1) * HOUR <= newest):
-            found = members.pop(place)
+            member_numbers = members.pop(place)
             number = len(changes)
             window = (place[1] * HOUR, (place[1] + 1) * HOUR)
-            mean = sum(rows[each].values["value"] for each in found) / len(found)
+            mean = sum(rows[each].values["value"] for each in member_numbers) / len(member_numbers)
             changes.append(
                 StoryChange(
                     number=number,
@@ -60,7 +60,7 @@ def crowd(events: int = 100_000, keys: int = 20) -> Story:
                     start=window[0],
                     end=window[1],
                     values={"mean": mean},
-                    members=found,
+                    members=member_numbers,
                     trigger=[(batch + 1) * per_batch - 1],
                 )
             )

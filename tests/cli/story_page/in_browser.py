@@ -128,11 +128,10 @@ def test_a_row_says_why_it_caused_nothing(open_page: Open) -> None:
         page.evaluate("number => muntin.select({ kind: 'row', number }, true)", row.number)
         settle(page)
         assert reason in page.inner_text("#details .why")
-    waiting = next(
-        row
-        for row in story.rows
-        if row.waits_for and not any(row.number in [*c.members, *c.bounds, *c.trigger] for c in story.changes)
-    )
+    causes: set[int] = set()
+    for change in story.changes:
+        causes.update((*change.members, *change.bounds, *change.trigger))
+    waiting = next(row for row in story.rows if row.waits_for and row.number not in causes)
     page.evaluate("number => muntin.select({ kind: 'row', number }, true)", waiting.number)
     why = page.inner_text("#details .why")
     assert "open until the watermark reaches" in why

@@ -52,7 +52,11 @@ Place = tuple[Any, str, int, int]
 
 
 def _rows(events: Sequence[LiveEvent]) -> tuple[int, ...]:
-    return tuple(sorted(number for event in events for number in event.rows))
+    """Return the numbers of the rows of events, in order."""
+    numbers: list[int] = []
+    for event in events:
+        numbers += event.rows
+    return tuple(sorted(numbers))
 
 
 def hopping(size: int, hop: int) -> Windows:
@@ -72,6 +76,8 @@ def hopping(size: int, hop: int) -> Windows:
 
 
 def sessions(gap: int) -> Windows:
+    """Return the function that cuts sessions."""
+
     def windows(events: Sequence[LiveEvent]) -> Iterator[Extent]:
         run: list[LiveEvent] = []
         for event in sorted(events, key=lambda event: event.start):
@@ -86,8 +92,12 @@ def sessions(gap: int) -> Windows:
 
 
 def snapshots(events: Sequence[LiveEvent]) -> Iterator[Extent]:
-    edges = sorted({edge for event in events for edge in (event.start, event.end) if edge < INFINITY})
-    for start, end in itertools.pairwise(edges):
+    """Cut snapshots: a window from each start or end of an event to the next."""
+    edges: set[int] = set()
+    for event in events:
+        edges |= {event.start, event.end}
+    edges.discard(INFINITY)
+    for start, end in itertools.pairwise(sorted(edges)):
         inside = [event for event in events if event.start < end and event.end > start]
         if inside:
             bounds = [event for event in events if {event.start, event.end} & {start, end}]
@@ -95,6 +105,8 @@ def snapshots(events: Sequence[LiveEvent]) -> Iterator[Extent]:
 
 
 def counts(size: int) -> Windows:
+    """Return the function that cuts windows of a number of starts."""
+
     def windows(events: Sequence[LiveEvent]) -> Iterator[Extent]:
         starts = sorted({event.start for event in events})
         for first, last in zip(starts, starts[size - 1 :], strict=False):

@@ -12,7 +12,10 @@ from tests.docs.tutorial.following import follow
 
 pytestmark = pytest.mark.nightly
 
-COMMANDS = [line for block in blocks(FOLLOWED) if block.language == "shell" for line in block.lines]
+COMMANDS: list[str] = []
+for shell_block in blocks(FOLLOWED):
+    if shell_block.language == "shell":
+        COMMANDS += shell_block.lines
 PLUGIN = "home/plugins/muntin-weather"
 """Where the page makes the package, in the folder of its reader."""
 

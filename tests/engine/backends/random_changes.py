@@ -31,7 +31,8 @@ def random_changes(draw: random.Random) -> Iterator[Change]:
 
 def row_of(key: str | None, batch: int, change: Change) -> dict[str, Any]:
     """Return a change as a row of a changelog."""
-    kind, new_end = "insert", None
+    kind = "insert"
+    new_end = None
     if isinstance(change, Revision):
         kind = "retract" if change.is_retraction else "revise"
         new_end = None if change.is_retraction else finite(change.new_end)

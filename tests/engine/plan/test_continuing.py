@@ -327,16 +327,16 @@ def test_an_aggregate_over_rows_that_wait_is_complete_at_once_if_they_have_its_c
 
 
 def test_sources_join_and_leave_as_long_as_one_stays() -> None:
-    def of(*sources: str) -> Plan:
+    def plan_with_sources(*sources: str) -> Plan:
         columns = {"source": NamedColumn("link", "string")}
         return plan_of(SUM, input=input_of(sources=sources), columns=columns)
 
-    assert notices(of("a", "b"), of("b", "c"), AN_HOUR) == [
+    assert notices(plan_with_sources("a", "b"), plan_with_sources("b", "c"), AN_HOUR) == [
         "the source c joins at the watermark at 1970-01-01T01:00:00Z: its rows before that are late",
         "the source a is not waited for any more, and its rows are rejected",
     ]
-    assert refusal(of("a"), of("b")).differences == (Difference("sources", "a", "b"),)
-    assert refusal(of("a"), plan_of(SUM)).differences == (Difference("sources", "a", "none"),)
+    assert refusal(plan_with_sources("a"), plan_with_sources("b")).differences == (Difference("sources", "a", "b"),)
+    assert refusal(plan_with_sources("a"), plan_of(SUM)).differences == (Difference("sources", "a", "none"),)
 
 
 def largest(km: list[float]) -> float:

@@ -61,7 +61,7 @@ def test_a_sink_whose_process_is_killed_has_each_row_once(
     done = -1
     for _ in range(KILLS):
         _kill(kind, place, progress, lambda: random.uniform(0, 0.3))
-        done = max(done, _done(progress))
+        done = max(done, _last_done_batch(progress))
     assert done >= 2 * KILLS - 1, "each process does two micro-batches at the least"
     rows = Counter(map(str, _rows(kind, place, changes)))
     least = Counter(map(str, expected_rows(range(done + 1), changes=changes)))
@@ -89,13 +89,13 @@ def _rows(kind: str, place: str, changes: bool) -> list[dict[str, object]]:
     return [{name: row[name] for name in names} for row in rows_in(kind, place).to_pylist()]
 
 
-def _done(progress: Path) -> int:
+def _last_done_batch(progress: Path) -> int:
     return int(progress.read_text()) if progress.exists() else -1
 
 
 def _kill(kind: str, place: str, progress: Path, moment: Callable[[], float]) -> None:
     """Start a process that goes on, and kill it a moment after it has begun, once it has done a micro-batch."""
-    done_before = _done(progress)
+    batch_before = _last_done_batch(progress)
     until = time.monotonic() + 120
     command = [sys.executable, "-m", "tests.engine.sinks.killed_sink", kind, place, str(progress)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
@@ -105,7 +105,7 @@ def _kill(kind: str, place: str, progress: Path, moment: Callable[[], float]) ->
             assert process.stderr is not None
             first_line = process.stdout.readline()
             assert first_line, process.stderr.read().decode()[-4000:]
-            while _done(progress) < done_before + 2 and process.poll() is None and time.monotonic() < until:
+            while _last_done_batch(progress) < batch_before + 2 and process.poll() is None and time.monotonic() < until:
                 time.sleep(0.001)
             time.sleep(moment())
             assert process.poll() is None, process.stderr.read().decode()[-4000:]

@@ -32,12 +32,12 @@ from tests.scenarios.join import Join
 from tests.scenarios.kinds import EvenStarts
 
 
-def fed(window: Any, evaluator: str, *modules: Any, **policies: Any) -> Feed:
+def feed_of(window: Any, evaluator: str, *modules: Any, **policies: Any) -> Feed:
     return Feed(query(window, *modules, **{"lifetimes": "points", **policies}), evaluator)
 
 
 def test_events_and_rows_that_wait_for_others_are_held_until_their_windows_close() -> None:
-    feed = fed(tumbling(10), "general", Members(), lifetimes="named")
+    feed = feed_of(tumbling(10), "general", Members(), lifetimes="named")
     feed.batch(row(1, 1, 4, 5), row(2, 2, None, 7, "j"), row(3, 12, 15, 8), revision(6, 3, 8, 6))
     assert as_text(feed.cells) == [
         "event j [2,) #2 {'x': 7}",
@@ -50,7 +50,7 @@ def test_events_and_rows_that_wait_for_others_are_held_until_their_windows_close
 
 
 def test_windows_that_may_change_hold_the_states_of_modules_and_what_they_emitted() -> None:
-    feed = fed(tumbling(10), "general", RunningTotal(), emit=EmitPolicy.EAGER)
+    feed = feed_of(tumbling(10), "general", RunningTotal(), emit=EmitPolicy.EAGER)
     feed.batch(at(1, 1), at(2, 2), at(12, 5, "j"))
     feed.batch(at(3, 3))
     assert as_text(feed.cells) == [
@@ -64,7 +64,7 @@ def test_windows_that_may_change_hold_the_states_of_modules_and_what_they_emitte
 
 
 def test_each_life_of_a_key_that_may_be_forgotten_holds_its_own_events() -> None:
-    feed = fed(tumbling(10), "general", Members(), forget_keys_after=5)
+    feed = feed_of(tumbling(10), "general", Members(), forget_keys_after=5)
     feed.batch(at(1, 1), at(3, 3), at(11, 4))
     assert as_text(feed.cells) == [
         f"event k [{start},{start + 1}) {{'x': {x}}}" for start, x in ((1, 1), (11, 4), (3, 3))
@@ -88,7 +88,7 @@ def test_partial_states_of_points_are_held_by_slice_or_session(window: Any, plac
     kind, first, second, of_j = places
     states = {}
     for evaluator, module in (("sliced", Deducted()), ("columnar", Average()), ("grouped", Members())):
-        feed = fed(window, evaluator, module)
+        feed = feed_of(window, evaluator, module)
         feed.batch(at(1, 1), at(2, 2), at(12, 5, "j"))
         feed.batch(at(3, 3), at(13, 3), watermark=6)
         states[evaluator] = as_text(feed.cells)
@@ -124,7 +124,7 @@ def test_partial_states_of_points_are_held_by_slice_or_session(window: Any, plac
 def test_of_events_that_last_those_are_held_that_open_windows_need(window: Any, lifetimes: str) -> None:
     first = [row(1, 1, 4, 5), row(2, 2, 14, 7)]
     second = [row(5, 9, 20, 3)]
-    feed = fed(window, "columnar", Average(), lifetimes=lifetimes)
+    feed = feed_of(window, "columnar", Average(), lifetimes=lifetimes)
     feed.batch(*first, watermark=6)
     feed.batch(*second, watermark=11)
     average = "stats.average(x) 0.1.0 1 of"
@@ -134,27 +134,41 @@ def test_of_events_that_last_those_are_held_that_open_windows_need(window: Any, 
     summed = [f"{kind} k {part} {average} {{'high': 0, 'low': {x}}}" for part, x in zip(parts, (7, 3), strict=True)]
     assert as_text(feed.cells) == (named if lifetimes == "named" else summed)
     if lifetimes == "intervals":
-        feed = fed(window, "grouped", Members(), lifetimes=lifetimes)
+        feed = feed_of(window, "grouped", Members(), lifetimes=lifetimes)
         feed.batch(*first, watermark=6)
         feed.batch(*second, watermark=11)
         assert as_text(feed.cells) == ["event k [2,14) {'x': 7}", "event k [9,20) {'x': 3}"]
 
 
 def test_row_windows_hold_rows_that_wait_and_members_or_states_of_each_partition() -> None:
-    sums = fed(last(2), "in_order", Sliding(), has_order=True)
+    sums = feed_of(last(2), "in_order", Sliding(), has_order=True)
     sums.batch(at(1, 1), at(2, 2), at(3, 3), at(7, 4), watermark=4)
     assert as_text(sums.cells) == [
         "event k [7,8) {'x': 4, 'order': 4}",
         "member k [2,3) in 0 {'x': 2, 'order': 2}",
         "member k [3,4) in 0 {'x': 3, 'order': 3}",
     ]
-    folded = fed(batch(3), "in_order", Sliding(), has_order=True)
+    folded = feed_of(batch(3), "in_order", Sliding(), has_order=True)
     folded.batch(at(1, 1), at(2, 2), watermark=4)
     assert as_text(folded.cells) == ["partition k [,) in 0 rows.sliding(x) 1.0.0 2 of 3"]
 
 
+@pytest.mark.parametrize("evaluator", ["ranked", "sliding"])
+def test_windows_of_the_last_rows_hold_rows_that_wait_and_members(evaluator: str) -> None:
+    feed = feed_of(last(2).trigger(3), evaluator, Average(), has_order=True)
+    feed.batch(at(1, 1), at(2, 2), at(3, 3), at(7, 4), at(8, 9, "j"), watermark=4)
+    members = ["member k [2,3) {'x': 2, 'order': 2}", "member k [3,4) {'x': 3, 'order': 3}"]
+    assert as_text(feed.cells) == ["event j [8,9) {'x': 9, 'order': 9}", "event k [7,8) {'x': 4, 'order': 4}", *members]
+    feed.batch(watermark=9)
+    assert as_text(feed.cells) == [
+        "member j [8,9) {'x': 9, 'order': 9}",
+        "member k [3,4) {'x': 3, 'order': 3}",
+        "member k [7,8) {'x': 4, 'order': 4}",
+    ]
+
+
 def test_of_large_keys_with_row_windows_rows_that_came_later_are_in_their_partitions_too() -> None:
-    feed = fed(last(20).partition("p"), "in_order", Kept(), has_order=True)
+    feed = feed_of(last(20).partition("p"), "in_order", Kept(), has_order=True)
     for first in range(0, 100, 10):  # so many that a micro-batch writes what came alone
         feed.batch(*(at(first + tick, first + tick) for tick in range(10)), watermark=first + 10)
     assert len(feed.cells.cells) > 2, "the metadata, the whole state, and what came after it"
@@ -163,7 +177,7 @@ def test_of_large_keys_with_row_windows_rows_that_came_later_are_in_their_partit
 
 
 def test_a_stream_operator_holds_its_state_and_the_time_at_which_it_wants_to_be_called() -> None:
-    feed = fed(Unwindowed(), "event_by_event", Silence(5))
+    feed = feed_of(Unwindowed(), "event_by_event", Silence(5))
     feed.batch(at(1, 1), at(4, 2), at(9, 3, "j"), watermark=5)
     assert as_text(feed.cells) == [
         "event j [9,10) {'x': 3}",
@@ -215,7 +229,7 @@ def test_a_held_state_has_the_version_of_its_module_and_its_micro_batch() -> Non
 
 
 def test_damaged_cells_and_kinds_of_windows_that_are_not_installed_are_refused() -> None:
-    feed = fed(tumbling(10), "general", Members())
+    feed = feed_of(tumbling(10), "general", Members())
     feed.batch(at(1, 1))
     entry = next(name for name in feed.cells.cells if name != METADATA)
     whole = feed.cells.cells[entry]
@@ -227,7 +241,7 @@ def test_damaged_cells_and_kinds_of_windows_that_are_not_installed_are_refused()
         BucketReader(feed.cells)
     with pytest.raises(StateError, match="the cell 'metadata': it is empty"):
         BucketReader(MemoryCells())
-    unknown_kind = fed(EvenStarts(), "general", Members(), lifetimes="intervals")
+    unknown_kind = feed_of(EvenStarts(), "general", Members(), lifetimes="intervals")
     unknown_kind.batch(row(1, 2, 4, 5))
     with pytest.raises(WindowError, match=r"'test.even_starts'"):
         held(unknown_kind.cells)

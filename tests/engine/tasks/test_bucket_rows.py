@@ -33,7 +33,7 @@ FAR = 2**61
 """A tick in the year 75,000, where Python's calendar has ended."""
 
 
-def taken(task: TaskPayload, *batches: pa.RecordBatch) -> BucketRows:
+def rows_read(task: TaskPayload, *batches: pa.RecordBatch) -> BucketRows:
     return read_bucket_rows(task, bucket_input(task, *batches).rows)
 
 
@@ -49,21 +49,21 @@ def taken(task: TaskPayload, *batches: pa.RecordBatch) -> BucketRows:
     ],
 )
 def test_keys_of_any_type_find_their_group(keys: pa.Array, groups: int) -> None:
-    changes = list(taken(task_of(keys=(keys.type,)), rows(start=[1, 2, 3, 4], end=[9] * 4, k0=keys)).changes)
+    changes = list(rows_read(task_of(keys=(keys.type,)), rows(start=[1, 2, 3, 4], end=[9] * 4, k0=keys)).changes)
     assert len(changes) == groups
     assert sum(len(key_changes) for _, key_changes in changes) == 4
 
 
 def test_an_array_or_a_struct_can_be_an_id() -> None:
     for ids in (pa.array([[1, 2], None]), pa.array([{"x": 1, "y": [2]}, None])):
-        intake = taken(CHANGING, rows(start=[1, 2], end=[9, 9], id=ids, change=["insert"] * 2))
+        intake = rows_read(CHANGING, rows(start=[1, 2], end=[9, 9], id=ids, change=["insert"] * 2))
         ((_, [change]),) = intake.changes
         assert hash(change.id) is not None
         assert [row.reason for row in intake.rejected] == ["null id"]
 
 
 def test_a_refused_row_is_shown_under_the_querys_own_names() -> None:
-    intake = taken(CHANGING, rows(start=[None], end=[8], id=[1], change=["insert"], i0=[None], k0=["north"]))
+    intake = rows_read(CHANGING, rows(start=[None], end=[8], id=[1], change=["insert"], i0=[None], k0=["north"]))
     (row,) = intake.rejected
     assert (row.is_late, row.reason, row.message) == (False, "null time", "its time is null")
     assert json.loads(row.row) == {
@@ -94,7 +94,7 @@ def test_a_value_that_python_cannot_hold_costs_its_row_alone(values: pa.Array, p
         types = {"inputs": (values.type,)}
     task = task_of(Count(), has_changes=True, **types)
     columns = {"id": [1, 2, 3], "change": ["insert"] * 3, "start": [1, 2, 3], "end": [9] * 3} | {place: values}
-    intake = taken(task, rows(**columns))
+    intake = rows_read(task, rows(**columns))
     assert sorted(change.start for _, changes in intake.changes for change in changes) == [1, 3]
     assert [row.reason for row in intake.rejected] == ["unreadable value"]
     assert json.loads(intake.rejected[0].row)["since"] == 2

@@ -121,7 +121,7 @@ def test_a_row_that_a_module_does_not_accept_says_how_far_the_input_is() -> None
 SOURCES = ("north", "south")
 
 
-def sourced(policy: Any = None, **changed: Any) -> TaskPayload:
+def task_with_sources(policy: Any = None, **changed: Any) -> TaskPayload:
     return task_of(has_changes=True, policy=policy or ordered(), sources=SOURCES, **changed)
 
 
@@ -137,7 +137,9 @@ def batch(*row_values: tuple[str, int | None, str | None]) -> pa.RecordBatch:
 
 
 def test_punctuation_without_a_source_is_of_all_sources() -> None:
-    _, progress, observed, *_ = read_rows(sourced().input, batch(("punctuate", 7, None), ("close", None, "south")))
+    _, progress, observed, *_ = read_rows(
+        task_with_sources().input, batch(("punctuate", 7, None), ("close", None, "south"))
+    )
     assert sorted(observed, key=str) == [
         Observation("south", watermark=INFINITY),
         Observation(None, watermark=7),
@@ -147,9 +149,9 @@ def test_punctuation_without_a_source_is_of_all_sources() -> None:
 
 def test_a_row_of_an_undeclared_source_is_set_aside_and_says_nothing() -> None:
     changes = batch(("insert", 5, "west"), ("insert", 6, None), ("punctuate", 9, "west"), ("insert", 3, "north"))
-    assert read_rows(sourced().input, changes).observations == [Observation("north", 3, 1)]
+    assert read_rows(task_with_sources().input, changes).observations == [Observation("north", 3, 1)]
     assert (
-        refusal_reasons(read_bucket_rows(sourced(), bucket_input(sourced(), changes).rows).rejected)
+        refusal_reasons(read_bucket_rows(task_with_sources(), bucket_input(task_with_sources(), changes).rows).rejected)
         == ["undeclared source"] * 3
     )
 
@@ -162,7 +164,9 @@ def test_only_the_largest_starts_are_kept_however_many_rows_come() -> None:
 
 
 def test_a_reading_of_a_clock_is_progress_and_no_row_of_any_source() -> None:
-    table, progress, observed, *_ = read_rows(sourced().input, batch(("clock", 50, None), ("clock", 40, "anyone")))
+    table, progress, observed, *_ = read_rows(
+        task_with_sources().input, batch(("clock", 50, None), ("clock", 40, "anyone"))
+    )
     assert (table.num_rows, observed) == (0, [])
     assert progress == Progress(clock=50)
 
@@ -185,7 +189,7 @@ def test_a_key_cannot_punctuate_itself_unless_the_policy_says_so() -> None:
 
 
 def test_sources_are_counted_once_and_late_rows_with_the_rows() -> None:
-    task = sourced(buckets=1)
+    task = task_with_sources(buckets=1)
     cells = MemoryCells()
     first = batch(("insert", 5, "north"), ("insert", 25, "north"), ("insert", 30, "south"))
     second = batch(("insert", 3, "south"), ("insert", 33, "south"))

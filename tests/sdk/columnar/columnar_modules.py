@@ -13,7 +13,7 @@ import numpy as np
 from muntin import ColumnarAggregate, Component, IncrementalAggregate
 from muntin.columnar import Ragged
 from muntin.schemas import Field, Scalar
-from tests.sdk.made import made
+from tests.sdk.module_classes import module_class
 
 Arrays = Mapping[str, Any]
 
@@ -44,7 +44,7 @@ class Mean(ColumnarAggregate[float, float]):
         return components["total"] / components["count"]
 
 
-Histogram = made(
+Histogram = module_class(
     ColumnarAggregate[float, list[int]],
     name="demo.histogram",
     components=lambda self: {"bins": Component.sum("int64", shape=(8,))},
@@ -64,7 +64,7 @@ def chan(first: Any, second: Any) -> Any:
     return np.stack([total, mean + delta * share, squares + other_squares + delta * delta * n * share], axis=1)
 
 
-Variance = made(
+Variance = module_class(
     ColumnarAggregate[float, float],
     name="demo.variance",
     components=lambda self: {"moments": Component.merged(chan, 0.0, shape=(3,))},
@@ -75,7 +75,7 @@ Variance = made(
 )
 
 
-LogSum = made(
+LogSum = module_class(
     ColumnarAggregate[float, float],
     name="demo.log_sum",
     components=lambda self: {"log": Component.merged(np.logaddexp, float("-inf"))},
@@ -89,7 +89,7 @@ def lower_median(self: object, components: Arrays) -> Any:
     return values.values[values.offsets[:-1] + (values.counts - 1) // 2]
 
 
-Median = made(
+Median = module_class(
     ColumnarAggregate[float, float],
     name="demo.median",
     components=lambda self: {"values": Component.values()},
@@ -105,7 +105,7 @@ def different(self: object, components: Arrays) -> Any:
     return np.add.reduceat(is_new, words.offsets[:-1])
 
 
-Words = made(
+Words = module_class(
     ColumnarAggregate[str, int],
     name="demo.words",
     components=lambda self: {"words": Component.values("object")},
@@ -115,7 +115,7 @@ Words = made(
 """How many different ones there are."""
 
 
-Earliest = made(
+Earliest = module_class(
     ColumnarAggregate[datetime, datetime],
     name="demo.earliest",
     components=lambda self: {"earliest": Component.min("datetime64[us]")},
@@ -130,7 +130,7 @@ class Stay:
     length: timedelta | None
 
 
-Busiest = made(
+Busiest = module_class(
     ColumnarAggregate[Stay | None, timedelta | None],
     name="demo.busiest",
     components=lambda self: {"last": Component.max("datetime64[D]"), "length": Component.sum("timedelta64[us]")},
@@ -148,7 +148,7 @@ class Reading:
     weight: float
 
 
-WeightedMean = made(
+WeightedMean = module_class(
     ColumnarAggregate[Reading, float],
     name="demo.weighted_mean",
     components=lambda self: {"weighted": Component.sum(), "weight": Component.sum()},
@@ -171,7 +171,7 @@ class NullShare(ColumnarAggregate[float | None, float]):
         return components["nulls"] / components["count"]
 
 
-Bits = made(
+Bits = module_class(
     ColumnarAggregate[int, tuple[int, int, int]],
     name="demo.bits",
     components=lambda self: {
@@ -203,7 +203,7 @@ class Count(ColumnarAggregate[Any, int]):
         return components["count"]
 
 
-Account = made(
+Account = module_class(
     ColumnarAggregate[Decimal, Decimal],
     name="demo.account",
     components=lambda self: {"balance": Component.sum("object")},

@@ -94,9 +94,10 @@ def test_the_message_of_another_exception_keeps_its_parts() -> None:
 )
 def test_errors_are_pickled_and_copied(error: MuntinError, duplicate: object) -> None:
     assert callable(duplicate)
-    same = duplicate(error)
-    assert type(same) is type(error)
-    assert str(same) == str(error)
-    assert same.__dict__.keys() == error.__dict__.keys()
-    assert (same.argument, same.value) == (error.argument, error.value)
-    assert same.message.spelled(_in_capitals) == error.message.spelled(_in_capitals)
+    copied = duplicate(error)
+    assert type(copied) is type(error)
+    assert str(copied) == str(error)
+    assert copied.__dict__.keys() == error.__dict__.keys()
+    assert copied.argument == error.argument
+    assert copied.value == error.value
+    assert copied.message.spelled(_in_capitals) == error.message.spelled(_in_capitals)

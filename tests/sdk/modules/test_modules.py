@@ -18,7 +18,7 @@ from muntin import Aggregate, Function, IncrementalAggregate, Module, Operator, 
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.parameters import spell as spell_parameter
 from muntin.schemas import spell
-from tests.sdk.made import made
+from tests.sdk.module_classes import module_class
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -114,7 +114,7 @@ def test_these_base_classes_are_all_there_are() -> None:
 def module(base: Any, **attributes: Any) -> type[Module]:
     """Make a module class that is complete, unless a test replaces an attribute."""
     defaults = {"name": "demo.broken", "compute_result": lambda self, *arguments: 0}
-    return made(base, **(defaults | attributes))  # type: ignore[no-any-return]  # it is one
+    return module_class(base, **(defaults | attributes))  # type: ignore[no-any-return]  # it is one
 
 
 UNTYPED: Any = Aggregate

@@ -12,10 +12,10 @@ from muntin.errors import ModuleContractError, ModuleDefinitionError
 from muntin.query_checks import time_asked_for
 from muntin.testing import WindowedQuery, evaluate
 from tests.modules.stream_operators import Alarms, Gaps, Newest, Reminders, Silence, Ticker
-from tests.sdk.made import made
+from tests.sdk.module_classes import module_class
 
 Row = tuple[int, int, Any]
-AGAIN = made(Newest, next_time=lambda self, state: 5, on_time=lambda self, state, time: [-time])()
+AGAIN = module_class(Newest, next_time=lambda self, state: 5, on_time=lambda self, state, time: [-time])()
 """Asks for a time that may not be after the last call."""
 
 RUNS: list[tuple[StreamOperator[Any, Any, Any], tuple[int, ...], dict[str, int], list[Row]]] = [
@@ -84,7 +84,7 @@ def test_an_operator_is_woken_where_its_state_asks_for_it(
 
 def test_a_method_that_does_not_take_what_it_is_called_with_is_refused() -> None:
     with pytest.raises(ModuleDefinitionError, match=r"on_time\(state\) is called with \(state, time\)"):
-        made(Newest, on_time=lambda self, state: None).check_definition()
+        module_class(Newest, on_time=lambda self, state: None).check_definition()
 
 
 MINUTE = 60 * 10**6

@@ -22,7 +22,8 @@ def rows_of(line: str) -> list[Row]:
     return [Row(place, place, LETTERS[letter]) for place, letter in enumerate(line, 1)]
 
 
-def told(windows: RowsBetween, line: str, end: int | None = None) -> list[tuple[int, int, tuple[int, ...]]]:
+def windows_of(windows: RowsBetween, line: str, end: int | None = None) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Return start, end and row numbers of each window that is computed; the stream ends at a tick, or never."""
     trace = Trace(windows).rows(*rows_of(line))
     if end is not None:
         trace.close(end)

@@ -34,13 +34,13 @@ def lines_of(windows: RowWindows, *rows: Payload, at: list[int] | None = None, u
     return [line.text for line in calls]
 
 
-def of(*names: int) -> list[Payload]:
+def payloads(*names: int) -> list[Payload]:
     return [Payload(name) for name in names]
 
 
 def test_a_sliding_window_says_what_comes_what_leaves_and_when_it_is_computed() -> None:
     """IB-28, IB-30: insertion and eviction, the trigger, and the window that is full for the first time."""
-    assert lines_of(last(2).trigger(2), *of(1, 2, 3, 4)) == [
+    assert lines_of(last(2).trigger(2), *payloads(1, 2, 3, 4)) == [
         "insert 1 of 1",
         *("insert 2 of 1,2", "full 1,2", "trigger 1,2 [1, 3)"),
         *("evict 1 of 2", "insert 3 of 2,3"),
@@ -50,7 +50,7 @@ def test_a_sliding_window_says_what_comes_what_leaves_and_when_it_is_computed() 
 
 def test_a_tumbling_window_says_that_it_is_flushed_and_then_what_leaves() -> None:
     """IB-29: before the flush with the rows, after it without; and a marker that finds none."""
-    assert lines_of(batch(2), *of(1, 2, 3), until=4) == [
+    assert lines_of(batch(2), *payloads(1, 2, 3), until=4) == [
         "insert 1 of 1",
         *("insert 2 of 1,2", "flush 1,2 [1, 3)", "evict 1,2 of -"),
         "insert 3 of 3",

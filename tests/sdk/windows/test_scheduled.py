@@ -28,7 +28,9 @@ TUTORIAL = next(block for block in blocks(DOCS / "how-to/write-a-window-type.md"
 class Shifts(ScheduledWindows):
     """A plan that is data."""
 
-    name, version, title = "test.shifts", "1.0", "shifts"
+    name = "test.shifts"
+    version = "1.0"
+    title = "shifts"
 
     plan: tuple[tuple[str, str], ...]
 
@@ -40,7 +42,9 @@ class Shifts(ScheduledWindows):
 class Watches(ScheduledWindows):
     """Watches of some hours that overlap, one every hour."""
 
-    name, version, title = "test.watches", "1.0", "watches"
+    name = "test.watches"
+    version = "1.0"
+    title = "watches"
 
     hours: int = 3
 
@@ -63,7 +67,7 @@ def at(text: str) -> int:
     return instant(datetime.fromisoformat(text))
 
 
-def told(windows: Iterable[Window]) -> list[str]:
+def spelled_windows(windows: Iterable[Window]) -> list[str]:
     return [f"{window.starts_at:%d %H:%M} - {window.ends_at:%d %H:%M}" for window in windows]
 
 
@@ -148,14 +152,14 @@ def test_a_window_that_the_clock_skips_is_not_there_and_what_is_shown_twice_coun
         ),
         zone="Europe/Berlin",
     )
-    assert told(spring.cut(NOTHING, at("2024-03-30"), at("2024-04-02"))) == [
+    assert spelled_windows(spring.cut(NOTHING, at("2024-03-30"), at("2024-04-02"))) == [
         "31 00:00 - 31 01:00",
         "31 01:00 - 31 02:00",
     ]
     autumn = Shifts(
         (("2024-10-27 01:00", "2024-10-27 02:30"), ("2024-10-27 02:30", "2024-10-27 06:00")), zone="Europe/Berlin"
     )
-    assert told(autumn.cut(NOTHING, at("2024-10-26"), at("2024-10-30"))) == [
+    assert spelled_windows(autumn.cut(NOTHING, at("2024-10-26"), at("2024-10-30"))) == [
         "26 23:00 - 27 00:30",
         "27 00:30 - 27 05:00",
     ]

@@ -21,9 +21,9 @@ from muntin_engine.api.arguments import (
     order_columns,
     spelled,
 )
-from muntin_engine.api.input_types import FrameT
+from muntin_engine.api.input_types import DeclaredColumns, FrameT
 from muntin_engine.api.query import EventStream
-from muntin_engine.backends.choosing import backend_of
+from muntin_engine.backends.choosing import backend_of, declared_schema
 from muntin_engine.plan import check_buckets, check_columns, check_sources
 from muntin_engine.plan.steps import step
 
@@ -53,6 +53,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     late_policy: Lateness | LatePolicy | str = LatePolicy.SIDE,
     buckets: int = 16,
     unit: str | None = None,
+    schema: DeclaredColumns | None = None,
 ) -> EventStream[FrameT]:
     """Make events of the rows of a DataFrame.
 
@@ -112,17 +113,35 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
             stores it.
         unit: The unit of times that are integers: `"s"`, `"ms"`, `"us"` or `"ns"`. All lengths are then given as time,
             such as `"10 minutes"`, and results have times in the same unit.
+        schema: The columns of the DataFrame, so that a query is planned without asking Spark for them: in a function of
+            a declarative pipeline Spark does not answer. They are text in Spark's DDL, such as `"station string, at
+            timestamp, km double"`, a `StructType`, a `pyarrow.Schema`, or the dataclass, named tuple or typed dict that
+            a module declares for its rows; there an int is a bigint, and a float a double. The stream then has these
+            columns and no others, and all columns are text: names, or expressions that are known without Spark too.
+            Where the columns can be seen at once, in this process and in a classic session, they are compared with the
+            declared ones by this call. On Spark Connect the query fails on the first row if a column is of another
+            type. Whether a column may be null is not compared.
 
     Raises:
         QueryError: The columns do not make events, for example neither `start` nor `at` is given; the DataFrame has no
-            such key; `key_ranges` are of no key, or of another type; or `rows` is not a condition.
+            such key; `key_ranges` are of no key, or of another type; `rows` is not a condition; or `schema` declares no
+            columns, or others than the DataFrame has.
         PolicyError: The watermark's delay is negative, or no policy has the name given.
         DurationError: The delay cannot be read.
+        SetupError: There is a `schema`, and DuckDB or sqlglot are not installed.
+
+    Example:
+        >>> import pyarrow
+        >>> table = pyarrow.table({"station": ["a", "b"], "km": [1.5, 2.0], "at": [0, 1]})
+        >>> events(table, key="station", at="at", schema="station string, at bigint, km float")
+        Traceback (most recent call last):
+        muntin.errors.QueryError: schema= declares 'km' as float, and in the input it is double
+          declare it as it is, or cast it before events()
     """
     # What the arguments are, before what is in the columns: that may need a call of Spark.
     check_dataframe("events", df)
     inputs = backend_of(df).inputs
-    df = inputs.opened(df)
+    df = inputs.opened(df, None if schema is None else declared_schema(schema))
     keys = key_columns(key)
     first_column = start if at is None else at
     roles = {"start": start, "end": end, "at": at, "id": id, "change": change, "new_end": new_end, "signal": signal}

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from muntin_engine.sinks.distributed_rows import DistributedRows
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -70,15 +71,19 @@ class Inputs(ABC):
     def takes(self, thing: object) -> bool:
         """True if something is an input of the backend, and no session or column."""
 
-    def opened(self, df: Frame) -> Frame:
+    @abstractmethod
+    def opened(self, df: Frame, schema: pa.Schema | None = None) -> Frame:
         """Return a DataFrame as it travels with a request, so that its columns need not be described again and again.
 
-        That is the DataFrame itself, unless a backend describes its columns at a cost.
+        Args:
+            df: The DataFrame.
+            schema: The columns that its writer declares, which are then all that it has; None to take those that it
+                has. Where the columns are known without a call, they are compared at once; otherwise rows fail that
+                are of other types.
 
         Raises:
-            QueryError: The DataFrame cannot be read.
+            QueryError: The DataFrame cannot be read, or does not have the declared columns.
         """
-        return df
 
     @abstractmethod
     def is_stream(self, df: Frame) -> bool:
@@ -99,7 +104,7 @@ class Inputs(ABC):
         """
 
     @abstractmethod
-    def condition(self, df: Frame, condition: ColumnLike, call: str = "where({})") -> Column:
+    def condition(self, df: Frame, condition: ColumnLike, call: str = "where({})") -> ColumnLike:
         """Read a condition on the rows of a DataFrame.
 
         Args:

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 from muntin.errors import QueryError
 from muntin_engine.backend_modules import LOCAL, SPARK, backend_module, imported_backend, input_module
-from muntin_engine.needed import needed
+from muntin_engine.needed import engine_module, needed
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from muntin_engine.backends.backend import Backend
     from muntin_engine.plan.request import Frame
+
+_DECLARED_SCHEMA: Final = "muntin_engine.backends.local.inputs.declared_schema"
+"""The module that reads the columns that a query writer declares."""
 
 TABLES: Final = (
     "a data frame of pandas or Polars,\n"
@@ -65,6 +70,19 @@ def is_stream(df: Frame) -> bool:
 def is_table(df: Frame) -> bool:
     """True if an input is read in this process, where a query over it needs no Spark."""
     return backend_module(type(df)) is None
+
+
+def declared_schema(schema: object) -> pa.Schema:
+    """Read the columns that a query writer declares.
+
+    Raises:
+        QueryError: It declares no columns, or columns of types without a meaning.
+        SetupError: A package is missing by which a query is planned without its input.
+    """
+    for package in ("duckdb", "sqlglot"):
+        needed(package, "a query with schema=", "local")
+    columns: pa.Schema = engine_module(_DECLARED_SCHEMA, "schema=").declared_schema(schema)
+    return columns
 
 
 def spark_backend() -> Backend:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column
 
-    from muntin_engine.plan.request import Frame
+    from muntin_engine.plan.request import ColumnLike, Frame
 
 CHANGES: Final = ("change", "event_id", "new_end", "timing", "firing")
 """The columns of changes, which `select` keeps."""
@@ -36,7 +36,7 @@ class ProjectedRows:
     df: Frame
     columns: Mapping[str, Column]
     named: Mapping[str, str]
-    condition: Column | None
+    condition: ColumnLike | None
     marks: tuple[tuple[Frame, Mapping[str, Column]], ...] = ()
 
 

@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 
 from muntin_engine.plan.skipped_nulls import SkippedNulls
 from muntin_engine.tasks.output_blobs import ACCEPTED, REJECTED, OutputBlob
-from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.overflows import ColumnOverflows, warning_of
 
 LOG: Final = logging.getLogger("muntin.rejected")
@@ -53,8 +52,8 @@ class BucketCounts(NamedTuple):
         for blob in output:
             if blob.stream == ACCEPTED:
                 accepted += blob.rows
-            elif blob.stream == REJECTED and blob.data is not None:
-                for reason_count in from_blob(blob.data).column("reason").value_counts().to_pylist():
+            elif blob.stream == REJECTED and blob.table is not None:
+                for reason_count in blob.table.column("reason").value_counts().to_pylist():
                     reasons[reason_count["values"]] += reason_count["counts"]
         return cls(accepted, dict(reasons), dict(skipped), dict(overflows))
 

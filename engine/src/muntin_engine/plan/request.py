@@ -144,8 +144,8 @@ class InputRequest(InputPolicies):
     signal: ColumnLike | None = None
     source: ColumnLike | None = None
     ranges: Mapping[str, ColumnLike] = field(default_factory=dict)
-    rows: Column | None = None
-    conditions: tuple[Column, ...] = ()
+    rows: ColumnLike | None = None
+    conditions: tuple[ColumnLike, ...] = ()
     heartbeats: tuple[Heartbeat, ...] = ()
     clock: Frame | None = None
     buckets: int = 16

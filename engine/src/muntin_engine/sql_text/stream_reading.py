@@ -17,7 +17,7 @@ from muntin_engine.sql_text.window_functions import EVENTS, FUNCTIONS
 
 EVENT_ARGUMENTS: Final = {
     **dict.fromkeys(("id", "order", "change", "new_end", "signal", "source", "rows"), "column"),
-    **dict.fromkeys(("edge", "sources", "buckets", "unit"), "value"),
+    **dict.fromkeys(("edge", "sources", "buckets", "unit", "schema"), "value"),
     "key_ranges": "value",
 }
 """Arguments of a window function that are those of `events`, by name."""

@@ -251,7 +251,7 @@ def _holds_no_bytes(annotation: object, records: Collection[type]) -> bool:
         records: The classes whose fields are known.
     """
     pending = [annotation]
-    entered_records: set[type] = set()  # one may mention itself
+    entered_records: set[type] = set()  # a record may have parts of its own class
     while pending:
         part = pending.pop()
         cls = get_origin(part) or part

@@ -141,11 +141,14 @@ class GoodRows(NamedTuple):
 
 def good_rows(input_task: InputTask, rows: BatchRows) -> GoodRows:
     """Leave out the rows that have a problem."""
+    new_end: IntArray = np.broadcast_to(np.int64(EARLIEST), len(rows.kind))  # one number in memory
+    if input_task.columns.has_changes:
+        new_end = numpy_array(rows.times.new_end, nulls=EARLIEST)
     all_rows = GoodRows(
         kind=rows.kind,
         start=numpy_array(rows.times.start, nulls=EARLIEST),
         end=numpy_array(rows.times.end, nulls=EARLIEST),
-        new_end=numpy_array(rows.times.new_end, nulls=EARLIEST),
+        new_end=new_end,
         source=rows.batch.column("source") if input_task.tracker.sources else None,
     )
     return all_rows if rows.are_good else all_rows.where(rows.is_good)

@@ -64,6 +64,7 @@ class BucketTask:
     """
 
     def __init__(self, task: TaskPayload, bucket: int, cells: CheckedCells) -> None:
+        """Take the query, the bucket, and the cells of its state."""
         self.durations = Durations(task)
         self._task = task
         self._bucket = bucket
@@ -81,7 +82,7 @@ class BucketTask:
         yield OutputBlob(ACCEPTED, evaluated.accepted + arrivals.row_counts.unchanging)
         yield OutputBlob(OUTPUT_WATERMARK, evaluated.output_watermark)
         for stream, table in tables:
-            yield self._encoded(stream, table)
+            yield OutputBlob.of_table(stream, table)
         yield from side_output_blobs(self._task, rows.rejected, evaluated.rejections, evaluated.late)
         yield from self._metric_blobs(arrivals, evaluated)
 
@@ -96,7 +97,12 @@ class BucketTask:
             report.key_watermarks = key_watermarks
             if self._task.is_static:  # a static input is complete after its rows
                 report.progress = report.progress._replace(watermark=INFINITY)
-        return BucketBatch(rows.changes, arrivals.evaluator_blobs, arrivals.reports, arrivals.signals)
+        return BucketBatch(
+            changes=rows.changes,
+            evaluator_blobs=arrivals.evaluator_blobs,
+            reports=arrivals.reports,
+            signals=arrivals.signals,
+        )
 
     @stage("evaluate")
     def _evaluate(self, batch: BucketBatch) -> Evaluated:
@@ -110,11 +116,6 @@ class BucketTask:
         tables = [(RESULTS, table) for table in evaluated.tables]
         tables += [(EVICTED, table) for table in evaluated.evicted]
         return tables
-
-    @stage("encode")
-    def _encoded(self, stream: str, table: pa.Table) -> OutputBlob:
-        """Return a table as a blob of a stream."""
-        return OutputBlob.of_table(stream, table)
 
     def _metric_blobs(self, arrivals: BucketArrivals, evaluated: Evaluated) -> Iterator[OutputBlob]:
         """Yield the values of metrics, of counts only those that are not zero."""

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from muntin.errors import ModuleFailedError
 from muntin_engine.evaluators.contracts import LiftsRows
+from muntin_engine.tasks.bucket_task import without_collector
 from muntin_engine.tasks.durations import Durations, stage
 from muntin_engine.tasks.evaluator_registry import LIFTS_ROWS
 from muntin_engine.tasks.input_rows import InputRows, read_rows
@@ -56,6 +57,11 @@ def distribute(
     yield from map_task.finish()
 
 
+def rows_at_once(task: TaskPayload) -> int:
+    """Return the number of waiting rows at which a task sends its blobs, if they are not wide."""
+    return MOST_LIFTED_ROWS if task.plan.choice.evaluator in LIFTS_ROWS else MOST_ROWS
+
+
 class MapTask:
     """The map side of a query in one task. It is handed batches of rows; those of several queries may take turns.
 
@@ -74,7 +80,7 @@ class MapTask:
         self._task = task
         self._recorded = recorded
         self._lifter = LIFTS_ROWS.get(task.plan.choice.evaluator)
-        self._most_rows = MOST_ROWS if self._lifter is None else MOST_LIFTED_ROWS
+        self._most_rows = rows_at_once(task)
         self._waiting_batches: list[pa.RecordBatch] = []
         # Counted along, as there may be hundreds of waiting batches, and each new one asks for the totals.
         self._waiting_rows = 0
@@ -104,7 +110,9 @@ class MapTask:
 
     def _send(self) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of all rows that wait."""
-        batch = pa.concat_batches(self._waiting_batches)
+        batch = self._waiting_batches[0]
+        if len(self._waiting_batches) > 1:  # rows that a table has in memory come as one batch, and are not copied
+            batch = pa.concat_batches(self._waiting_batches)
         self._waiting_batches = []
         self._waiting_rows = 0
         self._waiting_bytes = 0
@@ -185,7 +193,7 @@ def lifted_blobs(task: TaskPayload, lifter: LiftsRows, rows: pa.Table, side: int
     if problems.null_count < len(problems):
         yield from row_blobs(task, rows.filter(pc.is_valid(problems)), side)
         rows = rows.filter(pc.is_null(problems))
-    with windows_in_words(task.plan.words):
+    with without_collector(), windows_in_words(task.plan.words):
         lifted = list(lifter.lift(task, rows, side))
     buckets = [task.buckets[bucket_blob.bucket] for bucket_blob in lifted]
     columns = {

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import pyarrow as pa
 
 from muntin import LatePolicy
 from muntin_engine.time.changes import Key, Rejection
-from muntin_engine.wire.blobs import to_blob
+from muntin_engine.wire.blobs import from_blob, to_blob
 from muntin_engine.wire.side_output import SideOutputRow, side_output_row, side_output_table
 from muntin_engine.wire.task_payload import TaskPayload
 
@@ -40,24 +40,46 @@ STREAMS: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class OutputBlob:
-    """A part of a task's output.
+    """A part of a task's output. Its rows become bytes where they leave the process, and not before.
 
     Attributes:
         stream: `results`, `late`, `shed`, `rejected` or `evicted`; or the name of a metric.
         rows: The number of its rows; or the value of the metric.
-        data: The rows as an Arrow IPC stream; None for a value alone.
+        table: The rows; None for a value alone.
         totals: All metrics of the task, by name; None for what is one stream.
     """
 
     stream: str
     rows: int
-    data: bytes | None = None
+    table: pa.Table | None = None
     totals: Mapping[str, int] | None = None
 
     @classmethod
     def of_table(cls, stream: str, table: pa.Table) -> OutputBlob:
         """Wrap the rows of a table."""
-        return cls(stream, table.num_rows, to_blob(table))
+        return cls(stream, table.num_rows, table)
+
+    @property
+    def data(self) -> bytes | None:
+        """The rows as an Arrow IPC stream; None for a value alone."""
+        return None if self.table is None else to_blob(self.table)
+
+    def copied(self) -> OutputBlob:
+        """Return it with rows in memory of their own."""
+        return self if self.table is None else replace(self, table=from_blob(to_blob(self.table)))
+
+    def columns(self) -> dict[str, Any]:
+        """Return the values of the columns of `OUTPUT` that it has."""
+        return {"stream": self.stream, "rows": self.rows, "data": self.data, "totals": self.totals}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A table may be a slice of a larger one, all of which would be pickled.
+        return _unpickled, (self.stream, self.rows, self.data, self.totals)
+
+
+def _unpickled(stream: str, rows: int, data: bytes | None, totals: Mapping[str, int] | None) -> OutputBlob:
+    """Return the blob that was pickled."""
+    return OutputBlob(stream, rows, None if data is None else from_blob(data), totals)
 
 
 def side_output_blobs(
@@ -106,6 +128,6 @@ def with_totals(blobs: Iterable[OutputBlob]) -> Iterator[OutputBlob]:
     totals = Counter[str]()
     for blob in blobs:
         totals[blob.stream] += blob.rows
-        if blob.data is not None or blob.stream in (WATERMARK, OUTPUT_WATERMARK):
+        if blob.table is not None or blob.stream in (WATERMARK, OUTPUT_WATERMARK):
             yield blob
     yield OutputBlob(TOTALS, 0, totals=dict(totals))

@@ -57,6 +57,7 @@ class MisfitError(ValueError):
     """
 
     def __init__(self, value: object, field: Field, reason: str = "") -> None:
+        """Say which value does not fit which declaration, and why."""
         self.value = value
         self.field = field
         subject = f"{field.name!r} is" if field.name else "it is"
@@ -132,12 +133,12 @@ def _scalars(
 
 
 def _is_lost(value: Any, fitted: object, kind: ScalarKind) -> bool:
-    """Return True if a column holds something else for a value than the value, rounded."""
+    """Return True if a column cannot hold a value, which became null or infinite; a rounded value is not lost."""
     if value is None:
         return False
     if fitted is None:
-        never_comes = kind is ScalarKind.INSTANT and value >= INFINITY
-        return not never_comes
+        is_never = kind is ScalarKind.INSTANT and value >= INFINITY  # null is how a column says never
+        return not is_never
     return isinstance(fitted, float) and isinf(fitted) and fitted != value
 
 
@@ -259,10 +260,10 @@ def _list(value: object, field: Field) -> list[object] | None:
 
 
 def _pairs(value: object, field: Field) -> list[tuple[object, object]] | None:
-    """Return a mapping of the module's as pairs of keys and items.
+    """Return the pairs of a mapping that a module returned; None of None.
 
     Raises:
-        MisfitError: The value is none, or raises as its items are read.
+        MisfitError: The value is no mapping, or raises as its items are read.
     """
     if value is None:
         return None

@@ -26,7 +26,8 @@ def mutated(random: Random, data: Any) -> Any:
     """Return data with one mistake, or with something else that is right."""
     data = copy.deepcopy(data)
     path = random.choice(list(_paths(data))[1:])
-    holder, last = _at(data, path[:-1]), path[-1]
+    holder = _at(data, path[:-1])
+    last = path[-1]
     match random.choice(("value", "value", "drop", "misspell", "add", "list", "twice", "swap", "number")):
         case "value":
             holder[last] = copy.deepcopy(random.choice(VALUES))

@@ -203,7 +203,8 @@ def rides_by_hour(rides: DataFrame) -> EventStream:
     ids=["events", "union", "chain"],
 )
 def test_queries_of_one_pass_come_back_and_share_what_they_shared(rides: DataFrame, stream_of: Any) -> None:
-    stream, km = stream_of(rides), "km"
+    stream = stream_of(rides)
+    km = "km"
     asked = one_pass(
         days=stream.window(tumbling("1 day")).aggregate(km=stats.sum(km)),
         visits=stream.where("km > 3").window(session("2 hours")).aggregate(n=stats.count()),

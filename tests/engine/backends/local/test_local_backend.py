@@ -233,7 +233,8 @@ def test_rows_without_a_time_are_rejected_and_say_why(caplog: pytest.LogCaptureF
     assert [record.name for record in caplog.records] == ["muntin.rejected"]
     assert caplog.messages[0].startswith("muntin: 1 of 2 rows of the static input were rejected: 1 null time\n")
     (rejected,) = rows_of(query.rejected_rows())
-    assert (rejected["reason"], rejected["message"]) == ("null time", "its time is null")
+    assert rejected["reason"] == "null time"
+    assert rejected["message"] == "its time is null"
     assert rows_of(query.late_rows()) == []
 
 

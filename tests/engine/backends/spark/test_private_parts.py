@@ -72,7 +72,8 @@ def test_a_class_of_pyspark_has_the_names(owner: type, names: list[str]) -> None
 
 
 def test_an_error_has_the_cause_that_it_was_given_before_that_of_python() -> None:
-    error, captured = ValueError("of the driver"), KeyError("of the JVM")
+    error = ValueError("of the driver")
+    captured = KeyError("of the JVM")
     error.__cause__ = OSError("of Python")
     assert private_parts.cause_of(error) is error.__cause__
     private_parts.set_cause(error, captured)

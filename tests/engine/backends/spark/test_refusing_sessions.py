@@ -71,7 +71,9 @@ def totals(df: DataFrame) -> list[tuple[Any, ...]]:
 def test_write_goes_on_and_evaluates_each_window_once_for_all_sinks(
     refusing: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    calls, late, metrics = tmp_path / "calls", tmp_path / "late", tmp_path / "metrics"
+    calls = tmp_path / "calls"
+    late = tmp_path / "late"
+    metrics = tmp_path / "metrics"
     query = query_of(stream_of(refusing, tmp_path / "in", BATCHES), calls).where("total > 0")
     checkpoint = tmp_path / "check [point]"
     sinks: dict[str, Any] = {"results": tmp_path / "results", "late_rows": late, "metrics": metrics}
@@ -92,7 +94,8 @@ def test_write_goes_on_and_evaluates_each_window_once_for_all_sinks(
 def test_a_restart_goes_on_and_the_stored_micro_batch_is_no_part_of_the_checkpoint(
     refusing: SparkSession, tmp_path: Path
 ) -> None:
-    checkpoint, results = tmp_path / "checkpoint", tmp_path / "results"
+    checkpoint = tmp_path / "checkpoint"
+    results = tmp_path / "results"
     for count in (1, 3):
         query = query_of(stream_of(refusing, tmp_path / "in", BATCHES[:count]), tmp_path / "calls")
         assert query.check(checkpoint) == []

@@ -26,7 +26,7 @@ from tests.scenarios.stepping import NO_MISHAPS, final, steps
 NOTHING: Final = Script(allow_illegal=True)
 
 
-def of(module: StreamOperator[Any, Any, Any], **changed: Any) -> Query:
+def query_of(module: StreamOperator[Any, Any, Any], **changed: Any) -> Query:
     return replace(Query(Unwindowed(), (module,), lifetimes="points", has_order=True), **changed)
 
 
@@ -61,7 +61,7 @@ def test_only_keys_with_events_or_a_wake_up_that_is_due_are_called() -> None:
     Woken.calls[:] = []
     for number in range(50):
         script = points(10 + number, key=f"k{number}", script=script)
-    list(steps(of(Woken(1000)), script.punctuate(500).batch().punctuate(1009).batch().punctuate(1012)))
+    list(steps(query_of(Woken(1000)), script.punctuate(500).batch().punctuate(1009).batch().punctuate(1012)))
     assert sorted(Woken.calls) == [1010, 1011, 1012]
 
 
@@ -91,7 +91,7 @@ def due(*points: tuple[int, int], script: Script = NOTHING) -> Script:
 def test_a_time_that_has_passed_is_answered_with_the_next_progress(restarts: float) -> None:
     script = due((10, 4), (13, 25)).punctuate(10).batch().punctuate(11).batch().punctuate(25).batch()
     script = due((28, 25), script=script).punctuate(40)
-    assert emitted(of(Reminders()), script, restarts=restarts) == [
+    assert emitted(query_of(Reminders()), script, restarts=restarts) == [
         [],
         [(11, "due 4")],
         [(25, "due 25")],
@@ -103,14 +103,14 @@ def test_a_time_that_has_passed_is_answered_with_the_next_progress(restarts: flo
 def test_a_time_that_is_asked_for_again_and_again_is_answered_once(restarts: float) -> None:
     script = points(7).punctuate(9).batch()
     script = points(9, script=script).punctuate(12).batch()
-    assert emitted(of(Stale()), script.close(), restarts=restarts) == [[(7, 7), (8, -8)], [(9, 9)], []]
+    assert emitted(query_of(Stale()), script.close(), restarts=restarts) == [[(7, 7), (8, -8)], [(9, 9)], []]
 
 
 @pytest.mark.parametrize("restarts", [0.0, 1.0])
 def test_all_wake_ups_that_wait_come_at_the_end_of_the_stream_in_order(restarts: float) -> None:
     script = due((1, 60), (2, 40), (3, 50), (3, 2)).batch().close()
     ends = [(4, "due 2"), (40, "due 40"), (50, "due 50"), (60, "due 60")]
-    assert emitted(of(Reminders()), script, restarts=restarts) == [[], ends]
+    assert emitted(query_of(Reminders()), script, restarts=restarts) == [[], ends]
 
 
 class Endless(Ticker):
@@ -123,7 +123,7 @@ class Endless(Ticker):
 def test_an_operator_that_asks_without_end_is_an_error_at_the_end_of_the_stream(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    query = of(Endless(10))
+    query = query_of(Endless(10))
     run = Run(query, query.plan(), NO_MISHAPS)
     run.task = replace(run.task, worker=WorkerSettings(most_wake_ups=50))
     with pytest.raises(ModuleContractError) as failed:
@@ -139,7 +139,7 @@ def test_an_operator_that_asks_without_end_is_an_error_at_the_end_of_the_stream(
 
 def test_a_state_that_an_earlier_version_of_the_engine_stored_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has no answered time."""
-    query = of(Reminders())
+    query = query_of(Reminders())
     with monkeypatch.context() as earlier:
         whole = OperatorState.follower_data
         earlier.setattr(OperatorState, "follower_data", lambda *args, **named: whole(*args, **named)[:3])
@@ -160,8 +160,8 @@ class Newer(Silence):
 
 
 def test_a_newer_version_goes_on_with_the_upgraded_state() -> None:
-    old = final(of(Silence(4)), points(1).punctuate(3))
-    query = of(Newer(4))
+    old = final(query_of(Silence(4)), points(1).punctuate(3))
+    query = query_of(Newer(4))
     run = Run(query, query.plan(), NO_MISHAPS)
     run.cells = old.cells
     assert emitted(query, Script().punctuate(5), run=run) == [[(5, "silent since 101")]]
@@ -169,7 +169,7 @@ def test_a_newer_version_goes_on_with_the_upgraded_state() -> None:
 
 @pytest.mark.parametrize(("key", "keys"), [("a", 1), ((KeyRange(None, "b"), ...), 2)])
 def test_a_key_that_is_punctuated_is_followed_ahead_of_the_others(key: Any, keys: int) -> None:
-    query = of(Silence(4), progress=Punctuated().with_key_punctuation(), keys=keys)
+    query = query_of(Silence(4), progress=Punctuated().with_key_punctuation(), keys=keys)
     first_key, second_key = ("a", "b") if keys == 1 else (("a", 1), ("b", 1))
     script = Script().point(1, 1, 0, key=first_key).point(2, 1, 1, key=second_key).punctuate(0)
     script = script.punctuate(9, key=key).batch().punctuate(5)
@@ -185,7 +185,7 @@ class Failing(Newest):
 
 def test_a_call_that_fails_is_named_with_its_key_and_its_tick() -> None:
     with pytest.raises(ModuleFailedError, match=r"(?s)test\.failing.*on_event.*ZeroDivisionError") as failed:
-        final(of(Failing()), points(4).close())
+        final(query_of(Failing()), points(4).close())
     assert failed.value.window is not None
     assert (failed.value.key, failed.value.window.start) == (("a",), 4)
 
@@ -219,11 +219,11 @@ class Soon(Newest):
 )
 def test_what_the_contract_forbids_is_refused(module: StreamOperator[Any, Any, Any], message: str) -> None:
     with pytest.raises(ModuleContractError, match=message):
-        final(of(module), points(4).close())
+        final(query_of(module), points(4).close())
 
 
 def test_explain_says_what_it_does_to_the_watermark() -> None:
-    topics = dict(line.split(maxsplit=1) for line in explain_plan(of(Silence()).plan()).splitlines())
+    topics = dict(line.split(maxsplit=1) for line in explain_plan(query_of(Silence()).plan()).splitlines())
     assert topics["window"] == "none, each event by itself, emit final"
     assert topics["order"] == "by time, and at one time by order; an event is handed over when the watermark passes it"
     assert topics["evaluator"] == "event_by_event: test.silence 1 keeps a state, or asks for wake-ups"
@@ -242,14 +242,14 @@ def test_explain_says_what_it_does_to_the_watermark() -> None:
 )
 def test_what_cannot_be_followed_is_refused(changed: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        of(Newest(), **changed).plan()
+        query_of(Newest(), **changed).plan()
 
 
 #  0     3                               day
 #  a ! ! a ! ! ! ! ! ! ! ! ! ! ! ! ...   watermark
 def test_a_wake_up_that_renews_itself_is_an_error_once_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     day = 24 * 60 * 60 * 10**6
-    query = of(Ticker(1))
+    query = query_of(Ticker(1))
     run = Run(query, query.plan(), NO_MISHAPS)
     run.task = replace(run.task, worker=WorkerSettings(most_wake_ups=1000))
     with pytest.raises(ModuleContractError) as failed:
@@ -265,7 +265,7 @@ def test_a_wake_up_that_renews_itself_is_an_error_once_there_are_too_many(monkey
 
 
 def test_as_many_wake_ups_as_events_are_never_too_many() -> None:
-    query = of(Silence(1))
+    query = query_of(Silence(1))
     run = Run(query, query.plan(), NO_MISHAPS)
     run.task = replace(run.task, worker=WorkerSettings(most_wake_ups=0))
     script = points(*range(0, 40, 2), key="b", script=points(*range(0, 40, 2))).punctuate(99)

@@ -15,7 +15,7 @@ from muntin import Event, StreamOperator
 from muntin.progress import ProgressPolicy, SourceProgress, punctuate_every
 from tests.modules.several_inputs import Both, KeptMembers, Left, Members, Right, number_of_input
 from tests.modules.stream_operators import Level, Newest, Ticker
-from tests.sdk.made import made
+from tests.sdk.module_classes import module_class
 
 
 class Renews(StreamOperator[int, list[int], int]):
@@ -79,7 +79,7 @@ class Deaf(Renews):
 
 
 def _newest(**changed: Any) -> Any:
-    return made(Newest, version="1", **changed)()
+    return module_class(Newest, version="1", **changed)()
 
 
 HOSTILE_OPERATORS: dict[str, list[StreamOperator[Any, Any, Any]]] = {
@@ -98,7 +98,7 @@ HOSTILE_OPERATORS: dict[str, list[StreamOperator[Any, Any, Any]]] = {
     "test_questions_change_nothing": [Counts()],
     "test_an_empty_state_is_as_good_as_a_new_one": [_newest(is_empty=lambda self, state: True), Forgets()],
     "test_events_are_read_only": [
-        made(
+        module_class(
             StreamOperator[list[int], list[int], int],
             create_state=lambda self: [],
             on_event=lambda self, state, payload, time: payload.append(1),

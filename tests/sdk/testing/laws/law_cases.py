@@ -31,7 +31,7 @@ from muntin.testing import (
     laws_of,
 )
 from tests.sdk.columnar import columnar_modules as columnar
-from tests.sdk.made import made
+from tests.sdk.module_classes import module_class
 
 Incremental = IncrementalAggregateLaws
 ORDER = "test_order_does_not_matter"
@@ -108,14 +108,16 @@ def crowd(self: object, events: Sequence[Event[int]], window: Window) -> list[Ev
 
 
 def timed(base: Any, compute: Any, **attributes: Any) -> Any:
-    return made(base, is_time_sensitive=True, compute_result=compute, **attributes)
+    return module_class(base, is_time_sensitive=True, compute_result=compute, **attributes)
 
 
-INVERSE = made(Aggregate[float, float], compute_result=lambda self, payloads: 1 / min(payloads))()
+INVERSE = module_class(Aggregate[float, float], compute_result=lambda self, payloads: 1 / min(payloads))()
 MEAN = timed(Aggregate[float, float], mean)()
 CLIPPED_MEAN = timed(Aggregate[float, float], mean, accepted_clips=frozenset({ClipPolicy.FULL}))()
-OFF_BY_ONE = made(columnar.Total, compute_results=lambda self, sums: sums["total"] + (abs(sums["total"]) >= 2**40))()
-OFF_BY_A_BIT = made(columnar.FloatTotal, compute_results=lambda self, sums: sums["total"] * (1 + 2**-40))()
+OFF_BY_ONE = module_class(
+    columnar.Total, compute_results=lambda self, sums: sums["total"] + (abs(sums["total"]) >= 2**40)
+)()
+OFF_BY_A_BIT = module_class(columnar.FloatTotal, compute_results=lambda self, sums: sums["total"] * (1 + 2**-40))()
 SUM: columnar.Sum[Any] = columnar.Sum(integer=columnar.Total(), float=columnar.FloatTotal())
 WRONG: columnar.Sum[Any] = columnar.Sum(integer=OFF_BY_ONE, float=OFF_BY_A_BIT)
 FLOATS_FOR_INTEGERS: columnar.Sum[Any] = columnar.Sum(integer=columnar.FloatTotal())
@@ -128,15 +130,15 @@ def _raise(error: Exception) -> Any:
 
 def form(columnar_form: Any) -> Any:
     """Return a sum with another columnar form."""
-    return made(columnar.Sum[Any], columnar_form=columnar_form)()
+    return module_class(columnar.Sum[Any], columnar_form=columnar_form)()
 
 
 # Exact for the friendly floats that are drawn by default, and not for floats.
-UNDONE = made(
+UNDONE = module_class(
     columnar.Mean,
     components=lambda self: {"total": Component.merged(np.add, 0.0, inverse=np.subtract), "count": Component.count()},
 )()
-MASKED = made(columnar.NullShare, lift=lambda self, payloads: {"nulls": payloads.astype("int64")})()
+MASKED = module_class(columnar.NullShare, lift=lambda self, payloads: {"nulls": payloads.astype("int64")})()
 
 
 class Unmasking(columnar.NullShare):
@@ -175,7 +177,13 @@ REPORTS: list[tuple[type[Any], str, Any, dict[str, Any], list[str]]] = [
             "to do: make it work for the stream above, or say with payloads = ... what may come",
         ],
     ),
-    (OperatorLaws, ORDER, made(Operator[int, int], compute_result=lambda self, payloads: None)(), {}, [NOT_ITERABLE]),
+    (
+        OperatorLaws,
+        ORDER,
+        module_class(Operator[int, int], compute_result=lambda self, payloads: None)(),
+        {},
+        [NOT_ITERABLE],
+    ),
     *(
         (
             OperatorLaws,
@@ -224,7 +232,7 @@ REPORTS: list[tuple[type[Any], str, Any, dict[str, Any], list[str]]] = [
     (
         Incremental,
         DEFINITION,
-        made(columnar.Sum[Any], compute_results=lambda self, state: state)(),
+        module_class(columnar.Sum[Any], compute_results=lambda self, state: state)(),
         {},
         ["it defines compute_results, which nothing calls; did you mean compute_result?"],
     ),
@@ -242,7 +250,7 @@ REPORTS: list[tuple[type[Any], str, Any, dict[str, Any], list[str]]] = [
         (
             ColumnarAggregateLaws,
             law,
-            made(columnar.Mean, components=lambda self: _raise(LookupError("gone")))(),
+            module_class(columnar.Mean, components=lambda self: _raise(LookupError("gone")))(),
             {},
             ["raised LookupError: gone"],
         )
@@ -252,7 +260,7 @@ REPORTS: list[tuple[type[Any], str, Any, dict[str, Any], list[str]]] = [
 KEPT: list[tuple[type[Any], str, Any, dict[str, Any]]] = [
     # the same with what may come, or what is said of it
     (AggregateLaws, ORDER, INVERSE, {"payloads": st.floats(1, 2)}),
-    (OperatorLaws, ORDER, made(Operator[int, int], compute_result=lambda self, payloads: payloads)(), {}),
+    (OperatorLaws, ORDER, module_class(Operator[int, int], compute_result=lambda self, payloads: payloads)(), {}),
     (OperatorLaws, CONTRACT, timed(Operator[int, int], starts, contract=OutputContract.TIME_BOUND)(), {}),
     *((AggregateLaws, law, CLIPPED_MEAN, {}) for law in laws_of(AggregateLaws)),
     (FunctionLaws, DEFINITION, add, {"arguments": st.tuples(st.integers(), st.integers())}),

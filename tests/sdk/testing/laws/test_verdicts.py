@@ -17,7 +17,7 @@ from muntin_adapters import from_function
 from muntin_adapters.combinators import all_of, filtering, preset
 from muntin_stats import CollectList, First, Last, Ranked, Sum, TopBy
 from tests.sdk.columnar import columnar_modules
-from tests.sdk.made import made
+from tests.sdk.module_classes import module_class
 from tests.sdk.testing.laws.muntin_hostile import HOSTILE
 from tests.sdk.testing.laws.muntin_hostile.columnar import HonestColumnarAggregate
 from tests.sdk.testing.laws.muntin_hostile.honest import HonestIncrementalAggregate, HonestTimeSensitiveAggregate
@@ -29,7 +29,7 @@ def root(self: object, payloads: Sequence[float]) -> float:
     return math.sqrt(sum(sorted(payloads)))
 
 
-Root = made(Aggregate[float, float], compute_result=root)
+Root = module_class(Aggregate[float, float], compute_result=root)
 
 
 @function("demo.longest", version="1.0.0", result=float, vectorized=True)
@@ -99,7 +99,7 @@ def test_what_a_module_keeps_on_itself_is_told_as_that_and_not_as_order() -> Non
 
 
 def test_a_class_without_types_is_told_so_once() -> None:
-    first, *later_verdicts = try_laws(made(Aggregate, compute_result=root)())
+    first, *later_verdicts = try_laws(module_class(Aggregate, compute_result=root)())
     assert (first.law, first.outcome) == ("definition is complete", Outcome.BROKEN)
     assert first.reason.startswith("Made does not say its types")
     assert {verdict.outcome for verdict in later_verdicts} == {Outcome.SKIPPED}
@@ -119,7 +119,7 @@ def test_a_class_has_no_laws_only_a_module_has() -> None:
 
 def collecting(add_events: Any) -> Any:
     """Return a module that counts what it collects in its state."""
-    return made(
+    return module_class(
         IncrementalAggregate[int, list[int], int],
         create_state=lambda self: [],
         add_events=add_events,
@@ -150,7 +150,7 @@ def test_a_fault_that_makes_all_laws_fail_is_one_finding(module: Any, reason: st
 
 
 def test_a_state_may_be_none_where_its_type_says_so() -> None:
-    largest = made(
+    largest = module_class(
         IncrementalAggregate[int | None, int | None, int | None],
         create_state=lambda self: None,
         add_events=lambda self, state, payloads: max(
@@ -162,8 +162,8 @@ def test_a_state_may_be_none_where_its_type_says_so() -> None:
 
 
 def test_a_class_without_a_name_is_told_that_it_has_none() -> None:
-    nameless = made(Aggregate[float, float], name=None, compute_result=lambda self, payloads: max(payloads))
-    rows = made(RowOperator[int, int, int, None], name=None, create_state=lambda self: 0)
+    nameless = module_class(Aggregate[float, float], name=None, compute_result=lambda self, payloads: max(payloads))
+    rows = module_class(RowOperator[int, int, int, None], name=None, create_state=lambda self: 0)
     for module in (nameless(), rows()):
         broken = {verdict.law: verdict.reason for verdict in try_laws(module) if verdict.outcome is Outcome.BROKEN}
         title = type(module).__name__
@@ -192,11 +192,11 @@ def pairs(self: object, payloads: Sequence[float]) -> Any:
     ("subject", "reason"),
     [
         (
-            made(Aggregate[float, float], compute_result=spread)(),
+            module_class(Aggregate[float, float], compute_result=spread)(),
             "the result None does not fit: it is None, expected float\n",
         ),
         (real_root, "the value None"),
-        (made(Aggregate[float, dict[str, float]], compute_result=pairs)(), "['second'] is None"),
+        (module_class(Aggregate[float, dict[str, float]], compute_result=pairs)(), "['second'] is None"),
     ],
     ids=["result", "function", "part of a record"],
 )
@@ -206,14 +206,16 @@ def test_none_is_a_result_only_where_the_declared_type_has_it(subject: Any, reas
     assert reason in broken["result has declared type"]
     if subject is not real_root and "expected" in reason:
         assert "declare None too: float | None" in broken["result has declared type"]
-    assert broken_by(made(Aggregate[float, float | None], compute_result=spread)()) == {}
+    assert broken_by(module_class(Aggregate[float, float | None], compute_result=spread)()) == {}
 
 
 def joined(self: object, payloads: Sequence[str]) -> str:
     return "".join(payloads)
 
 
-Joined, OrderedJoin = (made(Aggregate[str, str], compute_result=joined, reads_order=reads) for reads in (False, True))
+Joined, OrderedJoin = (
+    module_class(Aggregate[str, str], compute_result=joined, reads_order=reads) for reads in (False, True)
+)
 
 
 class Route(IncrementalAggregate[str, list[str], str]):
@@ -298,11 +300,11 @@ def test_a_module_that_reads_the_order_keeps_the_other_laws(module: Any) -> None
     assert broken_by(module, None if isinstance(module, Lasting) else LETTERS) == {}
 
 
-LAST_FIRST = made(
+LAST_FIRST = module_class(
     CollectList[str], remove_events=lambda self, state, removed: state[: len(state) - len(list(filter(None, removed)))]
 )
-CALLS = made(Route, add_events=lambda self, state, payloads: [*state, payloads[0]])
-SWAPPED = made(Route, combine=lambda self, state, other: Route.combine(self, list(other), state))
+CALLS = module_class(Route, add_events=lambda self, state, payloads: [*state, payloads[0]])
+SWAPPED = module_class(Route, combine=lambda self, state, other: Route.combine(self, list(other), state))
 """Removes from the wrong end; counts calls, not payloads; puts the later state before the earlier one."""
 
 
@@ -324,10 +326,10 @@ def test_a_broken_one_is_found(module: Any, law: str) -> None:
 
 
 def test_arrays_have_no_order() -> None:
-    (report,) = broken_by(made(Route, columnar_form=lambda self, reads: None)(), LETTERS).values()
+    (report,) = broken_by(module_class(Route, columnar_form=lambda self, reads: None)(), LETTERS).values()
     assert "it reads the order, and defines columnar_form, for which rows are in none" in report
     with pytest.raises(ModuleDefinitionError, match="reads the order, and the rows of an array are in none"):
-        made(columnar_modules.Mean, reads_order=True).check_definition()
+        module_class(columnar_modules.Mean, reads_order=True).check_definition()
 
 
 def test_combinators_pass_on_what_a_module_is_where_there_is_an_order() -> None:

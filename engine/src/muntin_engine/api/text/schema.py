@@ -138,6 +138,7 @@ _TYPES: Final[Mapping[str, dict[str, Any]]] = {
     **dict.fromkeys(("Duration", "timedelta", "datetime", "date"), _LENGTH),
     "Frame": {"$ref": "#/definitions/frame"},
     "FrameT": {"$ref": "#/definitions/frame"},
+    "DeclaredColumns": {"type": "string"},
     "ColumnLike": {"$ref": "#/definitions/column"},
     "LengthOrColumn": {"anyOf": [_LENGTH, {"$ref": "#/definitions/column"}]},
     "EventStream": {"$ref": "#/definitions/stream"},

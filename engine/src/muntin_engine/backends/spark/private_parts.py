@@ -16,6 +16,7 @@ from muntin_engine.backends.spark.session.classic import SparkContext
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+    from pyspark.sql.types import StructType
 
 # In a Python worker
 
@@ -74,6 +75,23 @@ def connect_plan(df: Any) -> bytes:
     """Return the plan of a DataFrame of Spark Connect as it is sent, with the names of the functions that it calls."""
     plan: bytes = df._plan.to_proto(df.sparkSession.client).SerializeToString()
     return plan
+
+
+def connect_relation(df: Any) -> Any:
+    """Return the plan of a DataFrame of Spark Connect as a message, by which a stream is known without the server.
+
+    Without it, a query in a declarative pipeline would have to ask Spark, which Spark refuses there.
+    """
+    return df._plan.plan(df.sparkSession.client)
+
+
+def set_known_facts(df: Any, schema: StructType, *, is_stream: bool) -> None:
+    """Tell PySpark the columns of a DataFrame of Spark Connect, and whether it is a stream, so that it does not ask.
+
+    Without it, `mapInArrow` and `transformWithState` would ask Spark for the columns of what they are called on.
+    """
+    df._cached_schema = schema
+    df.isStreaming = is_stream  # PySpark keeps here what it was told
 
 
 def java_query(running: StreamingQuery) -> Any:

@@ -23,14 +23,18 @@ from muntin_engine.backends.spark.foreach_batch.write import check_checkpoint, w
 from muntin_engine.backends.spark.inputs import column_lookup
 from muntin_engine.backends.spark.inputs.clock_source import clock_stream
 from muntin_engine.backends.spark.inputs.column_reader import SparkColumnReader
+from muntin_engine.backends.spark.inputs.declared_frames import declared
 from muntin_engine.backends.spark.inputs.payload_columns import payload_columns, with_payload
 from muntin_engine.backends.spark.inputs.sql_tables import table_of
 from muntin_engine.backends.spark.inputs.united_streams import unite
+from muntin_engine.backends.spark.session.declarative_pipelines import check_outside_pipeline
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.backends.spark.session.sql_functions import register
 from muntin_engine.sinks.distributed_rows import Changelogs, KafkaConnector
+from muntin_engine.tasks.output_blobs import LATE_ROWS
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql.streaming.query import StreamingQuery
 
     from muntin import Duration, Function
@@ -48,6 +52,11 @@ class SparkInputs(SparkColumnReader, Inputs):
         """True if something has what classic DataFrames and those of Spark Connect have in common."""
         return hasattr(type(thing), "isStreaming")
 
+    @in_session()
+    def opened(self, df: DataFrame, schema: pa.Schema | None = None) -> DataFrame:
+        """Return the DataFrame itself, whose schema Spark keeps; or its declared columns."""
+        return df if schema is None else declared(df, schema)
+
     def column_names(self, df: DataFrame) -> list[str]:
         """Return the names of the columns of a DataFrame."""
         return df.columns
@@ -60,7 +69,7 @@ class SparkInputs(SparkColumnReader, Inputs):
         keys_of(self, df, keys)
         self.look_up(df, orders_by_name(order), {})
 
-    def condition(self, df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
+    def condition(self, df: DataFrame, condition: ColumnLike, call: str = "where({})") -> ColumnLike:
         """Read a condition on the rows of a DataFrame."""
         return column_lookup.condition_of(df, condition, call)
 
@@ -102,6 +111,7 @@ class SparkInputs(SparkColumnReader, Inputs):
 
     def clock(self, df: DataFrame, every: Duration) -> DataFrame:
         """Return the readings of the driver's clock as a stream in the session of a DataFrame."""
+        check_outside_pipeline("with_clock()", "a run of the pipeline ends when its input has been read: leave it out")
         return clock_stream(df.sparkSession, every)
 
 
@@ -170,6 +180,13 @@ class SparkBackend(Backend):
 
     def refused_rows(self, query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> DataFrame:
         """Return the late or the rejected rows of a query."""
+        if output == LATE_ROWS and query.source.df.isStreaming:
+            check_outside_pipeline(
+                "late_rows()",
+                "a table of late rows is another run of the query, with a watermark of its own, so that a row may be\n"
+                "  late in one and not in the other; have late rows correct results, late_policy=correct('1 hour'),\n"
+                "  or count at the watermark, late_policy='adjust'",
+            )
         return outputs.refused_rows(query, output)
 
     def evicted_rows(self, query: PlannedQuery) -> DataFrame:
@@ -195,10 +212,12 @@ class SparkBackend(Backend):
 
     def write(self, request: WriteRequest) -> StreamingQuery:
         """Start a streaming query that writes to sinks."""
+        check_outside_pipeline("write()", "return query.results() from a function under @dp.table or @dp.append_flow")
         return write(request)
 
     def close_checkpoint(self, written: WrittenOutputs, checkpoint: str | PathLike[str]) -> None:
         """Write the last windows of a checkpoint."""
+        check_outside_pipeline("close_checkpoint()", "have a row with change='close' end the stream")
         close_checkpoint(written, checkpoint)
 
     def check_checkpoint(self, queries: Mapping[str, PlannedQuery], checkpoint: str | PathLike[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -22,11 +23,14 @@ from muntin import hopping, session, snapshot, tumbling
 from muntin.errors import ModuleFailedError, QueryError
 from muntin_engine import Query, events, module
 from muntin_engine.backends.local import cores
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.frames import file_parts
+from muntin_engine.backends.local.frames.local_frame import OpenFrame
 from muntin_engine.backends.local.inputs import local_rows
 from muntin_engine.backends.local.runs import run_input, static_run
 from muntin_engine.backends.local.runs.worker_pool import WorkerPool
 from muntin_engine.errors import SetupError
+from muntin_engine.tasks import map_task
 from tests.modules.members import Members
 
 ROWS = 3_000
@@ -39,6 +43,8 @@ def shares_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static_run, "WARM_SECONDS", 0.0)
     monkeypatch.setattr(file_parts, "PART_ROWS", 700)
     monkeypatch.setattr(local_rows, "BATCH_ROWS", 400)
+    monkeypatch.setattr(map_task, "MOST_ROWS", 400)
+    monkeypatch.setattr(map_task, "MOST_LIFTED_ROWS", 400)
     monkeypatch.setattr(run_input, "BLOCK_ROWS", 800)
 
 
@@ -104,6 +110,22 @@ def test_the_rows_and_their_order_are_those_of_one_process(workers: int, table: 
             assert expected.num_rows
             results: Any = query(frame).results(workers=workers)
             assert results.equals(expected), name
+
+
+def test_a_block_of_a_table_travels_without_the_rest_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_input, "BATCH_ROWS", 400)
+    table = pa.table({"at": np.arange(100_000), "x": np.arange(100_000)})
+    frame = OpenFrame(table)
+    columns = {"start": DuckdbExpression('"at"', pa.int64()), "i0": DuckdbExpression('"x"', pa.int64())}
+    read = run_input.run_input(local_rows.LocalRows(frame, columns), run_input.InputSide(0, 1), 2, 90_000)
+    first_batch = next(read.batches_until(lambda rows: True))
+    assert len(first_batch) == 90_000
+
+    pieces = list(read.pieces())
+    assert [piece.rows for piece in pieces] == [800] * 12 + [400]
+    assert max(len(pickle.dumps(piece)) for piece in pieces) < 2 * 8 * 800 + 2_000
+    rows = pa.Table.from_batches([batch for piece in pieces for batch in piece.batches()])
+    assert rows.column("i0").to_pylist() == list(range(90_000, 100_000))
 
 
 def test_rows_are_read_by_workers_where_there_is_no_state(files: str) -> None:
@@ -260,11 +282,11 @@ def test_the_queries_of_a_chain_have_the_workers_of_the_call(table: pa.Table, mo
     numbers: list[int] = []
     begin = static_run.StaticRun.__init__
 
-    def noted(run: Any, query: Any, task: Any, workers: int) -> None:
+    def note_workers_and_begin(run: Any, query: Any, task: Any, workers: int) -> None:
         numbers.append(workers)
         begin(run, query, task, workers)
 
-    monkeypatch.setattr(static_run.StaticRun, "__init__", noted)
+    monkeypatch.setattr(static_run.StaticRun, "__init__", note_workers_and_begin)
     inner = at_points(table).window(tumbling(100)).aggregate(n=module("stats.count"))
     middle = (
         inner.as_events()

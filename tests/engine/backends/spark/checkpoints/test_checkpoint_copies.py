@@ -86,8 +86,12 @@ def run(query: Any, checkpoint: Path, results: Any) -> None:
 def test_a_savepoint_of_each_kind_of_query_goes_on_when_the_original_is_gone(
     kind: str, spark: SparkSession, tmp_path: Path
 ) -> None:
-    query, original, savepoint = QUERIES[kind], tmp_path / "checkpoint [a] 1%", tmp_path / "savepoint é"
-    before, uninterrupted, after = MemorySink(), MemorySink(), MemorySink()
+    query = QUERIES[kind]
+    original = tmp_path / "checkpoint [a] 1%"
+    savepoint = tmp_path / "savepoint é"
+    before = MemorySink()
+    uninterrupted = MemorySink()
+    after = MemorySink()
     run(query(stream_of(spark, tmp_path, BEFORE)), original, before)
     copy = copy_checkpoint(original, savepoint)
     assert copy.last_batch == max(before.batches)

@@ -58,7 +58,8 @@ def half(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.mark.nightly
 def test_a_query_that_goes_on_while_its_checkpoint_is_checked_is_no_fault(spark: SparkSession, tmp_path: Path) -> None:
-    stream, folder = write_batches(tmp_path / "stream", batches(1)), tmp_path / "checkpoint"
+    stream = write_batches(tmp_path / "stream", batches(1))
+    folder = tmp_path / "checkpoint"
     asked = query(spark, stream)
     run(asked.results(), folder)
     checked = Checkpoint(spark, folder)
@@ -71,7 +72,8 @@ def test_a_query_that_goes_on_while_its_checkpoint_is_checked_is_no_fault(spark:
 
 @pytest.mark.nightly
 def test_a_folder_goes_on_without_its_old_micro_batches(spark: SparkSession, tmp_path: Path) -> None:
-    stream, results = write_batches(tmp_path / "stream", batches(1)), tmp_path / "results"
+    stream = write_batches(tmp_path / "stream", batches(1))
+    results = tmp_path / "results"
     asked = query(spark, stream)
     for count in (1, 3, 4, 5):
         write_batches(stream, batches(count))

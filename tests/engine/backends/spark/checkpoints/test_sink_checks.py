@@ -14,8 +14,8 @@ from muntin_engine.sinks.written_batch import WrittenBatch
 
 
 @dataclass
-class Known(Sink):
-    """A sink that knows what it has."""
+class SinkWithBatch(Sink):
+    """A sink that says which micro-batch it wrote last."""
 
     last: WrittenBatch | None
 
@@ -47,32 +47,33 @@ AHEAD = [
 
 @pytest.mark.parametrize(("last", "read"), COMES_AGAIN)
 def test_a_sink_goes_on_that_has_less_or_what_comes_again(last: WrittenBatch | None, read: str | None) -> None:
-    check_not_ahead("results=x", Known(last), 5, read)
+    check_not_ahead("results=x", SinkWithBatch(last), 5, read)
 
 
 @pytest.mark.parametrize(("last", "read"), AHEAD)
 def test_a_sink_that_is_ahead_is_refused_with_the_ways_out(last: WrittenBatch, read: str | None) -> None:
     message = rf"results=x is ahead of the checkpoint: it has micro-batch {last.number}"
     with pytest.raises(StateError, match=message + r"(.|\n)*restore the other(.|\n)*or start"):
-        check_not_ahead("results=x", Known(last), 5, read)
+        check_not_ahead("results=x", SinkWithBatch(last), 5, read)
 
 
 def test_a_sink_that_is_behind_is_refused_unless_it_is_new_or_does_not_know() -> None:
     for last in (WrittenBatch(5), WrittenBatch(6), None):
-        check_not_behind("results=x", Known(last), 5, "a", is_new=False)
-    check_not_behind("results=x", Known(WrittenBatch(-1)), 5, "a", is_new=True)
+        check_not_behind("results=x", SinkWithBatch(last), 5, "a", is_new=False)
+    check_not_behind("results=x", SinkWithBatch(WrittenBatch(-1)), 5, "a", is_new=True)
     behind = [(4, False, "micro-batches up to 4"), (4, True, "micro-batches up to 4"), (-1, False, "no micro-batch")]
     for number, is_new, has in behind:
         with pytest.raises(StateError, match=rf"results=x is behind the checkpoint: it has {has}\n  expected: .* to 5"):
-            check_not_behind("results=x", Known(WrittenBatch(number)), 5, "a", is_new=is_new)
+            check_not_behind("results=x", SinkWithBatch(WrittenBatch(number)), 5, "a", is_new=is_new)
 
 
 def test_a_checkpoint_that_says_its_last_micro_batch_read_something_else_is_refused() -> None:
     for last, read in ((WrittenBatch(5, "a"), "a"), (WrittenBatch(5), "b"), (WrittenBatch(5, "a"), "")):
-        check_not_behind("results=x", Known(last), 5, read, is_new=False)
-    check_not_behind("results=x", Known(WrittenBatch(6, "a")), 5, "b", is_new=False)  # the next one, which comes again
+        check_not_behind("results=x", SinkWithBatch(last), 5, read, is_new=False)
+    next_batch = WrittenBatch(6, "a")  # it comes again
+    check_not_behind("results=x", SinkWithBatch(next_batch), 5, "b", is_new=False)
     with pytest.raises(StateError, match=r"results=x has micro-batch 5 as it read something else than the checkpoint"):
-        check_not_behind("results=x", Known(WrittenBatch(5, "a")), 5, "b", is_new=False)
+        check_not_behind("results=x", SinkWithBatch(WrittenBatch(5, "a")), 5, "b", is_new=False)
 
 
 def test_what_a_micro_batch_reads_is_named_by_what_spark_planned(tmp_path: Path) -> None:

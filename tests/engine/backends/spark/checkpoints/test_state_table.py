@@ -104,7 +104,8 @@ def test_states_of_a_pass_are_told_by_their_queries_and_what_is_no_such_checkpoi
 ) -> None:
     stream = stream_of(spark, tmp_path / "input", BATCHES)
     queries = one_pass(first=totals(stream, evaluator="sliced"), second=totals(stream, evaluator="grouped"))
-    checkpoint, results = tmp_path / "checkpoint", {name: tmp_path / name for name in ("first", "second")}
+    checkpoint = tmp_path / "checkpoint"
+    results = {name: tmp_path / name for name in ("first", "second")}
     queries.write(checkpoint=checkpoint, results=results, available_now=True).awaitTermination()
     rows = read_state(spark, checkpoint).orderBy("query", "key", "start", "batch").collect()
     assert described(rows) == [

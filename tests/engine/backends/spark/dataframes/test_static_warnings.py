@@ -58,7 +58,8 @@ def ids() -> Iterator[int]:
 
 def test_a_query_is_warned_of_when_its_last_bucket_was_computed(caplog: pytest.LogCaptureFixture) -> None:
     driver = Driver()
-    take, query = driver.rejections.add_counts, driver.rejections.expect("rides", 2)
+    take = driver.rejections.add_counts
+    query = driver.rejections.expect("rides", 2)
     take({(query, 12): A_BUCKET})
     assert caplog.messages == []
     take({(query, 6): ANOTHER})
@@ -67,7 +68,8 @@ def test_a_query_is_warned_of_when_its_last_bucket_was_computed(caplog: pytest.L
 
 def test_a_bucket_that_is_computed_again_counts_once(caplog: pytest.LogCaptureFixture) -> None:
     driver = Driver()
-    take, query = driver.rejections.add_counts, driver.rejections.expect("rides", 2)
+    take = driver.rejections.add_counts
+    query = driver.rejections.expect("rides", 2)
     for bucket, counts in [(12, A_BUCKET), (12, A_BUCKET), (6, ANOTHER), (12, A_BUCKET), (6, ANOTHER)]:
         take({(query, bucket): counts})
     driver.is_idle = True
@@ -80,7 +82,8 @@ def test_a_query_of_which_some_buckets_are_enough_is_warned_of_when_spark_is_idl
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     driver = Driver()
-    take, query = driver.rejections.add_counts, driver.rejections.expect("rides", 16)
+    take = driver.rejections.add_counts
+    query = driver.rejections.expect("rides", 16)
     take({(query, 12): A_BUCKET, (query, 6): ANOTHER})
     driver.wait()
     assert caplog.messages == []

@@ -312,8 +312,8 @@ def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: S
     last = batch(("close", None, None, None))
     folder = write_batches(tmp_path / "stream", rows)
 
-    def asked(of: DataFrame, emit: str) -> Query:
-        keyed = events(of, key="key", at="at", change="change", buckets=2)
+    def changes_query(df: DataFrame, emit: str) -> Query:
+        keyed = events(df, key="key", at="at", change="change", buckets=2)
         return keyed.window(hopping(10, 5), emit=emit).aggregate(n=module(Count), m=module(Members, "x"))
 
     table = ChangelogTable(tmp_path / "the table")
@@ -323,13 +323,13 @@ def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: S
     sinks = {"results": Pair(all_changes, table), "rejected_rows": settled, "metrics": progress}
     with pytest.raises(FileNotFoundError, match="has no micro-batch yet"):
         table.read(spark)
-    run(asked(read_stream(spark, folder), "speculative"), tmp_path, **sinks)
+    run(changes_query(read_stream(spark, folder), "speculative"), tmp_path, **sinks)
     lose_commit(tmp_path / "checkpoint", 2)  # as if the crash came right after the sinks
     write_batches(folder, [*rows, last])
-    run(asked(read_stream(spark, folder), "speculative"), tmp_path, **sinks)
+    run(changes_query(read_stream(spark, folder), "speculative"), tmp_path, **sinks)
 
     # No row is late, so a static input has the same results.
-    expected = sorted(map(str, collect(asked(spark.read.parquet(str(folder)), "final").results())))
+    expected = sorted(map(str, collect(changes_query(spark.read.parquet(str(folder)), "final").results())))
     changes = spark.read.parquet(str(tmp_path / "all changes")).drop("batch")
     assert progress.writes == [0, 1, 2, 2, 3]
     assert changes.where("change = 'retract'").count() > 3

@@ -41,10 +41,8 @@ def test_a_stream_goes_through_one_stage_and_a_restart_repeats_and_loses_nothing
     folder = write_batches(tmp_path / "in", FIRST)
     stream = events(read_stream(spark, folder), key="k", at="at", buckets=2)
     query = stream.apply(module(Signs, "v")).named("signs")
-    progress, out = (
-        tmp_path / "progress",
-        {name: str(tmp_path / name) for name in ("results", "rejected_rows", "late_rows")},
-    )
+    progress = tmp_path / "progress"
+    out = {name: str(tmp_path / name) for name in ("results", "rejected_rows", "late_rows")}
 
     def run() -> None:
         checkpoint = tmp_path / "checkpoint"

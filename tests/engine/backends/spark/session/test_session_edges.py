@@ -215,7 +215,9 @@ def test_what_waiting_raises_is_raised_where_it_is_waited_for() -> None:
 # What a micro-batch did, out of what its buckets say.
 
 
-TIMESTAMP, NAIVE, TICKS = spark_types.TimestampType(), spark_types.TimestampNTZType(), spark_types.LongType()
+TIMESTAMP = spark_types.TimestampType()
+NAIVE = spark_types.TimestampNTZType()
+TICKS = spark_types.LongType()
 
 
 def schema(time: spark_types.DataType) -> spark_types.StructType:

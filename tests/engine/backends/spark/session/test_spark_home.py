@@ -18,7 +18,8 @@ def package(folder: Path) -> Path:
 
 
 def test_a_home_has_sparks_parts_and_no_archive_of_python_sources(tmp_path: Path) -> None:
-    spark, environment = package(tmp_path), {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    spark = package(tmp_path)
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     home = spark_home(spark, environment)
     assert home is not None
     assert home.is_relative_to(tmp_path / "cache")
@@ -37,7 +38,8 @@ def test_two_packages_have_homes_of_their_own(tmp_path: Path) -> None:
 
 
 def test_a_home_of_ones_own_and_a_package_without_spark_are_left_alone(tmp_path: Path) -> None:
-    spark, environment = package(tmp_path), {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    spark = package(tmp_path)
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert spark_home(spark, environment | {"SPARK_HOME": "/opt/spark"}) is None
     assert spark_home(tmp_path, environment) is None
     assert not (tmp_path / "cache").exists()

@@ -67,7 +67,7 @@ FLOATS = st.sampled_from([0.1, -0.1, 1e16, -1e16, 1.0, 2.0**-60, 1e300, -1e300, 
 SEEN = StateModule(Binding(Seen()))
 
 
-def of(component: Component, element: st.SearchStrategy[Any], merge: Callable[[list[Any]], Any]) -> Kind:
+def kind_of(component: Component, element: st.SearchStrategy[Any], merge: Callable[[list[Any]], Any]) -> Kind:
     return Kind(element, lambda elements: from_plain(component, elements), lambda values: list(values.plain()), merge)
 
 
@@ -84,17 +84,17 @@ def sum_of_vectors(vectors: list[list[int]]) -> list[int]:
 
 
 SUMMED = {
-    "whole numbers": of(Component.sum("int64"), NUMBERS, sum),
-    "vectors": of(
+    "whole numbers": kind_of(Component.sum("int64"), NUMBERS, sum),
+    "vectors": kind_of(
         Component.sum("int64", (2,)),
         st.tuples(NUMBERS, NUMBERS).map(list),
         sum_of_vectors,
     ),
-    "exact sums": of(Component.sum(), FLOATS.map(Fraction), lambda elements: sum(elements, Fraction(0))),
+    "exact sums": kind_of(Component.sum(), FLOATS.map(Fraction), lambda elements: sum(elements, Fraction(0))),
 }
 COMPONENTS = SUMMED | {
-    "largest numbers": of(Component.max(), FLOATS, lambda elements: max(elements, default=float("-inf"))),
-    "collected": of(Component.values("int64"), st.lists(NUMBERS, max_size=3), concatenated),
+    "largest numbers": kind_of(Component.max(), FLOATS, lambda elements: max(elements, default=float("-inf"))),
+    "collected": kind_of(Component.values("int64"), st.lists(NUMBERS, max_size=3), concatenated),
 }
 KINDS = COMPONENTS | {
     "states": Kind(

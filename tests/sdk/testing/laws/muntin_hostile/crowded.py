@@ -20,7 +20,8 @@ class _Bounded(IncrementalAggregate[int, list[int], int]):
     most: ClassVar[int]
 
     def __init_subclass__(cls) -> None:
-        cls.name, cls.version = f"hostile.{cls.__name__.lower()}", "1.0.0"
+        cls.name = f"hostile.{cls.__name__.lower()}"
+        cls.version = "1.0.0"
 
     def create_state(self) -> list[int]:
         return []
@@ -137,7 +138,8 @@ class LongMean(Aggregate[int, int]):
 
 class _Plain(Aggregate[int, float]):
     def __init_subclass__(cls) -> None:
-        cls.name, cls.version = f"hostile.{cls.__name__.lower()}", "1.0.0"
+        cls.name = f"hostile.{cls.__name__.lower()}"
+        cls.version = "1.0.0"
 
 
 class ReadsTheClock(_Plain):

@@ -61,6 +61,10 @@ class ArrowData(FrameKind):
             return connection.from_arrow(for_duckdb(_with_columns(names, frame)))
         return connection.from_arrow(for_duckdb(_with_columns(names, frame.reader())))
 
+    def table_in_memory(self, frame: Any, names: Sequence[str]) -> pa.Table | None:
+        """Return columns of its rows; None of what is no `pyarrow.Table`."""
+        return frame.select(list(names)) if isinstance(frame, pa.Table) else None
+
     def keys_of_changelog(self, frame: Any) -> list[str] | None:
         """Return the key columns that a changelog itself names, in the metadata of its ids."""
         return keys_in(frame.schema)

@@ -20,6 +20,9 @@ from muntin_engine.backends.planning.changelog_columns import EVENT_ID, KEYS
 BATCH_ROWS: Final = 100_000
 """The number of rows that are in memory at once while a table is read, besides what the table itself holds."""
 
+BATCH_BYTES: Final = 64 * 2**20
+"""About the bytes of rows, of a table in memory, that are handed over at once."""
+
 _SPARK_SCHEMA: Final = b"org.apache.spark.sql.parquet.row.metadata"
 """The place where Spark stores its schema in a file of Parquet."""
 
@@ -110,6 +113,19 @@ class FrameKind(ABC):
         Raises:
             QueryError: The table cannot be read.
         """
+
+    def table_in_memory(self, frame: Any, names: Sequence[str]) -> pa.Table | None:
+        """Return columns of a table as Arrow data; None if its rows are not in memory.
+
+        Args:
+            frame: The table.
+            names: The names of the columns.
+
+        Raises:
+            QueryError: The table does not have the columns any more.
+        """
+        del frame, names
+        return None
 
     def micro_batch(self, frame: Any) -> MicroBatch | None:
         """Return the micro-batch that the rows of a stream are of; None for tables, which end."""

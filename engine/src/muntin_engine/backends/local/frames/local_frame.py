@@ -111,6 +111,18 @@ class LocalFrame(ABC):
         """The number of rows; None if it is not known before they are read."""
         return None
 
+    def columns_in_memory(self, names: Sequence[str]) -> pa.Table | None:
+        """Return columns as the table itself holds them in memory; None unless a query reads just these values.
+
+        Args:
+            names: The names of the columns, each once.
+
+        Raises:
+            QueryError: The table does not have the columns any more.
+        """
+        del names
+        return None
+
     def parts(self) -> Sequence[LocalFrame]:
         """Return parts of the table, in order, that processes can read side by side; none if it has no such parts."""
         return ()
@@ -264,6 +276,16 @@ class OpenFrame(LocalFrame):
             value = self.columns.named(name).reading.sql(quoted(name))
             columns.append(f"{value} AS {quoted(name)}")
         yield relation.project(", ".join(columns) or "1")
+
+    def columns_in_memory(self, names: Sequence[str]) -> pa.Table | None:
+        """Return columns as the table itself holds them, where a cast to the types that they have would read them."""
+        readings = [self.columns.named(name).reading for name in names]
+        if not all(reading.is_cast and not pa.types.is_nested(reading.type) for reading in readings):
+            return None
+        table = self.kind.table_in_memory(self.source, names)
+        if table is None or table.schema.types != [reading.type for reading in readings]:
+            return None
+        return table
 
     def _check_unchanged(self, relation: duckdb.DuckDBPyRelation) -> None:
         """Refuse rows whose columns are of other types than when the query was planned.

@@ -58,6 +58,10 @@ class PandasFrame(FrameKind):
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
     ) -> duckdb.DuckDBPyRelation:
         """Return columns of its rows without its index."""
+        return connection.from_arrow(for_duckdb(self.table_in_memory(frame, names)))
+
+    def table_in_memory(self, frame: Any, names: Sequence[str]) -> pa.Table:
+        """Return columns of its rows without its index."""
         all_names = list(map(str, frame.columns))
         columns: list[Any] = []
         for name in names:
@@ -68,7 +72,7 @@ class PandasFrame(FrameKind):
             except _NO_ARROW_TYPE as error:
                 reason = reason_of(error)
                 raise changed_since(f"{self.word} {name!r} has values of several types: {reason}") from error
-        return connection.from_arrow(for_duckdb(pa.Table.from_arrays(columns, list(names))))
+        return pa.Table.from_arrays(columns, list(names))
 
     def advice_for_missing_column(self, frame: Any, name: str) -> str | None:
         """Say how an index becomes columns, and columns of several levels get a name each."""

@@ -49,11 +49,14 @@ class PolarsFrame(FrameKind):
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
     ) -> duckdb.DuckDBPyRelation:
         """Return columns of its rows."""
+        return connection.from_arrow(for_duckdb(self.table_in_memory(frame, names)))
+
+    def table_in_memory(self, frame: Any, names: Sequence[str]) -> pa.Table | None:
+        """Return columns of its rows."""
         for name in names:
             if name not in frame.columns:
                 raise changed_since(f"the frame has no column {name!r} any more")
-        columns = [frame.get_column(name) for name in names]
-        return connection.from_arrow(for_duckdb(_table_of_polars(type(frame)(columns))))
+        return _table_of_polars(type(frame)([frame.get_column(name) for name in names]))
 
     def row_count(self, frame: Any) -> int | None:
         """Return the number of its rows."""
@@ -92,6 +95,9 @@ class LazyPolarsFrame(PolarsFrame):
                     yield batch.cast(schema)
 
         return connection.from_arrow(for_duckdb(pa.RecordBatchReader.from_batches(schema, batches())))
+
+    def table_in_memory(self, frame: Any, names: Sequence[str]) -> None:
+        """Return None, as its rows are not computed yet."""
 
     def row_count(self, frame: Any) -> None:
         """Return None, as its rows are not computed yet."""

@@ -77,6 +77,11 @@ def look_up_column(frame: LocalFrame, column: ColumnLike, reader: str) -> InputC
     return _described(name, expression.type)
 
 
+def input_columns(frame: LocalFrame) -> list[InputColumn]:
+    """Describe all columns of a table."""
+    return [_described(field.name, field.type) for field in frame.schema]
+
+
 def _described(name: str, data_type: pa.DataType, refusal: str | None = None) -> InputColumn:
     """Describe a column of a type; with a refusal, it is an error to let the column travel."""
     return InputColumn(name, data_type, spelled(data_type), part_without_type=_unread_part(data_type), refusal=refusal)

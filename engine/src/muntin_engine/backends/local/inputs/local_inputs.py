@@ -9,6 +9,7 @@ from muntin_engine.backends.backend import Inputs, UnitedStreams
 from muntin_engine.backends.local.frames.frame_kinds import kind_of
 from muntin_engine.backends.local.frames.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.inputs.column_reader import LocalColumnReader
+from muntin_engine.backends.local.inputs.declared_frame import DeclaredFrame
 from muntin_engine.backends.local.inputs.payload_columns import with_payload
 from muntin_engine.backends.local.inputs.united_streams import unite
 from muntin_engine.backends.local.refusals import NeedsSparkError
@@ -17,6 +18,8 @@ from muntin_engine.backends.planning.read_columns import check_condition, keys_o
 from muntin_engine.plan.request import SqlExpression
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from muntin import Duration
     from muntin_engine.plan.request import ColumnLike, InputRequest
 
@@ -28,9 +31,10 @@ class LocalInputs(LocalColumnReader, Inputs):
         """True if something is a table of a kind that is read in this process."""
         return isinstance(thing, LocalFrame) or kind_of(thing) is not None
 
-    def opened(self, df: Any) -> LocalFrame:
+    def opened(self, df: Any, schema: pa.Schema | None = None) -> LocalFrame:
         """Open a table, whose columns are described once for all that look at it."""
-        return opened(df)
+        frame = opened(df)
+        return frame if schema is None else DeclaredFrame.of(frame, schema)
 
     def column_names(self, df: Any) -> list[str]:
         """Return the names of the columns of a table."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 from muntin_engine.backends.local.duckdb_types import quoted
 from muntin_engine.backends.local.expressions.called_function import CalledFunction
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
-from muntin_engine.backends.local.frames.frame_kind import BATCH_ROWS
+from muntin_engine.backends.local.frames.frame_kind import BATCH_BYTES, BATCH_ROWS
 from muntin_engine.backends.local.frames.local_frame import LocalFrame, opened
 from muntin_engine.backends.local.frames.micro_batch import MicroBatch
 from muntin_engine.backends.local.refusals import failures_of_rows
@@ -41,8 +41,45 @@ class LocalRows:
         """The names and types of the columns."""
         return pa.schema([(name, expression.type) for name, expression in self.columns.items()])
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self, most_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """Read the rows.
+
+        Args:
+            most_rows: The most rows of a batch, where the table is in memory, so that batches cost nothing.
+
+        Raises:
+            QueryError: The table cannot be read, or an expression fails on a row.
+        """
+        table = self._table_in_memory()
+        if table is None:
+            yield from self._projected_batches()
+        else:
+            row_bytes = table.nbytes // max(len(table), 1) + 1
+            yield from table.to_batches(max_chunksize=min(most_rows, BATCH_BYTES // row_bytes + 1))
+        for mark_rows in self.marks:
+            yield from mark_rows.batches(most_rows)
+
+    def _table_in_memory(self) -> pa.Table | None:
+        """Return the rows as the table itself holds them; None unless each column is one of a table in memory.
+
+        DuckDB would copy all of them, which takes as long as half of a map task.
+        """
+        if self.condition is not None:
+            return None
+        name_of_sql = {quoted(name): name for name in self.frame.schema.names}
+        names: list[str] = []
+        for expression in self.columns.values():
+            name = name_of_sql.get(expression.sql)
+            if name is None:
+                return None
+            names.append(name)
+        table = self.frame.columns_in_memory(list(dict.fromkeys(names)))
+        if table is None:
+            return None
+        return pa.Table.from_arrays([table.column(name) for name in names], schema=self.schema)
+
+    def _projected_batches(self) -> Iterator[pa.RecordBatch]:
+        """Compute the columns of the rows.
 
         Raises:
             QueryError: The table cannot be read, or an expression fails on a row.
@@ -57,8 +94,6 @@ class LocalRows:
                 rows = relation if self.condition is None else relation.filter(self.condition)
                 for batch in rows.project(columns).to_arrow_reader(BATCH_ROWS):
                     yield batch.cast(self.schema)
-        for mark_rows in self.marks:
-            yield from mark_rows.batches()
 
     @property
     def row_count(self) -> int | None:

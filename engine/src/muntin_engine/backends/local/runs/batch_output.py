@@ -11,7 +11,6 @@ import pyarrow as pa
 from muntin_engine.backends.local.frames.micro_batch import BucketOutput
 from muntin_engine.sinks.recordings.metric_totals import totals_of
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, REJECTED_ROWS, RESULTS, STREAMS
-from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.task_payload import TaskPayload
 
 OUTPUTS: Final = (RESULTS, LATE_ROWS, REJECTED_ROWS, EVICTED_ROWS)
@@ -50,9 +49,9 @@ class BatchOutput:
         for _, blob in blobs:
             metrics.append((blob.stream, blob.rows))
             output = _OUTPUT_OF.get(blob.stream)
-            if blob.data is None or output not in tables:
+            if blob.table is None or output not in tables:
                 continue
-            table = from_blob(blob.data)
+            table = blob.table
             schema = schemas.get(output)
             tables[output].append(table if schema is None or table.schema == schema else table.cast(schema))
         return cls(tables, totals_of(metrics))

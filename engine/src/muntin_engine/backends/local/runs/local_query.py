@@ -64,7 +64,8 @@ class LocalQuery:
             return
         for batches in map_tasks:
             for blob in run_task(self._task, batches):
-                yield BucketOutput(self._task.buckets[0], blob)
+                # Rows may lie in the memory of the table that they were read of, and a pandas frame may change.
+                yield BucketOutput(self._task.buckets[0], blob.copied())
 
     def process_exchanged(self, map_tasks: Iterable[Iterable[pa.RecordBatch]]) -> Iterator[BucketOutput]:
         """Evaluate a micro-batch of what map tasks sent; buckets that got nothing stay as they are.

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from muntin_engine.backends.local.database import interrupt_thread
+from muntin_engine.backends.local.frames.frame_kind import BATCH_ROWS
 from muntin_engine.backends.local.inputs.local_rows import LocalRows
 from muntin_engine.backends.local.runs.row_reader import RowReader
 from muntin_engine.wire.arrow_arrays import arrow_scalar
+from muntin_engine.wire.blobs import from_blob, to_blob
 from muntin_engine.wire.shuffle import SIDE, shared_name
 
 if TYPE_CHECKING:
@@ -90,6 +92,10 @@ class BlockPiece(InputPiece):
     block: Sequence[pa.RecordBatch]
     rows: int
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as the bytes of the rows: a pickled slice of a table in memory takes all of the table along."""
+        return _block_in, (to_blob(pa.Table.from_batches(self.block)), self.rows)
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Return the rows."""
         return iter(self.block)
@@ -97,6 +103,11 @@ class BlockPiece(InputPiece):
     def batches_in_thread(self) -> Generator[pa.RecordBatch]:
         """Return the rows, which a thread has read already."""
         yield from self.block
+
+
+def _block_in(blob: bytes, rows: int) -> BlockPiece:
+    """Return the block of rows that bytes hold."""
+    return BlockPiece(from_blob(blob).to_batches(), rows)
 
 
 class RunInput(ABC):
@@ -155,10 +166,11 @@ class PartedInput(RunInput):
 class ReadInput(RunInput):
     """A table that this process reads, for workers too."""
 
-    def __init__(self, rows: LocalRows, place: InputSide) -> None:
+    def __init__(self, rows: LocalRows, place: InputSide, batch_rows: int) -> None:
         self.total_rows = rows.row_count
-        # A query that runs while rows are read has a thread of its own that reads.
-        batches = rows.batches() if rows.frame.runs_queries else RowReader(rows.batches(), interrupt_thread).batches()
+        batches = rows.batches(batch_rows)
+        if not rows.frame.runs_queries:  # a query that runs while rows are read has a thread of its own that reads
+            batches = RowReader(batches, interrupt_thread).batches()
         self._batches = (place.shared(batch) for batch in batches)
 
     def batches_until(self, is_enough: Callable[[int], bool]) -> Iterator[pa.RecordBatch]:
@@ -173,7 +185,7 @@ class ReadInput(RunInput):
         block: list[pa.RecordBatch] = []
         rows = 0
         size = 0
-        for batch in self._batches:
+        for batch in self._small_batches():
             block.append(batch)
             rows += len(batch)
             size += batch.nbytes
@@ -184,6 +196,12 @@ class ReadInput(RunInput):
                 size = 0
         if block:
             yield BlockPiece(block, rows)
+
+    def _small_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that are left in batches of which several fit into a block."""
+        for batch in self._batches:
+            for start in range(0, len(batch), BATCH_ROWS):
+                yield batch.slice(start, BATCH_ROWS)
 
     def close(self) -> None:
         """Stop to read."""
@@ -196,15 +214,16 @@ def input_batches(query: PlannedQuery, side: int) -> Iterator[pa.RecordBatch]:
     return map(InputSide(side, len(query.sources)).shared, rows.batches())
 
 
-def run_input(rows: LocalRows, place: InputSide, workers: int) -> RunInput:
+def run_input(rows: LocalRows, place: InputSide, workers: int, batch_rows: int) -> RunInput:
     """Return an input of a run.
 
     Args:
         rows: The rows.
         place: The place of the input.
         workers: The number of processes that may read it.
+        batch_rows: The number of rows that a map task takes at once, where the table is in memory.
     """
     parts = rows.parts() if workers > 1 else []
     if len(parts) > 1:
         return PartedInput(parts, place)
-    return ReadInput(rows, place)
+    return ReadInput(rows, place, batch_rows)

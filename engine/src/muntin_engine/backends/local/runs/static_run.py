@@ -25,7 +25,7 @@ from muntin_engine.backends.local.runs.task_runs import TaskOutput, run_static_b
 from muntin_engine.backends.local.runs.worker_jobs import BucketJob, Job, MapJob, StatelessJob
 from muntin_engine.packages.pickled_code import pickled_with_local_code
 from muntin_engine.tasks.evaluator_registry import load_evaluator
-from muntin_engine.tasks.map_task import distribute
+from muntin_engine.tasks.map_task import distribute, rows_at_once
 from muntin_engine.wire.shuffle import RowCounts
 
 if TYPE_CHECKING:
@@ -115,10 +115,11 @@ class StaticRun:
     def _inputs(self) -> Iterator[RunInput]:
         """Yield the inputs of the query, each as it is read."""
         count = len(self._query.sources)
+        batch_rows = rows_at_once(self._task)
         for side, source in enumerate(self._query.sources):
             rows: Any = source.df
             assert isinstance(rows, LocalRows)
-            yield run_input(rows, InputSide(side, count), self._workers)
+            yield run_input(rows, InputSide(side, count), self._workers, batch_rows)
 
     def _batches_until_shared(self, source: RunInput, stage: Stage) -> Iterator[pa.RecordBatch]:
         """Read an input in this process, until workers take what is left."""

@@ -50,4 +50,5 @@ def run_without_state(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> I
         ModuleFailedError: A module raised an exception, with its key and window.
     """
     for blob in run_task(task, batches):
-        yield TaskOutput(task.buckets[0], [blob], task.overflows.take())
+        # Rows may lie in the memory of the table that they were read of, and a pandas frame may change.
+        yield TaskOutput(task.buckets[0], [blob.copied()], task.overflows.take())

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
 
+from muntin_engine.backends.spark.inputs.column_lookup import as_column
+from muntin_engine.backends.spark.inputs.declared_frames import is_known, like
 from muntin_engine.backends.spark.inputs.time_marks import fitted
 from muntin_engine.tasks.one_pass import QueryColumns
 from muntin_engine.wire.shuffle import SIDE, shared_name
@@ -30,7 +33,14 @@ def united(sources: Sequence[Projection]) -> DataFrame:
     for side, source in enumerate(sources):
         columns = [F.col(name).alias(shared_name(side, name)) for name in source.df.columns]
         sides.append(source.df.select(F.lit(side).alias(SIDE), *columns))
-    return reduce(lambda rows, side: rows.unionByName(side, allowMissingColumns=True), sides)
+    all_rows = reduce(lambda rows, side: rows.unionByName(side, allowMissingColumns=True), sides)
+    if not all(is_known(source.df) for source in sources):
+        return all_rows
+    fields = [spark_types.StructField(SIDE, spark_types.IntegerType())]
+    for side, source in enumerate(sources):
+        for part in source.df.schema:
+            fields.append(spark_types.StructField(shared_name(side, part.name), part.dataType))
+    return like(sources[0].df, all_rows, spark_types.StructType(fields))
 
 
 @dataclass(frozen=True)
@@ -68,7 +78,7 @@ def shared(sources: Sequence[Projection]) -> SharedRows:
             is_row_of_query = F.lit(True)
             if projection.condition is not None:
                 # A condition that is null of a row leaves it out, as `where` does.
-                is_row_of_query = F.coalesce(projection.condition, F.lit(False))
+                is_row_of_query = F.coalesce(as_column(projection.df, projection.condition), F.lit(False))
             columns[flag] = is_row_of_query
         columns_by_query.append(QueryColumns(tuple(names), tuple(names.values()), flag))
     df = projections[0].df.select(*(column.alias(name) for name, column in columns.items()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +13,8 @@ from pyspark.sql import functions as F
 from muntin import Axis, LatePolicy
 from muntin.errors import QueryError
 from muntin_engine.backends.spark.dataframes.combined_inputs import united
+from muntin_engine.backends.spark.inputs.declared_frames import is_known, like
+from muntin_engine.backends.spark.private_parts import connect_relation
 from muntin_engine.plan.metrics import (
     TIME_AXIS,
     UNREAD,
@@ -58,6 +61,8 @@ def with_observed_metrics(
     columns = [_total(metric, totals) for metric in metrics]
     for name, flag in _flags(query, taken_outputs).items():
         columns.append(F.lit(int(flag)).alias(name))
+    if is_known(blobs):  # Spark is not asked: it checks the names when the query starts
+        return like(blobs, blobs.observe(_reported_name(query), *columns), blobs.schema)
     try:
         observed = blobs.observe(_reported_name(query), *columns)
         observed.schema  # noqa: B018  # has Spark check the names: here, and not when a stream has started
@@ -90,7 +95,12 @@ def _reported_name(query: PlannedQuery) -> str:
     """Return the name of a query's metrics: the name that its writer gave it, or one that no other query has."""
     if query.is_named:
         return query.metrics_name
-    return reported_name(query.metrics_name, query.plan, str(united(query.sources).semanticHash()))
+    rows = united(query.sources)
+    if is_known(rows):
+        meaning = hashlib.sha256(connect_relation(rows).SerializeToString(deterministic=True)).hexdigest()
+    else:
+        meaning = str(rows.semanticHash())
+    return reported_name(query.metrics_name, query.plan, meaning)
 
 
 def _total(metric: Metric, totals: Column) -> Column:

@@ -13,6 +13,7 @@ from muntin_engine.backends.planned_query import Selection
 from muntin_engine.backends.planning.output_events import check_output_events, check_output_watermark
 from muntin_engine.backends.planning.read_columns import orders_by_name
 from muntin_engine.backends.spark.dataframes.pipeline import output_blobs, typed_rows
+from muntin_engine.backends.spark.dataframes.pipeline_order import after_its_tables
 from muntin_engine.backends.spark.dataframes.result_schemas import evicted_schema, refused_schema, result_schema
 from muntin_engine.backends.spark.dataframes.result_watermark import with_watermark
 from muntin_engine.backends.spark.dataframes.results_as_events import event_columns, event_rows
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
     """Return the results of a query, and the column of a watermark if one is wanted."""
     schema = result_schema(query)
-    blobs = output_blobs(query)
+    blobs = after_its_tables(query, output_blobs(query))
     if watermark is None:
         rows = selected(typed_rows(blobs, RESULTS, schema), query.selection)
     else:
@@ -46,14 +47,16 @@ def refused_rows(query: PlannedQuery, output: Literal["late_rows", "rejected_row
     """Return the late or the rejected rows of a query."""
     # A query drops late rows unless something reads them: so one that keeps them is run in its place.
     running_query = query.with_late_rows() if output == LATE_ROWS else query
-    rows = typed_rows(output_blobs(running_query, warns=False), output, refused_schema(query))
+    blobs = after_its_tables(running_query, output_blobs(running_query, warns=False))
+    rows = typed_rows(blobs, output, refused_schema(query))
     return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
 
 
 @in_session()
 def evicted_rows(query: PlannedQuery) -> DataFrame:
     """Return the rows of the second output, which modules give for rows that leave a window."""
-    rows = typed_rows(output_blobs(query, warns=False), EVICTED_ROWS, evicted_schema(query))
+    blobs = after_its_tables(query, output_blobs(query, warns=False))
+    rows = typed_rows(blobs, EVICTED_ROWS, evicted_schema(query))
     return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
 
 
@@ -70,7 +73,7 @@ def show(query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
 @in_session()
 def select_results(query: PlannedQuery, columns: Mapping[str, str] | None, condition: str | None) -> Selection:
     """Return the selection of a query with other columns, or with one more condition; see `reselected`."""
-    return reselected(query.source.df.sparkSession, result_schema(query), query.selection, columns, condition)
+    return reselected(query.source.df, result_schema(query), query.selection, columns, condition)
 
 
 @in_session()

@@ -22,7 +22,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
@@ -33,6 +33,7 @@ from muntin_engine.backends.spark.dataframes.observed_metrics import with_observ
 from muntin_engine.backends.spark.dataframes.static_warnings import begin_reports
 from muntin_engine.backends.spark.delivery.packed_task import pack_task, pack_tasks
 from muntin_engine.backends.spark.delivery.preflight import check_workers
+from muntin_engine.backends.spark.inputs.declared_frames import like
 from muntin_engine.backends.spark.operators.arrow_functions import (
     Distributor,
     SharedDistributor,
@@ -84,10 +85,12 @@ def _static_blobs(query: PlannedQuery, *, warns: bool) -> DataFrame:
         reporter = begin_reports(session, query.metrics_name, buckets, skipped_nulls(query.plan))
 
     rows = united(query.sources)
-    if not keeps_state:
-        return rows.mapInArrow(StatelessTask(packed_task, reporter), OUTPUT)
-    exchanged = rows.mapInArrow(Distributor(packed_task), _exchange_schema(query))
-    return exchanged.groupBy("bucket").applyInArrow(static_bucket(packed_task, reporter), OUTPUT)
+    if keeps_state:
+        exchanged = rows.mapInArrow(Distributor(packed_task), _exchange_schema(query))
+        blobs = exchanged.groupBy("bucket").applyInArrow(static_bucket(packed_task, reporter), OUTPUT)
+    else:
+        blobs = rows.mapInArrow(StatelessTask(packed_task, reporter), OUTPUT)
+    return like(query.source.df, blobs, OUTPUT)
 
 
 def streaming_blobs(
@@ -127,6 +130,7 @@ def streaming_blobs(
         exchanged = _exchanged(queries, packed_tasks, recordings)
         processor = BucketProcessor(_tasks_by_bucket(tasks, packed_tasks), has_begun=has_begun)
         blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, "Append", "None")
+    blobs = like(first_query.source.df, blobs, OUTPUT)
 
     # Each query observes the one stream of blobs under its own name, and counts the blobs that are its own.
     for query, task, outputs in zip(queries, tasks, taken_outputs, strict=True):
@@ -177,8 +181,15 @@ def typed_rows(blobs: DataFrame, output: str, schema: spark_types.StructType, pl
     """
     has_rows = F.col("data").isNotNull()  # metrics and watermarks are rows without data
     is_of_output = (F.col("place") == place) & F.col("stream").isin(*STREAMS[output]) & has_rows
-    blobs_of_output = blobs.where(is_of_output).select("bucket", "rows", "data")
+    blobs_of_output = data_of(blobs, is_of_output)
     return blobs_of_output.mapInArrow(BlobReader(arrow_schema_of(schema)), schema)
+
+
+def data_of(blobs: DataFrame, condition: Column) -> DataFrame:
+    """Return the blobs that meet a condition, with the columns that their readers read."""
+    names = ["bucket", "rows", "data"]
+    schema = spark_types.StructType([OUTPUT[name] for name in names])
+    return like(blobs, blobs.where(condition).select(*names), schema)
 
 
 def task_of(query: PlannedQuery, place: int = 0) -> TaskPayload:

@@ -17,6 +17,7 @@ from pyspark.sql import types as spark_types
 from muntin import OutputContract
 from muntin.errors import QueryError
 from muntin_engine.backends.spark.column_types import arrow_schema_of
+from muntin_engine.backends.spark.dataframes.pipeline import data_of
 from muntin_engine.plan import Plan
 from muntin_engine.plan.query_checks import check_names
 from muntin_engine.plan.window_steps import steps_of
@@ -50,7 +51,7 @@ def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: s
     """
     plan = query.plan
     _check_watermark_column(plan, column, schema)
-    result_blobs = blobs.where(F.col("stream").isin(RESULTS, OUTPUT_WATERMARK)).select("bucket", "rows", "data")
+    result_blobs = data_of(blobs, F.col("stream").isin(RESULTS, OUTPUT_WATERMARK))
     if not steps_of(plan):
         # The output watermark is the least of all buckets', so their watermarks (blobs without data) go to one task,
         # and the results stay spread by bucket.

@@ -10,8 +10,11 @@ from pyspark.sql import types as spark_types
 
 from muntin_engine.backends.planning import output_events
 from muntin_engine.backends.spark.column_types import arrow_schema_of
+from muntin_engine.backends.spark.dataframes.pipeline import data_of
+from muntin_engine.backends.spark.inputs.declared_frames import like
 from muntin_engine.backends.spark.operators.arrow_functions import PassingReader
 from muntin_engine.plan import Plan
+from muntin_engine.plan.request import SqlExpression
 from muntin_engine.wire.blob_readers import CHANGE, SOURCE
 
 if TYPE_CHECKING:
@@ -33,10 +36,10 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
         fields.append(spark_types.StructField(name, spark_types.StringType()))
     event_schema = spark_types.StructType(fields)
     is_event = F.col("stream").isin(*output_events.event_streams(output))
-    event_blobs = blobs.where(is_event).select("bucket", "rows", "data")
+    event_blobs = data_of(blobs, is_event)
     lifetime = output_events.lifetime_column(query.plan, output)
     reader = PassingReader(arrow_schema_of(event_schema), lifetime, query.place_name)
-    return event_blobs.mapInArrow(reader, event_schema)
+    return like(blobs, event_blobs.mapInArrow(reader, event_schema), event_schema)
 
 
 def event_columns(plan: Plan, output: str) -> dict[str, Any]:
@@ -44,5 +47,10 @@ def event_columns(plan: Plan, output: str) -> dict[str, Any]:
     columns = output_events.event_columns(plan, output)
     id_names = output_events.identifying_columns(plan)
     if id_names:
-        columns["id"] = F.struct(*(F.col(f"`{name}`") for name in id_names))
+        columns["id"] = SqlExpression(f"struct({', '.join(map(_quoted, id_names))})")
     return columns
+
+
+def _quoted(name: str) -> str:
+    """Return a name as SQL reads it, as it is where it can be: it is a part of the name of the id."""
+    return name if name.isidentifier() else f"`{name}`"

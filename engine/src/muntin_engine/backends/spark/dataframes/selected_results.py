@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
@@ -14,9 +13,8 @@ from pyspark.sql import types as spark_types
 from muntin.errors import QueryError
 from muntin_engine.backends.planned_query import Selection
 from muntin_engine.backends.spark.inputs.column_lookup import condition_of, look_up
-
-if TYPE_CHECKING:
-    from muntin_engine.backends.spark.session.kinds import AnySession
+from muntin_engine.backends.spark.inputs.declared_frames import like
+from muntin_engine.plan.request import SqlExpression
 
 
 def selected(rows: DataFrame, selection: Selection, always: tuple[str, ...] = ()) -> DataFrame:
@@ -37,7 +35,7 @@ def selected(rows: DataFrame, selection: Selection, always: tuple[str, ...] = ()
 
 
 def reselected(
-    spark: AnySession,
+    source: DataFrame,
     schema: spark_types.StructType,
     selection: Selection,
     columns: Mapping[str, str] | None = None,
@@ -46,7 +44,7 @@ def reselected(
     """Return a selection with other columns, or with one more condition.
 
     Args:
-        spark: The session, which analyses the expressions.
+        source: The input of the query, whose session analyses the expressions unless its columns are known.
         schema: The schema of the results.
         selection: The selection of the query so far.
         columns: The other columns; None to leave the columns as they are.
@@ -56,11 +54,13 @@ def reselected(
         QueryError: Spark cannot compute a column or the condition.
     """
     # The results need not exist: Spark analyses expressions over a DataFrame that has their schema and no rows.
-    empty = spark.createDataFrame([], schema)
+    spark = source.sparkSession
+    empty = like(source, spark.createDataFrame([], schema), schema)
     if columns is not None:
         if not columns:
             raise QueryError("select() needs columns: select('station', start='window.start')")
-        look_up(empty, {name: F.expr(text) for name, text in columns.items()}, dict.fromkeys(columns, "select()"))
+        expressions = {name: SqlExpression(text) for name, text in columns.items()}
+        look_up(empty, expressions, dict.fromkeys(columns, "select()"))
         # An aggregate alone is a valid `select`, of one row. Beside a plain column Spark refuses it.
         try:
             empty.select(*map(F.expr, columns.values()), F.col(f"`{empty.columns[0]}`"))

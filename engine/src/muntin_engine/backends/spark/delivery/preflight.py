@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from muntin_engine.backends.spark.delivery.by_value import by_value
 from muntin_engine.backends.spark.delivery.driver_python import check_driver_python
 from muntin_engine.backends.spark.failures.root_cause import root_cause
+from muntin_engine.backends.spark.session.declarative_pipelines import is_in_pipeline
 from muntin_engine.backends.spark.session.kinds import AnySession, name_of
 from muntin_engine.backends.spark.session.settings import read_setting
 from muntin_engine.errors import WorkerEnvironmentError
@@ -46,8 +47,8 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
     Raises:
         WorkerEnvironmentError: The workers cannot; the message says what is missing, where, and what to do.
     """
-    if read_setting(spark, SETTING, "true").lower() == "false":
-        return
+    if is_in_pipeline() or read_setting(spark, SETTING, "true").lower() == "false":
+        return  # while a pipeline is defined, Spark runs nothing
     if is_streaming:
         check_driver_python(spark)
 

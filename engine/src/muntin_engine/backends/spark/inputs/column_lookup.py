@@ -17,6 +17,7 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Earlier
 from muntin_engine.backends.planning.read_columns import check_condition
 from muntin_engine.backends.spark.column_types import input_column
+from muntin_engine.backends.spark.inputs.declared_frames import is_known, look_up_known
 from muntin_engine.plan.request import BackendColumn, SqlExpression, has_operator, is_expression
 
 if TYPE_CHECKING:
@@ -89,8 +90,13 @@ def look_up(
     if not named_columns:
         return {}
 
+    # A DataFrame whose columns are declared answers without Spark.
+    if is_known(df):
+        return look_up_known(df, named_columns, readers)
+
     # A plain name needs no analysis by Spark, and gets a clearer error.
-    input_names = {part.casefold() for part in df.columns}
+    with unlogged():
+        input_names = {part.casefold() for part in df.columns}
     for name, column in named_columns.items():
         is_name = isinstance(column, str) and not isinstance(column, SqlExpression) and column.isidentifier()
         if is_name and str(column).casefold() not in input_names:
@@ -179,8 +185,8 @@ def unlogged() -> Iterator[None]:
             logger.disabled = False
 
 
-def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") -> Column:
-    """Return a condition on the rows of an input.
+def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") -> ColumnLike:
+    """Return a condition on the rows of an input: a column, or text where Spark is not asked for the input's columns.
 
     Args:
         df: The input.
@@ -190,9 +196,11 @@ def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") 
     Raises:
         QueryError: The condition is none, or reads columns that the input does not have.
     """
-    column = F.expr(condition) if isinstance(condition, str) else condition
+    column: ColumnLike = condition
+    if isinstance(condition, str):
+        column = SqlExpression(condition) if is_known(df) else F.expr(condition)
     reader = call.partition("(")[0]
-    if not isinstance(column, Column):
+    if not isinstance(column, Column | SqlExpression):
         raise QueryError(f"{call.format('')} takes a condition on columns, such as 'km > 2', got {condition!r}")
     check_condition(look_up(df, {reader: column}, {})[reader], call)
     return column

@@ -8,18 +8,21 @@ from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from muntin_engine.backends.planned_query import ProjectedRows
 from muntin_engine.backends.planning.column_reader import ColumnReader
-from muntin_engine.backends.spark.column_types import input_column
+from muntin_engine.backends.planning.input_column import InputColumn
+from muntin_engine.backends.spark.column_types import input_column, spark_schema_of
 from muntin_engine.backends.spark.inputs import called_functions, column_lookup
+from muntin_engine.backends.spark.inputs.declared_frames import checked_expression, is_known, like, text_cast
 from muntin_engine.backends.spark.inputs.time_marks import Marks, marks_of, with_marks
+from muntin_engine.plan.request import SqlExpression
 
 if TYPE_CHECKING:
     from muntin import Function
-    from muntin_engine.backends.planning.input_column import InputColumn
     from muntin_engine.plan.lengths import AxisScale
     from muntin_engine.plan.request import ColumnLike, InputRequest
 
@@ -37,12 +40,16 @@ class SparkColumnReader(ColumnReader):
         """Look up columns of a DataFrame."""
         return column_lookup.look_up(df, columns, readers)
 
-    def as_text(self, df: DataFrame, column: ColumnLike) -> Column:
+    def as_text(self, df: DataFrame, column: ColumnLike) -> ColumnLike:
         """Cast a column to text."""
+        if is_known(df):
+            return text_cast(df, column)
         return column_lookup.as_column(df, column).cast("string")
 
-    def conjunction(self, conditions: Sequence[Any]) -> Column:
+    def conjunction(self, conditions: Sequence[Any]) -> ColumnLike:
         """Make a column that says whether a row meets all conditions."""
+        if all(isinstance(condition, str) for condition in conditions):
+            return SqlExpression(" AND ".join(f"({condition})" for condition in conditions))
         condition: Column = reduce(and_, conditions)
         return condition
 
@@ -55,11 +62,22 @@ class SparkColumnReader(ColumnReader):
     ) -> tuple[DataFrame, ProjectedRows]:
         """Project the columns that a query reads, with the rows of heartbeats and clocks among those of the input."""
         projected = {name: column_lookup.as_column(request.df, column) for name, column in columns.items()}
+        planned_types: dict[str, InputColumn] = {}
+        if is_known(request.df):
+            planned_types = column_lookup.look_up(request.df, columns, {})
+            for name, column in columns.items():
+                if not isinstance(column, str) or column not in request.df.columns:
+                    projected[name] = checked_expression(projected[name], planned_types[name])
         has_marks = bool(request.heartbeats) or request.clock is not None
-        if has_marks:
-            projected.setdefault("change", F.lit("insert"))
-        source = request.df if request.rows is None else request.df.where(request.rows)
+        if has_marks and "change" not in projected:
+            projected["change"] = F.lit("insert")
+            planned_types["change"] = InputColumn("change", pa.string(), "string")
+        condition = None if request.rows is None else column_lookup.as_column(request.df, request.rows)
+        source = request.df if condition is None else request.df.where(condition)
         rows = source.select(*(column.alias(name) for name, column in projected.items()))
+        if is_known(request.df):
+            schema = spark_schema_of(pa.schema([(name, planned_types[name].type) for name in projected]))
+            rows = like(request.df, rows, schema)
 
         marks: Marks = ()
         if has_marks:
@@ -67,7 +85,10 @@ class SparkColumnReader(ColumnReader):
             for beat in request.heartbeats:
                 heartbeats.append(replace(beat, delay=scale.resolve(beat.delay, "delay of a heartbeat")))
             marks = marks_of(input_column(rows.schema["start"]), heartbeats, request.clock, scale)
-        return with_marks(rows, marks), ProjectedRows(request.df, projected, identities, request.rows, marks)
+        marked_rows = with_marks(rows, marks)
+        if is_known(rows):
+            marked_rows = like(rows, marked_rows, rows.schema)
+        return marked_rows, ProjectedRows(request.df, projected, identities, condition, marks)
 
     def called_functions(self, df: DataFrame) -> Iterable[Function[..., Any]]:
         """Return the registered functions that the expressions of a DataFrame call."""

@@ -11,6 +11,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from muntin_engine.backends.spark.inputs.column_lookup import look_up, spark_column
+from muntin_engine.backends.spark.inputs.declared_frames import (
+    is_known,
+    known_schema_with_payload,
+    like,
+    text_of_known,
+)
 from muntin_engine.backends.spark.session.ended import in_session
 
 if TYPE_CHECKING:
@@ -48,7 +54,25 @@ def with_payload(  # the arguments are the parts of a call of `with_columns` or 
     Raises:
         QueryError: A column cannot be computed, or the input has no column of one of the names.
     """
+    if is_known(df):
+        texts = {name: text_of_known(df, column, call) for name, column in columns.items()}
+        schema = known_schema_with_payload(df, change, event_columns, call, names, texts, keeps_others=keeps_others)
+        changed = _changed(df, change, event_columns, names, texts, keeps_others=keeps_others)
+        return like(df, changed, schema)
     _check_columns(df, call, names, columns)
+    return _changed(df, change, event_columns, names, columns, keeps_others=keeps_others)
+
+
+def _changed(
+    df: DataFrame,
+    change: ColumnLike | None,
+    event_columns: Sequence[str],
+    names: Sequence[str],
+    columns: Mapping[str, ColumnLike],
+    *,
+    keeps_others: bool,
+) -> DataFrame:
+    """Return an input with columns that it is known to be able to compute; see `with_payload`."""
     computed = {
         name: F.expr(column) if isinstance(column, str) else spark_column(column) for name, column in columns.items()
     }

@@ -19,11 +19,13 @@ from muntin_engine.backends.backend import EventRows, UnitedStreams
 from muntin_engine.backends.planning.union_columns import UnionColumns, event_columns, source_rules, sources_of
 from muntin_engine.backends.spark.inputs.column_lookup import as_column
 from muntin_engine.backends.spark.inputs.column_reader import SparkColumnReader
+from muntin_engine.backends.spark.inputs.declared_frames import is_known, known_schema_of_union, like
 from muntin_engine.backends.spark.session.ended import in_session
+from muntin_engine.plan.request import SqlExpression
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planning.input_column import InputColumn
-    from muntin_engine.plan.request import Heartbeat, InputRequest
+    from muntin_engine.plan.request import ColumnLike, Heartbeat, InputRequest
 
 
 @in_session()
@@ -36,12 +38,11 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
     reader = SparkColumnReader()
     union_columns = UnionColumns.of(reader, streams)
     tables = {name: _rows(reader, union_columns, name, stream) for name, stream in streams.items()}
-    for column in union_columns.typed:
-        types: dict[str, str | None] = {}
-        for name, table in tables.items():
-            if column in table.columns:
-                types[name] = _spelled(table.schema[column].dataType)
-        union_columns.check_types(column, types)
+    are_known = all(is_known(stream.df) for stream in streams.values())
+    if are_known:
+        schema = known_schema_of_union(streams)
+    else:
+        _check_types(union_columns, tables)
     try:
         df = reduce(lambda rows, more: rows.unionByName(more, allowMissingColumns=True), tables.values())
     except AnalysisException as error:
@@ -50,12 +51,31 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
             "  cast or rename those of the same name, for example with select(...)"
         ) from error
 
-    conditions = (F.col(f"`{union_columns.condition}`"),) if union_columns.condition else ()
+    conditions: tuple[ColumnLike, ...] = ()
+    if union_columns.condition:
+        conditions = (F.col(f"`{union_columns.condition}`"),)
+    if are_known:
+        df = like(next(iter(streams.values())).df, df, schema)
+        conditions = tuple(SqlExpression(f"`{union_columns.condition}`") for _ in conditions)
     heartbeats: list[Heartbeat] = []
     for name, stream in streams.items():
         heartbeats += _heartbeats(name, stream)
     rows = EventRows(df, union_columns.columns_of_events(conditions))
     return UnitedStreams(rows, tuple(source_rules(streams)), tuple(heartbeats))
+
+
+def _check_types(union_columns: UnionColumns, tables: Mapping[str, DataFrame]) -> None:
+    """Refuse streams in which a column is of different types.
+
+    Raises:
+        QueryError: There is such a column.
+    """
+    for column in union_columns.typed:
+        types: dict[str, str | None] = {}
+        for name, table in tables.items():
+            if column in table.columns:
+                types[name] = _spelled(table.schema[column].dataType)
+        union_columns.check_types(column, types)
 
 
 def _spelled(data_type: spark_types.DataType) -> str | None:
@@ -89,7 +109,9 @@ def _rows(reader: SparkColumnReader, union_columns: UnionColumns, name: str, str
             columns["end"] = _tick_after(columns["start"], start)
     columns |= dict(zip(union_columns.keys, (as_column(stream.df, key) for key in stream.keys), strict=True))
     if union_columns.condition:
-        condition = reduce(and_, stream.conditions) if stream.conditions else F.lit(True)
+        condition = F.lit(True)
+        if stream.conditions:
+            condition = reduce(and_, (as_column(stream.df, part) for part in stream.conditions))
         columns[union_columns.condition] = condition
 
     event_names = [part.name for part in fields.values()]

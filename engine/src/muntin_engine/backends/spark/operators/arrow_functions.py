@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -109,7 +108,7 @@ class StatelessTask:
 
         with module_error_first(), overseen(task.worker, task.plan.axis):
             for blob in with_totals(evaluated_blobs()):
-                row = {"bucket": task.buckets[0], "place": task.place, **asdict(blob)}
+                row = {"bucket": task.buckets[0], "place": task.place, **blob.columns()}
                 yield pa.RecordBatch.from_pylist([row], schema)
 
         context = TaskContext.get()
@@ -208,5 +207,5 @@ def closing_bucket(tasks: Mapping[int, bytes]) -> Callable[[tuple[Any, ...], pa.
 
 def _table_of(bucket: int, place: int, blobs: Sequence[OutputBlob]) -> pa.Table:
     """Return the output of a bucket as a table with the columns of `OUTPUT`, the metrics in its last row."""
-    rows = [{"bucket": bucket, "place": place, **asdict(blob)} for blob in with_totals(blobs)]
+    rows = [{"bucket": bucket, "place": place, **blob.columns()} for blob in with_totals(blobs)]
     return pa.Table.from_pylist(rows, arrow_schema_of(OUTPUT))

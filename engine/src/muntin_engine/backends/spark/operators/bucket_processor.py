@@ -130,8 +130,7 @@ class BucketProcessor(StatefulProcessor):
         with module_error_first():
             blobs = run_bucket(task, bucket, self._cells, collect(rows, len(task.inputs)), origin, was_idle)
             for blob in with_totals(blobs):
-                columns = {"stream": blob.stream, "rows": blob.rows, "data": blob.data, "totals": blob.totals}
-                yield Row(bucket=bucket, place=task.place, **columns)
+                yield Row(bucket=bucket, place=task.place, **blob.columns())
         _WITH_STATE.add(bucket_of_query)
 
     def close(self) -> None:

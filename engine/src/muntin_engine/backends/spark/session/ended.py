@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 
 from muntin_engine.backends.spark.session.classic import Py4JError, Py4JNetworkError
+from muntin_engine.backends.spark.session.declarative_pipelines import without_schema
 from muntin_engine.errors import SessionEndedError
 
 _STOPPED: Final = ("stopped SparkContext", "SparkContext was shut down", '"jsc" is null')
@@ -19,13 +20,21 @@ _STOPPED: Final = ("stopped SparkContext", "SparkContext was shut down", '"jsc" 
 def in_session() -> Iterator[None]:
     """Raise errors of the block that mean that the session has ended as a `SessionEndedError`.
 
+    Questions that a declarative pipeline does not answer become errors that say so.
+
     The session is not asked beforehand: that would cost a call for each use, and the session may end after it.
 
     Raises:
         SessionEndedError: The session has ended.
+        QueryError: Spark was asked for columns where a pipeline is defined.
     """
     try:
         yield
+    except AnalysisException as error:
+        query_error = without_schema(error)
+        if query_error is None:
+            raise
+        raise query_error from error
     except (Py4JError, PySparkException, OSError, AttributeError, AssertionError) as error:
         if is_cut_off(error):
             raise SessionEndedError(f"its JVM does not answer ({error})") from error

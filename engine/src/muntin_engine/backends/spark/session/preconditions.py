@@ -11,6 +11,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from muntin_engine.backends.spark.session.classic import SparkContext
+from muntin_engine.backends.spark.session.declarative_pipelines import is_in_pipeline
 from muntin_engine.backends.spark.session.kinds import AnySession, is_connect
 from muntin_engine.backends.spark.session.settings import read_setting, set_where_allowed
 from muntin_engine.errors import SetupError
@@ -44,6 +45,8 @@ def prepare_session(spark: SparkSession) -> SparkSession:
     query has buckets, and Arrow batches of up to 100,000 rows. On this machine (`local[2]`, for example) workers that
     start from now on run the Python of this process, unless `PYSPARK_PYTHON` names another; on a cluster they do not.
 
+    In a file of a declarative pipeline nothing is set: the settings of a pipeline stand in its `spark-pipeline.yml`.
+
     A setting that the session refuses, as serverless platforms do, is logged as a warning, and queries go on without
     it. A state store that cannot hold a query's state is named when the query starts.
 
@@ -56,6 +59,8 @@ def prepare_session(spark: SparkSession) -> SparkSession:
         spark = prepare_session(SparkSession.builder.getOrCreate())
         ```
     """
+    if is_in_pipeline():
+        return spark  # its settings are those of spark-pipeline.yml, and `check_session` names one that is missing
     missing: dict[str, str] = {}
     for key, value in {**QUERY_SETTINGS, _PARTITIONS: "16"}.items():
         if read_setting(spark, key, None) is None or (key == _PROVIDER and not _holds_state(spark)):
@@ -82,6 +87,12 @@ def check_session(spark: AnySession) -> None:
     """
     if not _holds_state(spark):
         provider = read_setting(spark, _PROVIDER, "") or "its default"
+        if is_in_pipeline():
+            raise SetupError(
+                f"the pipeline keeps streaming state in {provider}, which cannot hold a query's state\n"
+                "  add to spark-pipeline.yml:\n"
+                f"  configuration:\n    {_PROVIDER}: {_ROCKSDB}"
+            )
         raise SetupError(
             f"the session keeps streaming state in {provider}, which cannot hold a query's state\n"
             f"  expected: {_PROVIDER} is {_ROCKSDB}\n"

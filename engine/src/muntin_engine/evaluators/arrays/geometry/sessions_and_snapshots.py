@@ -128,6 +128,8 @@ class Edges:
 
     def sums(self, values: Array) -> Array:
         """Return for each snapshot the sum of its events' values, of type and shape as these."""
+        # An event is added at its start edge and subtracted at its end edge. Totals run over the edges of all keys: so
+        # the total before the first edge of a snapshot's key is subtracted.
         signed = np.concatenate([values[self._begun], np.negative(values[self._ended])])[self._order]
         totals = np.zeros((len(signed) + 1, *signed.shape[1:]), signed.dtype)
         np.cumsum(signed, axis=0, dtype=signed.dtype, out=totals[1:])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -172,6 +173,24 @@ def expanded(counts: IntArray) -> tuple[IntArray, IntArray]:
     owners = np.repeat(np.arange(len(counts)), counts)
     group_starts = np.cumsum(counts) - counts
     return owners, np.arange(len(owners)) - np.repeat(group_starts, counts)
+
+
+def few_members(counts: IntArray, most: int) -> Iterator[tuple[int, int]]:
+    """Yield neighbouring groups, from one up to another, that have about a number of members together.
+
+    Args:
+        counts: The number of members of each group.
+        most: The number of members. That of a group may be larger, and its neighbours are then beside it.
+
+    Example:
+        >>> list(few_members(np.array([2, 1, 1, 9, 1]), 3))
+        [(0, 2), (2, 3), (3, 5)]
+    """
+    if not len(counts):
+        return
+    ends = np.cumsum(counts)
+    cuts = np.searchsorted(ends, np.arange(0, ends[-1], most), "right").tolist()
+    yield from pairwise([*dict.fromkeys(cuts), len(counts)])
 
 
 def members_of(counts: IntArray, groups: IntArray | slice) -> IntArray | slice:

@@ -92,21 +92,20 @@ class StateModule:
         """Return states without rows."""
         return self._created(self._called, count)
 
-    def lifted_states(self, payloads: Payloads, bounds: Sequence[int]) -> list[State]:
-        """Return a state for the payloads between two bounds each, which are added in one call.
+    def lifted_states(self, payloads: Payloads, counts: IntArray) -> list[State]:
+        """Return states, each with its payloads added in one call.
 
         Args:
             payloads: The payloads, state by state.
-            bounds: The place of the first payload of each state, and at last the number of all; each state has a row.
+            counts: The number of payloads of each state, 1 at least.
         """
-        count = len(bounds) - 1
-        groups = payloads.groups(bounds)
+        groups = payloads.groups([0, *np.cumsum(counts).tolist()])
         if not self._counts_accepted or payloads.has_skipped:
-            return self._added(self._called, self._created(self._called, count), groups)
+            return self._added(self._called, self._created(self._called, len(counts)), groups)
 
         # It accepts all of these payloads: so the module itself is called, and the counts are put to its states.
-        states = self._added(self.module, self._created(self.module, count), groups)
-        return list(zip(np.diff(bounds).tolist(), states, strict=True))
+        states = self._added(self.module, self._created(self.module, len(counts)), groups)
+        return list(zip(counts.tolist(), states, strict=True))
 
     def _created(self, called: Any, count: int) -> list[State]:
         """Return states without rows, of the module or of what counts the payloads that it accepts."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +38,9 @@ from muntin_engine.time.slice_grid import SliceGrid
 from muntin_engine.wire.arrow_arrays import arrow_array, arrow_table, numpy_array
 from muntin_engine.wire.key_buckets import buckets_of
 from muntin_engine.wire.task_payload import TaskPayload
+
+CACHED_ROWS: Final = 1 << 16
+"""So many rows stay in a processor's cache with what is computed of each: arrays of all rows would be fresh memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +206,12 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
     key_counts = np.diff(keys.bounds)
     first_cells = keys.bounds * run_count
     first_cell_of_key = first_cells[keys.buckets] + np.arange(len(keys.buckets)) - keys.bounds[keys.buckets]
-    row_cells = first_cell_of_key[keys.codes] + runs * key_counts[keys.buckets][keys.codes]
+    cells_of_run = key_counts[keys.buckets]
+    row_cells = np.empty(len(rows), np.int64)
+    for start in range(0, len(rows), CACHED_ROWS):
+        block = slice(start, start + CACHED_ROWS)
+        row_keys = keys.codes[block]
+        row_cells[block] = first_cell_of_key[row_keys] + runs[block] * cells_of_run[row_keys]
     cells, codes = distinct(row_cells, cell_count)
 
     # What a group is of follows from its cell: to look it up at one of its rows would take as long as all before.
@@ -373,7 +381,7 @@ def lift_parts(
 
 
 def lifted_arrays(form: BoundForm, rows: RowsToLift, locate: At) -> LiftedArrays:
-    """Return what a form makes of rows.
+    """Lift rows with a form.
 
     Raises:
         ModuleFailedError: The form raised an exception; it names the key and the window of a row.

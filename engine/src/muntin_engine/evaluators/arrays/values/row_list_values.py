@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from muntin import Event, Window
 from muntin.columnar.arrays import IntArray
-from muntin_engine.evaluators.arrays.stretches.coding import by_key_and_start, expanded
+from muntin_engine.evaluators.arrays.stretches.coding import by_key_and_start, expanded, few_members
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, key_names
 from muntin_engine.evaluators.arrays.stretches.python_states import StateModule, States
 from muntin_engine.evaluators.arrays.stretches.row_values import SOURCE, TIMES, RowLists
@@ -33,8 +33,8 @@ from muntin_engine.time.slice_grid import SliceGrid
 from muntin_engine.wire.arrow_arrays import numpy_array
 from muntin_engine.wire.python_values import values_in
 
-MOST_OBJECTS: Final = 1 << 20
-"""At most so many rows are Python objects at a time, but always all rows of a window."""
+MOST_OBJECTS: Final = 1 << 15
+"""About so many rows are Python objects at a time, and the next ones get their memory; a window has all of its own."""
 
 
 class ListedRows(ColumnFormat, StretchValues):
@@ -130,9 +130,7 @@ class ListedRows(ColumnFormat, StretchValues):
         """
         results: list[list[Any]] = [[] for _ in self._computed.computations]
         # Windows are taken in runs of about `MOST_OBJECTS` rows.
-        ends = np.cumsum(windows.weight)
-        cuts = np.searchsorted(ends, np.arange(0, ends[-1], MOST_OBJECTS), "right").tolist()
-        for start, stop in pairwise([*dict.fromkeys(cuts), len(windows)]):
+        for start, stop in few_members(windows.weight, MOST_OBJECTS):
             for place, values in enumerate(self._results_at_once(windows.take(slice(start, stop)), keys)):
                 results[place] += values
         return results

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +14,10 @@ from muntin import Axis, Window
 from muntin.axis import AnyAxis
 from muntin.columnar.arrays import IntArray
 from muntin_engine.errors import StateError
-from muntin_engine.evaluators.arrays.stretches.coding import stable_order
+from muntin_engine.evaluators.arrays.stretches.coding import few_members, stable_order
 from muntin_engine.evaluators.arrays.stretches.component_values import Values
 from muntin_engine.evaluators.arrays.stretches.key_table import At, KeyTable, keys_in
-from muntin_engine.evaluators.arrays.stretches.python_states import ModuleCallError, StateModule, States
+from muntin_engine.evaluators.arrays.stretches.python_states import ModuleCallError, State, StateModule, States
 from muntin_engine.evaluators.arrays.stretches.slices import in_windows
 from muntin_engine.evaluators.arrays.stretches.stretch_blobs import to_blob
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, STATE, Part, StretchTable
@@ -34,6 +34,9 @@ from muntin_engine.time.slice_grid import SliceGrid
 from muntin_engine.wire.arrow_arrays import arrow_array
 from muntin_engine.wire.period_numbers import numbers_at
 from muntin_engine.wire.python_values import values_in
+
+MOST_OBJECTS: Final = 1 << 15
+"""About so many rows are Python objects at a time, and the next ones get their memory."""
 
 
 class StateModules:
@@ -65,27 +68,37 @@ class StateModules:
         self._axis = axis
         self._values_of = values_of
 
-    def lift(self, inputs: Sequence[pa.Array], codes: IntArray, counts: IntArray, locate: At) -> dict[Part, States]:
-        """Return the states of rows by code, each with its rows added in one call.
+    def lift(
+        self, inputs: Sequence[pa.Array], order: IntArray, counts: IntArray, locate: At, first: int = 0
+    ) -> dict[Part, States]:
+        """Return states of rows, each with its rows added in one call.
 
         Args:
             inputs: The columns of the rows.
-            codes: The code of each row.
-            counts: The number of rows of each code.
-            locate: Returns the key and the window of a code.
+            order: The places of the rows, state by state.
+            counts: The number of rows of each state.
+            locate: Returns the key and the window of a state.
+            first: The place of the first state, as `locate` counts them.
 
         Raises:
             ModuleFailedError: A module raised an exception.
         """
-        order = arrow_array(stable_order(codes, len(counts)))
-        columns = [self._values_of(column.take(order)) for column in inputs]
-        bounds = [0, *np.cumsum(counts).tolist()]
-        parts: dict[Part, States] = {}
-        with located(locate):
-            for place, module in enumerate(self.modules):
+        states_by_module: list[list[State]] = [[] for _ in self.modules]
+        row = 0
+        for start, stop in few_members(counts, MOST_OBJECTS):
+            block_counts = counts[start:stop]
+            row_count = int(block_counts.sum())
+            places = arrow_array(order[row : row + row_count])
+            row += row_count
+            columns = [self._values_of(column.take(places)) for column in inputs]
+            for module, states in zip(self.modules, states_by_module, strict=True):
                 CURRENT_CALL.set_module(module.label)
-                states = module.lifted_states(module.payloads(columns, len(codes)), bounds)
-                parts[Part(place, STATE)] = States.of(module, states, len(counts))
+                with located(locate, first + start):
+                    states.extend(module.lifted_states(module.payloads(columns, row_count), block_counts))
+
+        parts: dict[Part, States] = {}
+        for place, (module, states) in enumerate(zip(self.modules, states_by_module, strict=True)):
+            parts[Part(place, STATE)] = States.of(module, states, len(counts))
         return parts
 
     def results(self, windows: StretchTable, locate: At) -> list[list[Any]]:
@@ -179,11 +192,12 @@ def results_of(modules: Sequence[StateModule], windows: StretchTable, locate: At
 
 
 @contextmanager
-def located(locate: At) -> Iterator[None]:
+def located(locate: At, first: int = 0) -> Iterator[None]:
     """If a call in the block fails, raise an error that names the key and the window of the call.
 
     Args:
         locate: Returns the key and the window of a call, by its place.
+        first: The place of the first call in the block.
 
     Raises:
         ModuleFailedError: A module raised an exception.
@@ -191,7 +205,7 @@ def located(locate: At) -> Iterator[None]:
     try:
         yield
     except ModuleCallError as failure:
-        raise failure.located(*locate(failure.place)) from failure.__cause__
+        raise failure.located(*locate(first + failure.place)) from failure.__cause__
 
 
 def whereabouts(keys: KeyTable, codes: IntArray, window: Callable[[int], Window]) -> At:
@@ -236,31 +250,51 @@ def lift_states(
     if len(rows_in_windows):
         yield from _lifted(modules, grids[0], rows_in_windows, with_rows=with_rows)
     if not is_in.all():
-        yield from _lifted(None, grids[0], rows.where(~is_in), with_rows=with_rows)
+        grouped = _GroupedRows.of(grids[0], rows.where(~is_in), with_rows=with_rows)
+        yield from grouped.keys.blobs(grouped.stretches)
 
 
-def _lifted(
-    modules: StateModules | None, grid: SliceGrid, rows: RowsToLift, *, with_rows: bool
-) -> Iterator[BucketBlob]:
-    """Yield the states of rows for each bucket; without modules, only how many rows there are."""
-    keys = SpreadKeys.of(rows)
-    groups = group_rows(grid, rows, keys)
-    counts = np.bincount(groups.codes, minlength=len(groups.keys))
-    low = groups.low
+class _GroupedRows(NamedTuple):
+    """Rows by bucket, slice and key.
 
-    def locate(group: int) -> tuple[Key, Window]:
-        """Return the key of a group, and the extent of its slice."""
-        (key,) = keys_in(keys.table.slice(int(groups.keys[group]), 1))
-        return key, grid.extent(int(low[group]))
+    Attributes:
+        keys: The keys of the rows.
+        codes: For each row the place of its stretch.
+        stretches: The stretches, without states; with lists of their rows where these are sent.
+    """
 
-    parts: dict[Part, Values] = {}
-    if modules is not None:
-        parts |= modules.lift(rows.inputs, groups.codes, counts, locate)
-    if with_rows:
-        parts[LISTS] = rows.lists().reduce(groups.codes, len(groups.keys))
-    stretches = StretchTable(groups.keys, low, low, counts, parts)
-    if modules is None:
-        yield from keys.blobs(stretches)
-        return
-    for bucket, names, bucket_stretches, first in keys.by_bucket(stretches):
-        yield BucketBlob(bucket, modules.to_blob(names, bucket_stretches, locate, first))
+    keys: SpreadKeys
+    codes: IntArray
+    stretches: StretchTable
+
+    @classmethod
+    def of(cls, grid: SliceGrid, rows: RowsToLift, *, with_rows: bool) -> _GroupedRows:
+        """Group rows."""
+        keys = SpreadKeys.of(rows)
+        groups = group_rows(grid, rows, keys)
+        size = len(groups.keys)
+        counts = np.bincount(groups.codes, minlength=size)
+        parts: dict[Part, Values] = {}
+        if with_rows:
+            parts[LISTS] = rows.lists().reduce(groups.codes, size)
+        return cls(keys, groups.codes, StretchTable(groups.keys, groups.low, groups.low, counts, parts))
+
+
+def _lifted(modules: StateModules, grid: SliceGrid, rows: RowsToLift, *, with_rows: bool) -> Iterator[BucketBlob]:
+    """Yield the states of rows for each bucket."""
+    keys, codes, stretches = _GroupedRows.of(grid, rows, with_rows=with_rows)
+
+    def locate(place: int) -> tuple[Key, Window]:
+        """Return the key of a stretch, and the extent of its slice."""
+        (key,) = keys_in(keys.table.slice(int(stretches.keys[place]), 1))
+        return key, grid.extent(int(stretches.low[place]))
+
+    # Bucket by bucket: states are many small objects, and those of one bucket get the memory of those of the last.
+    order = stable_order(codes, len(stretches))
+    row_start = 0
+    for bucket, bucket_keys, bucket_stretches, first in keys.by_bucket(stretches):
+        row_stop = row_start + int(bucket_stretches.weight.sum())
+        states = modules.lift(rows.inputs, order[row_start:row_stop], bucket_stretches.weight, locate, first)
+        row_start = row_stop
+        with_states = replace(bucket_stretches, parts={**bucket_stretches.parts, **states})
+        yield BucketBlob(bucket, modules.to_blob(bucket_keys, with_states, locate, first))

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin import Window
-from muntin_engine.evaluators.arrays.stretches.coding import distinct
+from muntin_engine.evaluators.arrays.stretches.coding import distinct, stable_order
 from muntin_engine.evaluators.arrays.stretches.key_table import At, KeyTable
 from muntin_engine.evaluators.arrays.stretches.stretch_blobs import from_blob
 from muntin_engine.evaluators.arrays.stretches.stretch_codec import ENTRY_BYTES, Arrival, coded, entry_of
@@ -97,7 +97,8 @@ class PythonStates(StretchValues):
         payload = rows.parts[ROWS].table if ROWS in rows.parts else pa.table({})
         counts = np.bincount(groups.codes)
         inputs = [column.combine_chunks() for column in payload.columns]
-        parts = self._modules.lift(inputs, groups.codes, counts, self._whereabouts(groups, keys))
+        order = stable_order(groups.codes, len(counts))
+        parts = self._modules.lift(inputs, order, counts, self._whereabouts(groups, keys))
         return StretchTable(groups.keys, groups.low, groups.high, counts, parts)
 
     def merge(self, stretches: StretchTable, groups: Groups, keys: KeyTable) -> StretchTable:

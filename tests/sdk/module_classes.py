@@ -1,4 +1,4 @@
-"""Modules made in one expression, complete but for what a test is about."""
+"""Classes of modules in one expression, with a name and a version, so that a test says only what it is about."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from types import new_class
 from typing import Any
 
 
-def made(base: Any, **attributes: Any) -> Any:
+def module_class(base: Any, **attributes: Any) -> Any:
     """Return a module class with a name and a version.
 
     Args:
@@ -15,7 +15,8 @@ def made(base: Any, **attributes: Any) -> Any:
 
     Example:
         >>> from muntin import Aggregate
-        >>> made(Aggregate[float, float], compute_result=lambda self, payloads: max(payloads))().compute_result([1, 2])
+        >>> Largest = module_class(Aggregate[float, float], compute_result=lambda self, payloads: max(payloads))
+        >>> Largest().compute_result([1, 2])
         2
     """
     body = {"name": "demo.made", "version": "1.0.0", **attributes}

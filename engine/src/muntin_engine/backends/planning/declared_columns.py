@@ -1,0 +1,61 @@
+"""Declared columns beside those that an input has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from muntin.errors import QueryError
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planning.input_column import InputColumn
+
+
+def check_declared(declared: Sequence[InputColumn], actual: Sequence[InputColumn]) -> list[InputColumn]:
+    """Return the columns of an input that are declared, in the order of the declaration.
+
+    Args:
+        declared: The declared columns.
+        actual: The columns that the input has.
+
+    Raises:
+        QueryError: The input does not have a column, or has it with another type, or twice.
+    """
+    columns: list[InputColumn] = []
+    for column in declared:
+        alike = [candidate for candidate in actual if candidate.name.casefold() == column.name.casefold()]
+        if len(alike) != 1:
+            number = "no such column" if not alike else "several columns of that name"
+            raise QueryError(
+                "schema= declares {value!r}, and the input has {number}\n  it has {columns}",
+                value=column.name,
+                number=number,
+                columns=", ".join(candidate.name for candidate in actual) or "no columns",
+            )
+        if alike[0].collation is not None or not _is_same_type(column.type, alike[0].type):
+            raise QueryError(
+                "schema= declares {value!r} as {declared}, and in the input it is {found}\n"
+                "  declare it as it is, or cast it before events()",
+                value=column.name,
+                declared=column.spelled_type,
+                found=alike[0].spelled_type,
+            )
+        columns.append(alike[0])
+    return columns
+
+
+def _is_same_type(declared: pa.DataType, actual: pa.DataType) -> bool:
+    """True if two types hold the same values, whether parts of them may be null or not."""
+    if pa.types.is_list(declared) and pa.types.is_list(actual):
+        return _is_same_type(declared.value_type, actual.value_type)
+    if pa.types.is_map(declared) and pa.types.is_map(actual):
+        has_same_keys = _is_same_type(declared.key_type, actual.key_type)
+        return has_same_keys and _is_same_type(declared.item_type, actual.item_type)
+    if pa.types.is_struct(declared) and pa.types.is_struct(actual):
+        if [part.name for part in declared] != [part.name for part in actual]:
+            return False
+        pairs = zip(declared, actual, strict=True)
+        return all(_is_same_type(declared_part.type, part.type) for declared_part, part in pairs)
+    return bool(declared == actual)

@@ -1,0 +1,214 @@
+"""DataFrames of Spark Connect whose columns the query writer declares, so that Spark is not asked for them.
+
+A query in a function of a declarative pipeline is planned before the tables of the pipeline exist, and Spark refuses to
+be asked. What planning asks for are names and types; those of the declared columns are known, and those of expressions
+over them are what the backend of tables in this process says, which gives expressions the types that Spark gives them.
+
+The data is held to both when the query runs: a column of another type than the declared one fails on its first row, and
+so does an expression of another type than the planned one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as spark_types
+
+from muntin.errors import QueryError
+from muntin_engine.backend_modules import LOCAL, imported_backend
+from muntin_engine.backends.planning.declared_columns import check_declared
+from muntin_engine.backends.spark.column_types import input_column, spark_schema_of, spark_type_of
+from muntin_engine.backends.spark.private_parts import connect_relation, set_known_facts
+from muntin_engine.backends.spark.session.kinds import is_connect
+from muntin_engine.backends.spark.session.sent_plans import reads_of
+from muntin_engine.plan.request import SqlExpression
+
+if TYPE_CHECKING:
+    from muntin_engine.backends.planning.input_column import InputColumn
+    from muntin_engine.plan.request import ColumnLike, InputRequest
+
+_TWINS: Final[WeakKeyDictionary[DataFrame, Any]] = WeakKeyDictionary()
+"""By DataFrame whose columns are known without Spark, a table in this process that has these columns and no rows."""
+
+_DECLARED: Final[WeakKeyDictionary[DataFrame, dict[pa.Schema, DataFrame]]] = WeakKeyDictionary()
+"""By DataFrame of a query writer, those that were made of it, so that queries of one pass have the same one."""
+
+
+_PLAIN_COLLATION: Final = " collate UTF8_BINARY"
+"""What stands in the name of a type of text that was given the collation which text has without one."""
+
+
+def is_known(df: DataFrame) -> bool:
+    """True if the columns of a DataFrame are known without asking Spark."""
+    return df in _TWINS
+
+
+def declared(df: DataFrame, schema: pa.Schema) -> DataFrame:
+    """Return a DataFrame with the declared columns, and no others.
+
+    Args:
+        df: The DataFrame. One of a classic session knows its columns, which are compared at once.
+        schema: The declared columns.
+
+    Raises:
+        QueryError: The DataFrame does not have a column, or has it with another type.
+    """
+    if not is_connect(df.sparkSession):
+        declared_columns = [input_column(part) for part in spark_schema_of(schema)]
+        actual_columns = check_declared(declared_columns, [input_column(part) for part in df.schema])
+        return df.select(*(F.col(_quoted(column.name)) for column in actual_columns))
+    frames = _DECLARED.setdefault(df, {})
+    if schema not in frames:
+        columns = [_of_type(F.col(_quoted(part.name)), part.name, part.type).alias(part.name) for part in schema]
+        frames[schema] = with_known_columns(df.select(*columns), spark_schema_of(schema), is_stream=_is_stream(df))
+    return frames[schema]
+
+
+def with_known_columns(df: DataFrame, schema: spark_types.StructType, *, is_stream: bool) -> DataFrame:
+    """Return a DataFrame of Spark Connect of which neither PySpark nor a query asks Spark for its columns.
+
+    Args:
+        df: The DataFrame.
+        schema: The columns that it has.
+        is_stream: True if it goes on without an end.
+    """
+    set_known_facts(df, schema, is_stream=is_stream)
+    fields = [pa.field(part.name, input_column(part).type) for part in schema]
+    _TWINS[df] = _local().opened(pa.schema(fields).empty_table())
+    return df
+
+
+def like(source: DataFrame, df: DataFrame, schema: spark_types.StructType) -> DataFrame:
+    """Return a DataFrame that was made of another one, with its columns known if those of the other one are.
+
+    Args:
+        source: The other DataFrame.
+        df: The DataFrame.
+        schema: The columns that it has.
+    """
+    return with_known_columns(df, schema, is_stream=source.isStreaming) if is_known(source) else df
+
+
+def look_up_known(
+    df: DataFrame, columns: Mapping[str, ColumnLike | None], readers: Mapping[str, str]
+) -> dict[str, InputColumn]:
+    """Look up columns of a DataFrame without asking Spark; see `column_lookup.look_up`.
+
+    Raises:
+        QueryError: There is no such column, or the type of an expression is not known without Spark.
+    """
+    texts: dict[str, str] = {}
+    for name, column in columns.items():
+        if column is not None:
+            texts[name] = text_of_known(df, column, readers.get(name, name))
+    looked_up: dict[str, InputColumn] = {}
+    try:
+        twin_columns = _local().look_up(_TWINS[df], texts, readers)
+    except QueryError as error:
+        if not hasattr(error, "used"):  # a `NeedsSparkError`, which asks for a query on Spark
+            raise
+        raise QueryError(
+            "{used} is something whose type only Spark knows; with schema= Spark is not asked\n"
+            "  compute the column before events(), for example with df.withColumn(...), and declare it in schema=",
+            used=error.used,
+        ) from error
+    for name, column in twin_columns.items():
+        _ = column.travelling_type  # refuses what is null whatever the row
+        looked_up[name] = input_column(spark_types.StructField(column.name, spark_type_of(column.type)))
+    return looked_up
+
+
+def known_schema_with_payload(
+    df: DataFrame,
+    change: ColumnLike | None,
+    event_columns: Sequence[str],
+    call: str,
+    names: Sequence[str],
+    columns: Mapping[str, str],
+    *,
+    keeps_others: bool,
+) -> spark_types.StructType:
+    """Return the columns of a DataFrame with computed ones; see `payload_columns.with_payload` for the arguments.
+
+    Raises:
+        QueryError: A column cannot be computed, or there is none of a name.
+    """
+    changed = _local().with_payload(_TWINS[df], change, event_columns, call, names, columns, keeps_others=keeps_others)
+    return spark_schema_of(changed.schema)
+
+
+def known_schema_of_union(streams: Mapping[str, InputRequest]) -> spark_types.StructType:
+    """Return the columns of a union of streams whose columns are known.
+
+    Raises:
+        QueryError: A column is missing, or those of the streams are of different types.
+    """
+    twins = {name: replace(stream, df=_TWINS[stream.df]) for name, stream in streams.items()}
+    return spark_schema_of(_local().unite(twins).rows.df.schema)
+
+
+def text_of_known(df: DataFrame, column: ColumnLike, reader: str) -> str:
+    """Return a column of a DataFrame whose columns are known as text.
+
+    Raises:
+        QueryError: The column is an expression of PySpark's.
+    """
+    if isinstance(column, str):
+        return column
+    text = str(column).removeprefix("Column<'").removesuffix("'>").replace("`", "")
+    if text in df.columns:
+        return text if text.isidentifier() else SqlExpression(_quoted(text))
+    raise QueryError(
+        "{reader} reads {written}, whose type only Spark knows; with schema= Spark is not asked\n"
+        "  write it as text in SQL, for example 'km / 1.6'",
+        value=text,
+        reader=reader,
+        written=str(column),
+    )
+
+
+def text_cast(df: DataFrame, column: ColumnLike) -> SqlExpression:
+    """Return a column of a DataFrame whose columns are known, cast to text."""
+    text = text_of_known(df, column, "a cast to text")
+    is_expression = isinstance(text, SqlExpression) or text not in df.columns
+    return SqlExpression(f"CAST({text if is_expression else _quoted(text)} AS STRING)")
+
+
+def checked_expression(column: Column, planned: InputColumn) -> Column:
+    """Return an expression that fails on the first row if Spark gives it another type than the planned one."""
+    return _of_type(column, planned.name, planned.type)
+
+
+def _of_type(column: Column, name: str, data_type: pa.DataType) -> Column:
+    """Return a column that fails on the first row if it is not of a type.
+
+    Spark knows the type before it reads a row, so that the condition costs nothing where it holds.
+    """
+    expected = spark_type_of(data_type).simpleString()
+    actual = F.replace(F.typeof(column), F.lit(_PLAIN_COLLATION), F.lit(""))
+    message = F.concat(
+        F.lit(f"schema= makes {name!r} {expected}, and in the input it is "),
+        actual,
+        F.lit("; declare it as it is, or cast it before events()"),
+    )
+    return F.when(actual == expected, column).otherwise(F.raise_error(message))
+
+
+def _is_stream(df: DataFrame) -> bool:
+    """True if a DataFrame of Spark Connect goes on without an end: if it reads anything that does."""
+    return any(read.is_streaming for read in reads_of(connect_relation(df)))
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _local() -> Any:
+    """Return the part of the backend of tables in this process that knows columns."""
+    return imported_backend(LOCAL).BACKEND.inputs

@@ -1,0 +1,133 @@
+"""The columns that a query writer declares, in each of the forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, NamedTuple, TypedDict
+
+import pyarrow as pa
+import pytest
+
+from muntin.errors import QueryError
+from muntin_engine.backends.local.inputs.declared_schema import declared_schema
+
+INSTANT = pa.timestamp("us", "UTC")
+
+
+@dataclass
+class Place:
+    lat: float
+    tags: list[str]
+
+
+@dataclass
+class Ride:
+    station: str
+    at: datetime
+    place: Place | None
+    shares: dict[str, int]
+    lasts: timedelta
+    is_new: bool
+
+
+class Reading(NamedTuple):
+    sensor: bytes
+    value: float
+
+
+class Price(TypedDict):
+    amount: Decimal
+
+
+RIDE = pa.schema(
+    [
+        ("station", pa.string()),
+        ("at", INSTANT),
+        ("place", pa.struct([("lat", pa.float64()), ("tags", pa.list_(pa.field("element", pa.string())))])),
+        ("shares", pa.map_(pa.string(), pa.int64())),
+        ("lasts", pa.duration("us")),
+        ("is_new", pa.bool_()),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "data_type"),
+    [
+        ("boolean", pa.bool_()),
+        ("tinyint", pa.int8()),
+        ("byte", pa.int8()),
+        ("smallint", pa.int16()),
+        ("short", pa.int16()),
+        ("int", pa.int32()),
+        ("INTEGER", pa.int32()),
+        ("bigint", pa.int64()),
+        ("long", pa.int64()),
+        ("float", pa.float32()),
+        ("real", pa.float32()),
+        ("double", pa.float64()),
+        ("string", pa.string()),
+        ("varchar(10)", pa.string()),
+        ("char(3)", pa.string()),
+        ("binary", pa.binary()),
+        ("date", pa.date32()),
+        ("timestamp", INSTANT),
+        ("timestamp_ltz", INSTANT),
+        ("timestamp_ntz", pa.timestamp("us")),
+        ("interval day to second", pa.duration("us")),
+        ("decimal", pa.decimal128(10, 0)),
+        ("decimal(5)", pa.decimal128(5, 0)),
+        ("decimal(38, 18)", pa.decimal128(38, 18)),
+        ("array<int>", pa.list_(pa.field("element", pa.int32()))),
+        ("map<string, array<date>>", pa.map_(pa.string(), pa.list_(pa.field("element", pa.date32())))),
+        ("struct<a: int, `b c`: string>", pa.struct([("a", pa.int32()), ("b c", pa.string())])),
+    ],
+)
+def test_types_of_spark_ddl(text: str, data_type: pa.DataType) -> None:
+    assert declared_schema(f"`a b` {text} NOT NULL COMMENT 'x', other int") == pa.schema(
+        [("a b", data_type), ("other", pa.int32())]
+    )
+
+
+def test_columns_of_records_are_those_that_a_module_declares() -> None:
+    assert declared_schema(Ride) == RIDE
+    assert declared_schema(Reading) == pa.schema([("sensor", pa.binary()), ("value", pa.float64())])
+
+
+def test_a_struct_type_and_an_arrow_schema_declare_the_same_as_text() -> None:
+    spark_types = pytest.importorskip("pyspark.sql.types")
+    part = spark_types.StructType().add("x", spark_types.DayTimeIntervalType())
+    seconds = spark_types.ArrayType(part)
+    struct = spark_types.StructType().add("a", "decimal(4,2)").add("b", seconds)
+    text = declared_schema("a decimal(4, 2), b array<struct<x: interval day to second>>")
+    assert declared_schema(struct) == text
+    assert declared_schema(text) == text
+    arrow = pa.schema([("a", pa.large_string()), ("t", pa.timestamp("ns", "Europe/Paris")), ("d", pa.duration("s"))])
+    assert declared_schema(arrow) == declared_schema("a string, t timestamp, d interval day to second")
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (5, "declares no columns"),
+        (int, "declares no columns"),
+        ("", "cannot be read"),
+        ("a", "cannot be read"),
+        ("a int) x", "cannot be read as columns of Spark's DDL"),
+        ("a variant", "'a' as variant, which has no meaning in a query"),
+        ("a interval year to month", "interval year to month, which has no meaning"),
+        ("a string collate UNICODE_CI", "text with a collation has no meaning"),
+        ("a struct<b: string collate UNICODE_CI>", "text with a collation has no meaning"),
+        ("a int, a string", "names the column 'a' twice"),
+        ("a int, A string", "Spark does not tell upper from lower case"),
+        (pa.schema([("a", pa.uint8())]), "'a' as uint8, which has no meaning"),
+        (pa.schema([("a", pa.int8()), ("a", pa.int8())]), "names a column twice"),
+        (pa.schema([]), "declares no columns"),
+        (Price, "'amount' as Decimal|does not say what the column is"),
+    ],
+)
+def test_what_is_no_declaration_is_refused(schema: Any, words: str) -> None:
+    with pytest.raises(QueryError, match=words):
+        declared_schema(schema)
