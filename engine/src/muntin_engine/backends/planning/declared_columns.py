@@ -25,24 +25,26 @@ def check_declared(declared: Sequence[InputColumn], actual: Sequence[InputColumn
     """
     columns: list[InputColumn] = []
     for column in declared:
-        alike = [candidate for candidate in actual if candidate.name.casefold() == column.name.casefold()]
-        if len(alike) != 1:
-            number = "no such column" if not alike else "several columns of that name"
+        namesakes = [candidate for candidate in actual if candidate.name.casefold() == column.name.casefold()]
+        if len(namesakes) != 1:
+            number = "no such column" if not namesakes else "several columns of that name"
             raise QueryError(
                 "schema= declares {value!r}, and the input has {number}\n  it has {columns}",
                 value=column.name,
                 number=number,
                 columns=", ".join(candidate.name for candidate in actual) or "no columns",
             )
-        if alike[0].collation is not None or not _is_same_type(column.type, alike[0].type):
+        actual_column = namesakes[0]
+        # A declared column has no collation; under another one equal keys may be different texts.
+        if actual_column.collation is not None or not _is_same_type(column.type, actual_column.type):
             raise QueryError(
                 "schema= declares {value!r} as {declared}, and in the input it is {found}\n"
                 "  declare it as it is, or cast it before events()",
                 value=column.name,
                 declared=column.spelled_type,
-                found=alike[0].spelled_type,
+                found=actual_column.spelled_type,
             )
-        columns.append(alike[0])
+        columns.append(actual_column)
     return columns
 
 

@@ -36,6 +36,8 @@ def united(sources: Sequence[Projection]) -> DataFrame:
     all_rows = reduce(lambda rows, side: rows.unionByName(side, allowMissingColumns=True), sides)
     if not all(is_known(source.df) for source in sources):
         return all_rows
+
+    # The query writer declared the columns of all sides, so those of the union are known without asking Spark.
     fields = [spark_types.StructField(SIDE, spark_types.IntegerType())]
     for side, source in enumerate(sources):
         for part in source.df.schema:
