@@ -166,7 +166,8 @@ class _MatchReading:
 
     def _conditions(self, pattern: _Pattern) -> list[str]:
         """Return the conditions by which a row opens, closes and breaks a match."""
-        # A row that closes a match does not break it, so what breaks is said of the other rows. Null is not true.
+        # A row that closes a match does not break it, so `breaks` leaves such rows out. A condition that is null is not
+        # met, but NOT of it would be null as well: hence `coalesce`.
         opens = f"coalesce({self._condition(pattern.first)}, false)"
         closes = f"coalesce({self._condition(pattern.second)}, false)"
         if pattern.between is None:

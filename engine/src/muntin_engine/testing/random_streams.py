@@ -191,15 +191,23 @@ def arriving(
         lives: The changes of each event.
         delay: A function that returns the delay of a change behind its sync time.
     """
-    arrivals: list[tuple[int, float, KeyedChange]] = []
+    arrivals: list[_Arrival] = []
     for life in lives:
-        # Changes of an event stay in their order: none arrives before an earlier one, and at one time the random order
-        # goes up with them.
+        # Changes of an event stay in their order: none arrives before an earlier one, and the random ranks, by which
+        # changes of one time are ordered, go up.
         times = accumulate((step.change.sync_time + delay(step) for step in life), max)
-        order = sorted(random.random() for _ in life)
-        arrivals += zip(times, order, life, strict=True)
-    arrivals.sort(key=lambda arrival: arrival[:2])
-    return [(time, step) for time, _, step in arrivals]
+        ranks = sorted(random.random() for _ in life)
+        arrivals += map(_Arrival, times, ranks, life)
+    arrivals.sort(key=lambda arrival: (arrival.time, arrival.rank))
+    return [(arrival.time, arrival.change) for arrival in arrivals]
+
+
+class _Arrival(NamedTuple):
+    """A change, and when it arrives: at its time, and among others of that time by its rank."""
+
+    time: int
+    rank: float
+    change: KeyedChange
 
 
 def _punctuated(random: Random, changes: Sequence[KeyedChange], share: float) -> list[Step]:

@@ -97,9 +97,10 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
         return right
     if is_number(left) and is_number(right):
         return _common_number(left, right)
-    for text, other in ((left, right), (right, left)):
-        if pa.types.is_string(text) and (pa.types.is_date(other) or pa.types.is_timestamp(other)):
-            return other
+    # Text beside a time or a date is read as one, on either side.
+    for text, time in ((left, right), (right, left)):
+        if pa.types.is_string(text) and (pa.types.is_date(time) or pa.types.is_timestamp(time)):
+            return time
     return None
 
 

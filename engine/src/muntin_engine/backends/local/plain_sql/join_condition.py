@@ -33,7 +33,7 @@ class JoinSides:
     """The two sides of a join, and the condition of their pairs."""
 
     def __init__(self, left: Sequence[SourceColumn], right: Sequence[SourceColumn], kind: str) -> None:
-        """Begin with the columns of both.
+        """Take the columns of both sides, among which a condition looks up its names.
 
         Args:
             left: The columns of the left side.

@@ -73,8 +73,9 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
     reports = worker_reports(spark, unchecked, needs)
     missing: set[Reference] = set()
     for report in reports:
+        # A failure is a module, the reason, and the name of another module that is missing for it, if that is it.
         for _, _, name in report["failures"]:
-            if name:  # a module that one of the references imports
+            if name:
                 missing.add(Reference(name))
     if missing:
         needs = needed_by(unchecked | missing)
