@@ -42,7 +42,7 @@ class InputRow(NamedTuple):
         return InputChange(self.id, row.start or 0, row.end, (), row.new_end, row.source, self.side)
 
 
-class _RowValues(NamedTuple):
+class _RecordedValues(NamedTuple):
     """The values of a row that a story tells; see `StoryRow`.
 
     Attributes:
@@ -115,7 +115,7 @@ def read_input_rows(
         columns.ticks("new_end"),
         strict=True,
     )
-    for values in map(_RowValues._make, rows):
+    for values in map(_RecordedValues._make, rows):
         change = values.change or "insert"
         row = StoryRow(
             number=values.number,

@@ -191,18 +191,18 @@ def arriving(
         lives: The changes of each event.
         delay: A function that returns the delay of a change behind its sync time.
     """
-    arrivals: list[_Arrival] = []
+    arrivals: list[_ArrivingChange] = []
     for life in lives:
         # Changes of an event stay in their order: none arrives before an earlier one, and the random ranks, by which
         # changes of one time are ordered, go up.
         times = accumulate((step.change.sync_time + delay(step) for step in life), max)
         ranks = sorted(random.random() for _ in life)
-        arrivals += map(_Arrival, times, ranks, life)
+        arrivals += map(_ArrivingChange, times, ranks, life)
     arrivals.sort(key=lambda arrival: (arrival.time, arrival.rank))
     return [(arrival.time, arrival.change) for arrival in arrivals]
 
 
-class _Arrival(NamedTuple):
+class _ArrivingChange(NamedTuple):
     """A change, and when it arrives: at its time, and among others of that time by its rank."""
 
     time: int
