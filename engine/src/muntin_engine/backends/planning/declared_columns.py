@@ -34,9 +34,10 @@ def check_declared(declared: Sequence[InputColumn], actual: Sequence[InputColumn
                 number=number,
                 columns=", ".join(candidate.name for candidate in actual) or "no columns",
             )
-        actual_column = namesakes[0]
-        # A declared column has no collation; under another one equal keys may be different texts.
-        if actual_column.collation is not None or not _is_same_type(column.type, actual_column.type):
+        (actual_column,) = namesakes
+        # Arrow's types do not show a collation, and no declaration can name one.
+        has_collation = actual_column.collation is not None
+        if has_collation or not _is_same_type(column.type, actual_column.type):
             raise QueryError(
                 "schema= declares {value!r} as {declared}, and in the input it is {found}\n"
                 "  declare it as it is, or cast it before events()",

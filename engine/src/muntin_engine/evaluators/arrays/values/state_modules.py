@@ -128,7 +128,7 @@ class StateModules:
     ) -> dict[Part, States]:
         """Return the states that `to_blob` packed, upgraded where an older version of their module wrote them.
 
-        A module that the query did not have then gets states without rows.
+        A module that was added to the query since then gets states without rows.
 
         Args:
             packed: The bytes of the states of each module.
@@ -152,6 +152,7 @@ class StateModules:
                     states = self._codec.unpack(packed[stored_place])
                 else:
                     CURRENT_CALL.set_module(module.label)
+                    # Its records may have had other fields: they are read as dicts of these.
                     states = self._codec.reading_fields().unpack(packed[stored_place])
                     states = module.upgrade(states, version.versions[stored_place])
                 parts[Part(place, STATE)] = States.of(module, states, count)
