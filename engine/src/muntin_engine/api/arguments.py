@@ -202,7 +202,7 @@ def spelled(value: object) -> str:
     if isinstance(value, type | FunctionType):
         return value.__name__
     text = repr(value)
-    has_address = " at 0x" in text
+    has_address = " at 0x" in text  # which would differ from run to run, and says nothing
     if has_address or "\n" in text:
         return f"a {type(value).__name__}"
     return f"{text:.80}"

@@ -138,6 +138,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         muntin.errors.QueryError: schema= declares 'km' as float, and in the input it is double
           declare it as it is, or cast it before events()
     """
+    # What the arguments are, before what is in the columns: that may need a call of Spark.
     check_dataframe("events", df)
     inputs = backend_of(df).inputs
     df = inputs.opened(df, None if schema is None else declared_schema(schema))
@@ -152,6 +153,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     assert first_column is not None, "check_columns refuses events without a time"
     check_buckets(buckets)
     check_sources(source, sources)
+
+    # The columns that the input has to have.
     condition = None
     if rows is not None:
         condition = inputs.condition(df, rows, "rows({})")

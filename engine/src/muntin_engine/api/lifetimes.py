@@ -225,6 +225,7 @@ class ChangesLifetimes(ChangesPayload):
                 call=call,
                 repeated=Call(call, ..., Argument("repeated", True)),
             )
+        # The lengths become a column of the events, under a name that none of them has.
         used_names = backend_of(self.df).inputs.column_names(self.df)
         number = 0
         while f"length_{number}" in used_names:
@@ -238,6 +239,7 @@ class ChangesLifetimes(ChangesPayload):
 
     @property
     def _ends_are_revised(self) -> bool:
+        """True if revisions still change ends: an earlier change, such as a duration, may have fixed them."""
         return self.new_end is not None and not any(change.fixes_ends for change in self.lifetime_changes)
 
     def _aligned(self, change: Align) -> Self:

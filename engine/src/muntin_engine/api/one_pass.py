@@ -68,6 +68,7 @@ def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
                 f"{name!r} keeps no state, so its rows do not meet those of others in buckets\n"
                 "  write it with a query of its own"
             )
+    # One DataFrame, by identity: that two plans read the same rows cannot be known.
     first_name, first_query = next(iter(queries.items()))
     for name, query in queries.items():
         if query.source.rows.df is not first_query.source.rows.df:
@@ -89,9 +90,10 @@ def _with_metrics_names(queries: Mapping[str, Query]) -> dict[str, Query]:
     named_queries: dict[str, Query] = {}
     for name, query in queries.items():
         named_queries[name] = query if query.is_named else replace(query, metrics_name=name, is_named=True)
-    reporting_query = {query.metrics_name: name for name, query in named_queries.items()}
+    # Of several queries with one name, the last one has it here, and the others differ from it.
+    query_by_metrics_name = {query.metrics_name: name for name, query in named_queries.items()}
     for name, query in named_queries.items():
-        other_name = reporting_query[query.metrics_name]
+        other_name = query_by_metrics_name[query.metrics_name]
         if other_name != name:
             raise QueryError(
                 f"{name!r} and {other_name!r} report metrics under the name {query.metrics_name!r}\n"
@@ -169,6 +171,11 @@ class OnePass(WritesOutputs[Mapping[str, SinkLike], RecordLike | Mapping[str, Re
         return "\n\n".join(texts)
 
     def _check_names(self, argument: str, names: Mapping[str, object] | Sequence[str]) -> None:
+        """Check that names in an argument are those of queries.
+
+        Raises:
+            QueryError: There is no query of a name.
+        """
         for name in names:
             if name not in self.queries:
                 close = get_close_matches(str(name), self.queries, n=1)

@@ -77,6 +77,8 @@ class ChangesPayload(InputRequest):
         """
         check_each({f"{call}({name})": column for name, column in columns.items()})
         inputs = backend_of(self.df).inputs
+        # Which columns make rows events is told by text alone: an expression may read any column whose name is a word
+        # of it. Of those, one column more is kept, and none is missing.
         event_texts = list(self._texts())
         event_columns: list[str] = []
         for name in inputs.column_names(self.df):
@@ -117,11 +119,9 @@ class ChangesPayload(InputRequest):
     def _texts(self) -> Iterator[str]:
         """Yield the texts of the columns that the stream itself reads."""
         orders = self.order if isinstance(self.order, tuple) else (self.order,)
-        columns = (
-            *(self.start, self.end, self.id, *orders, self.change, self.new_end, self.signal, self.source),
-            *(*self.keys, *self.ranges.values(), *self.conditions),
-            *(length.name for length in self.length_columns),
-        )
+        columns = [self.start, self.end, self.id, *orders, self.change, self.new_end, self.signal, self.source]
+        columns += [*self.keys, *self.ranges.values(), *self.conditions]
+        columns += [length.name for length in self.length_columns]
         for column in columns:
             if column is not None:
                 yield text_of(column)

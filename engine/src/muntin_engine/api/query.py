@@ -158,6 +158,8 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
             >>> long_rides = rides.where("km > 20").extend("10 minutes").to_query()  # doctest: +SKIP
             >>> long_rides.write(checkpoint="checkpoint", results="long_rides")  # doctest: +SKIP
         """
+        # Events without a partner are what an anti join without another stream returns: see `JoinPlan`. Only samples
+        # read an order, by which the last one of a time counts.
         columns = backend_of(self.df).inputs.payload_columns(self.df, self._columns_of_events())
         request = WindowRequest(
             self if self.lifetimes == "edge" else replace(self, order=None),
@@ -397,6 +399,8 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
             )
         columns = (columns_by_name("left_columns", left_columns), columns_by_name("right_columns", right_columns))
         kind = parse_policy(JoinKind, how)
+
+        # Events that share a window overlap once both streams are extended to whole windows.
         left = self
         if same_window is not None:
             if kind is JoinKind.CLIP:
@@ -406,7 +410,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
             left = self._aligned(ShareWindows(same_window))
             right = right._aligned(ShareWindows(same_window))
         if kind is JoinKind.CLIP and right.lifetimes != "point":
-            right = right.to_points("start")
+            right = right.to_points("start")  # only starts count, so that events need not be kept for their ends
         request = WindowRequest(
             replace(left, name="left"),
             Unwindowed(),

@@ -94,6 +94,8 @@ def _query(session: Any, text: str, modules: Iterable[Any], tables: Mapping[str,
     def read_table(name: str) -> Any:
         return backend.table(session, name, tables)
 
+    # The text becomes the same steps as calls in Python, which then make the query and check it. What they refuse is
+    # told at its place in the text.
     source = SqlText(text)
     steps = read(source, is_operator, classes)
     if steps is None:

@@ -55,8 +55,8 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
         if len(set(values.values())) > 1:
             spelled_values = ", ".join(f"{name} {value}" for name, value in values.items())
             raise QueryError(f"the streams of a union have the same {subject}, got {spelled_values}")
-    kinds = {stream.lifetimes for stream in streams.values()}
-    if "edge" in kinds and len(kinds) > 1:
+    kinds_of_lifetimes = {stream.lifetimes for stream in streams.values()}
+    if "edge" in kinds_of_lifetimes and len(kinds_of_lifetimes) > 1:
         raise QueryError(
             "samples, which last until the next one of their key, and events with ends do not make one stream\n"
             "  give the samples a duration, set_duration(...), or make samples of all, to_edges()"
@@ -67,17 +67,17 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
 
     # The union has events with ends. If all streams have points, or all samples, it makes these of them again.
     changes: tuple[LifetimeChange, ...] = ()
-    if kinds == {"point"}:
+    if kinds_of_lifetimes == {"point"}:
         changes = (PointsAtStart(),)
-    elif kinds == {"edge"}:
+    elif kinds_of_lifetimes == {"edge"}:
         changes = (ToEdges(),)
     clocks = [stream.clock for stream in streams.values() if stream.clock is not None]
     return replace(
-        first,
+        first,  # whose other properties all streams share, by `_COMMON`
         df=united.rows.df,
         **united.rows.columns,
         is_edge=False,
-        progress=Punctuated(),
+        progress=Punctuated(),  # each source has the policy of its stream, in `rules`
         sources=tuple(rule.source for rule in united.rules),
         rules=united.rules,
         heartbeats=united.heartbeats,

@@ -171,7 +171,7 @@ class Inputs(ABC):
             change: The column that says what a row does; None if each is a new event.
             event_columns: The names of the columns that make rows events.
             call: The call that asks for it, for errors.
-            names: The names of columns to keep, besides those.
+            names: The names of columns to keep, besides `event_columns`.
             columns: The columns to compute, by name.
             keeps_others: True to keep all other columns.
 

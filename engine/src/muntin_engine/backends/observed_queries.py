@@ -38,15 +38,15 @@ class QueryObservers:
     def __init__(self) -> None:
         self._attached: list[QueryObserver] = []
         self._makers: list[Callable[[], QueryObserver]] = []
-        self._making = Lock()
+        self._lock = Lock()  # several threads of Spark's report progress
 
     def attach(self, make_observer: Callable[[], QueryObserver]) -> None:
         """Attach an observer, which is made when the first query is observed: not all processes have queries."""
         self._makers.append(make_observer)
 
     def all(self) -> Sequence[QueryObserver]:
-        """Return the observers, in the order in which they were attached."""
-        with self._making:  # several threads of Spark's report progress
+        """Return the observers, in the order in which they were attached; the first call makes them."""
+        with self._lock:
             for make_observer in self._makers:
                 self._attached.append(make_observer())
             self._makers.clear()

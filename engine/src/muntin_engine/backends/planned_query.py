@@ -77,17 +77,17 @@ class Selection:
     columns: Mapping[str, str] = field(default_factory=dict)
     condition: str | None = None
 
-    def names(self, all_names: Sequence[str], kept: tuple[str, ...] = ()) -> list[str]:
-        """Return the names of the columns that a query has of its results.
+    def names(self, all_names: Sequence[str], always: tuple[str, ...] = ()) -> list[str]:
+        """Return the names of the columns that a query has of its results: those that it selects come first.
 
         Args:
             all_names: The names of all columns.
-            kept: Columns that stay in any case, beside those of changes.
+            always: Columns that stay in any case, beside those of changes.
         """
         if not self.columns:
             return list(all_names)
         names = list(self.columns)
-        for name in (*CHANGES, *kept):
+        for name in (*CHANGES, *always):
             if name in all_names and name not in self.columns:
                 names.append(name)
         return names

@@ -58,6 +58,14 @@ class BucketCounts(NamedTuple):
         return cls(accepted, dict(reasons), dict(skipped), dict(overflows))
 
 
+class StaticMessages(NamedTuple):
+    """The warnings of a query, each of several lines; empty where there is nothing to warn of."""
+
+    rejected: str = ""
+    skipped: str = ""
+    overflows: str = ""
+
+
 @dataclass(slots=True)
 class StaticCounts:
     """The counts of a query that may be computed, as far as its buckets were.
@@ -74,7 +82,7 @@ class StaticCounts:
     buckets: int | None
     skipping: Mapping[str, SkippedNulls] = field(default_factory=dict)
     counts: dict[int, BucketCounts] = field(default_factory=dict)
-    last_messages: tuple[str, str, str] = ("", "", "")
+    last_messages: StaticMessages = field(default_factory=StaticMessages)
 
     @property
     def is_complete(self) -> bool:
@@ -86,8 +94,8 @@ class StaticCounts:
         """True if there is something to warn of that was not said."""
         return self.messages() != self.last_messages
 
-    def messages(self) -> tuple[str, str, str]:
-        """Return the warnings of rejected and of skipped rows, and of overflows; empty if there were none."""
+    def messages(self) -> StaticMessages:
+        """Return the warnings of rejected and of skipped rows, and of overflows."""
         reasons = Counter[str]()
         skipped = Counter[str]()
         accepted = 0
@@ -96,7 +104,7 @@ class StaticCounts:
             skipped.update(bucket_counts.skipped)
             accepted += bucket_counts.accepted
         rows = reasons.total() + accepted
-        return self._of_rejected(reasons, rows), self._of_skipped(skipped, rows), self._of_overflows()
+        return StaticMessages(self._of_rejected(reasons, rows), self._of_skipped(skipped, rows), self._of_overflows())
 
     def warn(self) -> None:
         """Log the warnings that have changed since they were logged last."""
@@ -123,7 +131,9 @@ class StaticCounts:
         )
 
     def _of_skipped(self, skipped: Counter[str], rows: int) -> str:
-        of_all = f" of {rows:,}" if self.is_complete else ""  # one bucket counts what all skip
+        """Return the warning about rows that modules skipped, one for each module; empty if there are none."""
+        # The first bucket counts the skipped rows of all: before the others are done, their rows are not in the total.
+        of_all = f" of {rows:,}" if self.is_complete else ""
         messages: list[str] = []
         for label, nulls in self.skipping.items():
             if skipped[label]:
@@ -137,7 +147,7 @@ class StaticCounts:
         """Return the warning about results that do not fit their columns; empty if there are none."""
         numbers = Counter[str]()
         first_overflows: dict[str, ColumnOverflows] = {}
-        for _, bucket_counts in sorted(self.counts.items()):
+        for _, bucket_counts in sorted(self.counts.items()):  # in an order that does not depend on who was done first
             for column, overflows in bucket_counts.overflows.items():
                 numbers[column] += overflows.number
                 first_overflows.setdefault(column, overflows)

@@ -24,11 +24,11 @@ def may_slide(module: Module, *, only_grows: bool = False) -> bool:
 
     Where windows only grow, none goes.
     """
-    follows = module.is_incremental and not module.is_time_sensitive and not module.reads_order
-    return follows and (only_grows or hasattr(module, "remove_events"))
+    keeps_a_state = module.is_incremental and not module.is_time_sensitive and not module.reads_order
+    return keeps_a_state and (only_grows or hasattr(module, "remove_events"))
 
 
 def states_replace_rows(windows: RowWindows, modules: Iterable[Module]) -> bool:
     """Return True if states of modules take the place of rows in windows that follow rows."""
-    follow = all(module.is_incremental and not module.is_time_sensitive for module in modules)
-    return windows.leaves_at_once and follow
+    keep_states = all(module.is_incremental and not module.is_time_sensitive for module in modules)
+    return windows.leaves_at_once and keep_states  # rows that leave one by one would have to be taken from a state

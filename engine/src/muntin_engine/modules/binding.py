@@ -39,9 +39,11 @@ class Binding:
     plain: Plain | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        # A module that follows rows or events is told only of those that it accepts, so nothing needs to be counted.
-        follows = isinstance(self.module, RowOperator | StreamOperator)
-        is_choosy = isinstance(self.select, Present | Accepted | BySource) and not follows
+        # An aggregate that skips rows gets a wrapper, which counts in its state how many it took. A module that is
+        # called for each row or event is called only for those that it accepts: it needs none.
+        is_called_per_row = isinstance(self.module, RowOperator | StreamOperator)
+        is_choosy = isinstance(self.select, Present | Accepted | BySource) and not is_called_per_row
+        # The class is frozen: only `object` may set its fields.
         object.__setattr__(self, "called", Choosy(self.module) if is_choosy else self.module)
 
         plain = plain_of(self.module.result_field())

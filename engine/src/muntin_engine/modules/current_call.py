@@ -77,7 +77,7 @@ class CurrentCall:
         """Record that a module is called for a window from now on."""
         trace = self._trace
         if trace is not None:
-            if label is not self.label:
+            if label is not self.label:  # identity is enough, and cheaper: a module has one label object
                 trace.set_module(label)
             trace.set_window(key, window)
         self.label = label

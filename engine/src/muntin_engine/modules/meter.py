@@ -50,9 +50,9 @@ class Meter:
         """Start a meter; without a clock it measures nothing."""
         self.now: Clock = clock or no_clock
         self._is_on = clock is not None
-        self._spent = 0
+        self._nanoseconds = 0
         self._takes = 0
-        self._first = TIMED
+        self._calls_timed_first = TIMED  # those that are left of them
         self.skips = 0 if self._is_on else _ALL_CALLS
 
     def sampled(self, method: Callable[Arguments, T]) -> Callable[Arguments, T]:
@@ -64,8 +64,8 @@ class Meter:
 
     def timed(self, method: Callable[Arguments, T]) -> Callable[Arguments, T]:
         """Return a method that times its call, and counts that time for the calls too that are not timed after it."""
-        self._first -= 1
-        self.skips = 0 if self._first > 0 else STRIDE - 1
+        self._calls_timed_first -= 1
+        self.skips = 0 if self._calls_timed_first > 0 else STRIDE - 1
         weight = 1 + self.skips
 
         def call(*arguments: Arguments.args, **named: Arguments.kwargs) -> T:
@@ -73,13 +73,13 @@ class Meter:
             try:
                 return method(*arguments, **named)
             finally:
-                self._spent += (self.now() - started) * weight
+                self._nanoseconds += (self.now() - started) * weight
 
         return call
 
     def since(self, started: int) -> None:
         """Add the time from an earlier `now` until now."""
-        self._spent += self.now() - started
+        self._nanoseconds += self.now() - started
 
     def take(self) -> int:
         """Return the nanoseconds since the last call of this method, and start anew.
@@ -87,12 +87,12 @@ class Meter:
         How many calls are timed first changes from time to time: calls that come in the same order in each batch all
         get their turn.
         """
-        spent = self._spent
-        self._spent = 0
+        nanoseconds = self._nanoseconds
+        self._nanoseconds = 0
         self._takes += 1
-        self._first = TIMED + self._takes % STRIDE
+        self._calls_timed_first = TIMED + self._takes % STRIDE
         self.skips = 0 if self._is_on else _ALL_CALLS
-        return spent
+        return nanoseconds
 
     def __reduce__(self) -> tuple[object, ...]:
         return Meter, (self.now if self._is_on else None,)  # a copy in another process begins at zero

@@ -63,6 +63,8 @@ class PlainRow:
 
 @dataclass(frozen=True, slots=True)
 class _PlainList:
+    """Makes a list of anything that can be read through, with plain elements if these have a form of their own."""
+
     element: Plain | None
 
     def __call__(self, value: object) -> object:
@@ -75,6 +77,8 @@ class _PlainList:
 
 @dataclass(frozen=True, slots=True)
 class _PlainMap:
+    """Makes a dict of a mapping, with plain values if these have a form of their own; keys are plain anyhow."""
+
     value: Plain | None
 
     def __call__(self, value: object) -> object:
@@ -99,7 +103,7 @@ class _PlainRecord:
                 if name in plain_fields:
                     plain_fields[name] = plain(plain_fields[name])
             return plain_fields
-        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        if isinstance(value, tuple) and not hasattr(value, "_fields"):  # a plain tuple, whose fields have places alone
             plain_items = list(value)
             for place, plain in self.places.items():
                 if place < len(plain_items):
@@ -107,22 +111,22 @@ class _PlainRecord:
             return tuple(plain_items)
         if isinstance(value, tuple):
             return value._replace(**self._changed(value))  # type: ignore[attr-defined]  # it has fields
-        if not is_dataclass(value) or isinstance(value, type):
+        if not is_dataclass(value) or isinstance(value, type):  # no record: a later check refuses it
             return value
-        changed = self._changed(value)
-        return replace(value, **changed) if changed else value
+        changed_fields = self._changed(value)
+        return replace(value, **changed_fields) if changed_fields else value
 
     def _changed(self, value: object) -> dict[str, object]:
         """Return the fields that are other values when they are plain; a dataclass need not be made anew for others."""
-        changed: dict[str, object] = {}
+        changed_fields: dict[str, object] = {}
         for name, plain in self.parts.items():
             if not hasattr(value, name):  # it is another record than declared, which a later check refuses
                 continue
             part = getattr(value, name)
             plain_part = plain(part)
             if plain_part is not part:
-                changed[name] = plain_part
-        return changed
+                changed_fields[name] = plain_part
+        return changed_fields
 
 
 def listing(

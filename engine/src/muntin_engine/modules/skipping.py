@@ -45,7 +45,7 @@ def forbids(value: Any, declared: Field) -> bool:
         return not declared.is_nullable
     data_type = declared.type
     if isinstance(data_type, Struct):
-        if is_tuple(data_type):
+        if is_tuple(data_type):  # whose fields are declared by their places, and stored under any names
             return any(map(forbids, value.values(), data_type.fields))
         return any(forbids(value[part.name], part) for part in data_type.fields if part.name in value)
     if isinstance(data_type, ListOf):
@@ -118,7 +118,7 @@ def payloads_of(select: Callable[[tuple[Any, ...]], Any], columns: Sequence[list
             return Payloads(column, has_skipped=False)
         return Payloads([SKIPPED if value is None else value for value in column], has_skipped=True)
     if type(select) is itemgetter:
-        _, places = tuple(select.__reduce__())
+        _, places = tuple(select.__reduce__())  # an itemgetter tells its items in no other way
         if len(places) == 1 and isinstance(places[0], int):
             return Payloads(columns[places[0]], has_skipped=False)
     rows: Iterable[tuple[Any, ...]] = zip(*columns, strict=True) if columns else repeat((), count)

@@ -100,6 +100,8 @@ class AlertChanges:
         exceeded: dict[str, str] = {}
         for condition in self._alerts:
             exceeded |= condition.exceeded(metrics)
+
+        # Compared with the previous micro-batch of the same run: each change is told once.
         query = (metrics.run_id, metrics.query)
         previous = self._exceeded_by_query.get(query, set())
         where = f"in micro-batch {metrics.batch}"
@@ -111,6 +113,7 @@ class AlertChanges:
 
 
 def _value_of(name: str, metrics: BatchMetrics) -> float | None:
+    """Return the value that a limit is compared with; None if it is unknown, or a share of no rows."""
     if not name.endswith("_share"):
         value: float | None = getattr(metrics, name)
         return value
@@ -120,6 +123,7 @@ def _value_of(name: str, metrics: BatchMetrics) -> float | None:
 
 
 def _spell(name: str, value: float, metrics: BatchMetrics) -> str:
+    """Spell a value, or its limit, in the unit of the limit."""
     if name in _LENGTHS:
         return spell_ticks(int(value), is_time=metrics.is_time or name == "clock_lag")
     if name.endswith("_share"):

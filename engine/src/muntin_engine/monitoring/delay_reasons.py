@@ -22,7 +22,7 @@ def reasons_of(batches: Sequence[BatchMetrics]) -> Iterator[str]:
     yield from _why_watermark_waits(batches)
     yield from _lost_rows(batches)
     yield from _why_output_waits(batches)
-    yield from _slowest_part(batches[-1])
+    yield from _slowest_part(batches[-1])  # the most usual reasons come first, as a reader may read only one
 
 
 def _why_watermark_waits(batches: Sequence[BatchMetrics]) -> Iterator[str]:
@@ -35,9 +35,11 @@ def _why_watermark_waits(batches: Sequence[BatchMetrics]) -> Iterator[str]:
     elif newest is None:
         yield "no events have come"
     elif watermark is None:
-        silent = [name for name, source in _sources(batches).items() if source.watermark is None]
-        who = f"of the sources {' and '.join(map(repr, silent))} nothing has said" if silent else "nothing has said"
-        yield f"{who} yet how complete the input is: no punctuation has come, and no delay implies it"
+        silent_sources = [name for name, source in _sources(batches).items() if source.watermark is None]
+        subject = "nothing has said"
+        if silent_sources:
+            subject = f"of the sources {' and '.join(map(repr, silent_sources))} nothing has said"
+        yield f"{subject} yet how complete the input is: no punctuation has come, and no delay implies it"
     elif newest > watermark:
         lag = spell_ticks(newest - watermark, is_time=last.is_time)
         yield f"the watermark is {lag} behind the newest start: {_why_watermark_is_held(batches, watermark)}"
@@ -72,11 +74,13 @@ def _sources(batches: Sequence[BatchMetrics]) -> dict[str, SourceMetrics]:
 def _why_watermark_is_held(batches: Sequence[BatchMetrics], watermark: int) -> str:
     """Name the sources that hold the watermark back, each with the time since which it is silent."""
     sources = _sources(batches)
-    behind = [name for name, source in sources.items() if source.watermark is None or source.watermark <= watermark]
-    all_are_behind = len(sources) > 1 and len(behind) == len(sources)
-    if not behind or all_are_behind:
+    slow_sources = [
+        name for name, source in sources.items() if source.watermark is None or source.watermark <= watermark
+    ]
+    all_are_slow = len(sources) > 1 and len(slow_sources) == len(sources)
+    if not slow_sources or all_are_slow:  # then it is none of the sources
         return "that is its delay, or punctuation is missing"
-    return "; ".join(_describe_source(batches, name, sources[name].watermark) for name in behind)
+    return "; ".join(_describe_source(batches, name, sources[name].watermark) for name in slow_sources)
 
 
 def _describe_source(batches: Sequence[BatchMetrics], name: str, watermark: int | None) -> str:
@@ -121,6 +125,7 @@ def _lost_rows(batches: Sequence[BatchMetrics]) -> Iterator[str]:
 
 
 def _row_count(batch: BatchMetrics) -> int:
+    """Return the number of all rows of events, whatever became of them."""
     return batch.accepted + batch.late + batch.rejected + batch.filtered + batch.shed
 
 

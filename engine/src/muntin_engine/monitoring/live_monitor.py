@@ -67,10 +67,11 @@ def watch_on(query: Watched, live: Live, refresh: float, pause: Callable[[float]
         while is_active and not is_interrupted():
             is_active = query.isActive  # asked first, so that the last micro-batch is in the last picture
             live.update(picture_of(query, is_active=is_active), refresh=True)
-            waited = 0.0
-            while is_active and waited < refresh and not is_interrupted():
-                pause(min(_LONGEST_PAUSE, refresh - waited))
-                waited += _LONGEST_PAUSE
+            # In short pauses, after each of which Ctrl-C is noticed.
+            seconds_waited = 0.0
+            while is_active and seconds_waited < refresh and not is_interrupted():
+                pause(min(_LONGEST_PAUSE, refresh - seconds_waited))
+                seconds_waited += _LONGEST_PAUSE
 
 
 @contextmanager
@@ -87,7 +88,7 @@ def noticing_interrupts() -> Iterator[Callable[[], bool]]:
         has_come = True
 
     if threading.current_thread() is not threading.main_thread():
-        yield lambda: has_come
+        yield lambda: has_come  # Python sets handlers of signals in the main thread alone
         return
     previous_handler = signal.signal(signal.SIGINT, notice)
     try:

@@ -54,10 +54,10 @@ def log_metrics(logger: logging.Logger = LOG) -> Callable[[BatchMetrics], None]:
     """
 
     def log(metrics: BatchMetrics) -> None:
-        known = {name: value for name, value in asdict(metrics).items() if value is not None and value != {}}
-        known["unread"] = sorted(metrics.unread)
+        known_metrics = {name: value for name, value in asdict(metrics).items() if value is not None and value != {}}
+        known_metrics["unread"] = sorted(metrics.unread)  # JSON has no sets
         counts = f"{metrics.accepted} rows, {metrics.results} results"
         message = f"{metrics.spelled_query}: micro-batch {metrics.batch}, {counts}"
-        logger.info(message, extra={METRICS_OF: known})
+        logger.info(message, extra={METRICS_OF: known_metrics})
 
     return log

@@ -37,12 +37,13 @@ def opentelemetry_metrics(provider: MeterProvider | None = None) -> Callable[[Ba
         instruments.append((metric, create(otel_name(metric), unit=unit, description=metric.text)))
 
     def export(metrics: BatchMetrics) -> None:
-        common = dict(zip(LABELS, (metrics.query, metrics.query_id or ""), strict=True))
+        """Add the counts of a micro-batch to the counters, and set the gauges to its values."""
+        query_labels = dict(zip(LABELS, (metrics.query, metrics.query_id or ""), strict=True))
         for metric, instrument in instruments:
             for label, value in metric.read(metrics).items():
-                if value is None:
+                if value is None:  # not known in this micro-batch: a gauge keeps its last value
                     continue
-                attributes = {**common, metric.label: label} if metric.label else common
+                attributes = {**query_labels, metric.label: label} if metric.label else query_labels
                 if metric.is_counter:
                     instrument.add(value, attributes)
                 else:

@@ -15,20 +15,20 @@ class OverflowingColumns:
     """Finds the columns that could not hold a value, from the progress of streaming queries."""
 
     def __init__(self) -> None:
-        self._warned: dict[str, set[tuple[str, str]]] = {}
+        self._warned_columns: dict[str, set[tuple[str, str]]] = {}  # by run, each a query and its column
 
     def warnings_of(self, progress: Mapping[str, Any]) -> Iterator[str]:
         """Yield a warning of each column that overflows for the first time in this run."""
-        warned = self._warned.setdefault(str(progress.get("runId")), set())
+        warned_columns = self._warned_columns.setdefault(str(progress.get("runId")), set())
         for metrics in batch_metrics(progress).values():
             for column, number in metrics.overflows.items():
-                if (metrics.query, column) not in warned:
-                    warned.add((metrics.query, column))
+                if (metrics.query, column) not in warned_columns:
+                    warned_columns.add((metrics.query, column))
                     yield _warning(metrics, column, number)
 
     def end(self, run: str) -> None:
         """Forget a run of a query, which has ended."""
-        self._warned.pop(run, None)
+        self._warned_columns.pop(run, None)
 
 
 def _warning(metrics: BatchMetrics, column: str, number: int) -> str:

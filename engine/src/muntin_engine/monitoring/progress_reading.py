@@ -48,10 +48,20 @@ def batch_metrics(progress: Mapping[str, Any] | str | None) -> dict[str, BatchMe
     if progress is None:
         return {}
     report: Mapping[str, Any] = json.loads(progress) if isinstance(progress, str) else progress
-    observed = {name: _as_dict(metrics) for name, metrics in (report.get("observedMetrics") or {}).items()}
-    of_muntin = {name: metrics for name, metrics in observed.items() if TIME_AXIS in metrics}
-    names = shown_names(of_muntin)
-    return {names[name]: _read_metrics(names[name], report, metrics) for name, metrics in of_muntin.items()}
+
+    # Only Muntin's queries report their axis; other metrics may be observed in the same query of Spark's.
+    metrics_by_reported_name: dict[str, Mapping[str, Any]] = {}
+    for name, observed in (report.get("observedMetrics") or {}).items():
+        metrics = _as_dict(observed)
+        if TIME_AXIS in metrics:
+            metrics_by_reported_name[name] = metrics
+
+    names = shown_names(metrics_by_reported_name)
+    batch_metrics_by_name: dict[str, BatchMetrics] = {}
+    for reported_name, metrics in metrics_by_reported_name.items():
+        name = names[reported_name]
+        batch_metrics_by_name[name] = _read_metrics(name, report, metrics)
+    return batch_metrics_by_name
 
 
 def _as_dict(metrics: Any) -> Mapping[str, object]:
@@ -146,6 +156,7 @@ def _overflows(metrics: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _sources(metrics: Mapping[str, Any]) -> dict[str, SourceMetrics]:
+    """Return the metrics of each source, or of each of several inputs."""
     rows = of_sources(metrics, "rows")
     late = of_sources(metrics, "late")
     watermarks = of_sources(metrics, "watermark")
@@ -168,5 +179,6 @@ def _started(progress: Mapping[str, Any]) -> datetime | None:
 
 
 def _seconds(progress: Mapping[str, Any]) -> float:
+    """Return the duration of a micro-batch, which versions of Spark report in one of two places."""
     durations: Mapping[str, Any] = progress.get("durationMs") or {}
     return float(durations.get("triggerExecution", progress.get("batchDuration") or 0)) / 1000

@@ -34,12 +34,14 @@ def prometheus_metrics(registry: CollectorRegistry | None = None) -> Callable[[B
         collectors.append((metric, collector(metric.name, metric.text, labels, registry=registry)))
 
     def export(metrics: BatchMetrics) -> None:
-        common = (metrics.query, metrics.query_id or "")
+        """Add the counts of a micro-batch to the counters, and set the gauges to its values."""
+        query_labels = (metrics.query, metrics.query_id or "")
         for metric, collector in collectors:
             for label, value in metric.read(metrics).items():
-                if value is None:
+                if value is None:  # not known in this micro-batch: a gauge keeps its last value
                     continue
-                labelled = collector.labels(*common, label) if metric.label else collector.labels(*common)
+                labels = (*query_labels, label) if metric.label else query_labels
+                labelled = collector.labels(*labels)
                 if metric.is_counter:
                     labelled.inc(value)
                 else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.panel import Panel
@@ -15,8 +15,20 @@ from muntin_engine.monitoring.recent_batches import Watched, latest, recent_batc
 from muntin_engine.monitoring.running_queries import running_query, status_of
 from muntin_engine.monitoring.spelled_numbers import spell_bytes, spell_count, spell_seconds, spell_tick, spell_ticks
 
-Line = tuple[str, str, str]
-"""A label, its value in the last micro-batch, and its sum over the micro-batches that Spark keeps, or nothing."""
+
+class Line(NamedTuple):
+    """A line of a panel.
+
+    Attributes:
+        label: The label.
+        value: The value in the last micro-batch.
+        total: The sum over the micro-batches that Spark keeps; empty for what has no sum.
+    """
+
+    label: str
+    value: str
+    total: str = ""
+
 
 _COUNTS: Final = {
     "accepted": "rows in",
@@ -54,14 +66,15 @@ def picture_of(query: Watched, *, is_active: bool) -> RenderableType:
 
 
 def _panel(query: Watched, batches: Sequence[BatchMetrics]) -> Panel:
+    """Draw the panel of one Muntin query: its numbers, then what holds its results back."""
     last = batches[-1]
     numbers = Table(box=None, header_style="dim", pad_edge=False)
     numbers.add_column("")
     numbers.add_column("last", justify="right", no_wrap=True)
     numbers.add_column(f"last {len(batches)}", justify="right", no_wrap=True)
     for lines in (_counts(batches), _progress(batches), _state(batches), _times(batches)):
-        for label, value, total in lines:
-            numbers.add_row(Text(label), value, total)
+        for line in lines:
+            numbers.add_row(Text(line.label), line.value, line.total)
     reasons = running_query(query, batches).held_back_by
     held_back = [Text(f"held back: {reason}") for reason in reasons]
     return Panel(Group(numbers, *held_back), title=Text(f"{last.query}: micro-batch {last.batch}"), expand=False)
@@ -71,7 +84,7 @@ def _counts(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
     for metric, label in {**_COUNTS, **_RARE_COUNTS}.items():
         total = sum(getattr(metrics, metric) for metrics in batches)
         if total or metric in _COUNTS:
-            yield label, spell_count(getattr(batches[-1], metric)), spell_count(total)
+            yield Line(label, spell_count(getattr(batches[-1], metric)), spell_count(total))
     yield from _parts(batches, "skipped", "skipped by {}", spell_count)
     yield from _parts(batches, "overflows", "too large for {}", spell_count)
 
@@ -79,25 +92,26 @@ def _counts(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
 def _progress(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
     last = batches[-1]
     is_time = last.is_time
-    yield "watermark", spell_tick(latest(batches, "watermark"), is_time=is_time), ""
-    yield "  behind the newest start", spell_ticks(latest(batches, "lag"), is_time=is_time), ""
-    yield "  output behind it", spell_ticks(latest(batches, "output_lag"), is_time=is_time), ""
+    yield Line("watermark", spell_tick(latest(batches, "watermark"), is_time=is_time))
+    yield Line("  behind the newest start", spell_ticks(latest(batches, "lag"), is_time=is_time))
+    yield Line("  output behind it", spell_ticks(latest(batches, "output_lag"), is_time=is_time))
     for name, source in last.sources.items():
-        yield f"source {name}", spell_tick(source.watermark, is_time=is_time), ""
+        yield Line(f"source {name}", spell_tick(source.watermark, is_time=is_time))
 
 
 def _state(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
     for metric, label in _LEVELS.items():
         level = latest(batches, metric)
         if level is not None:
-            yield label, spell_count(level), ""
-    yield "state", spell_bytes(latest(batches, "state_bytes")), ""
-    written = sum(metrics.bytes_written for metrics in batches)
-    yield "state written", spell_bytes(batches[-1].bytes_written), spell_bytes(written)
+            yield Line(label, spell_count(level))
+    yield Line("state", spell_bytes(latest(batches, "state_bytes")))
+    bytes_written = sum(metrics.bytes_written for metrics in batches)
+    yield Line("state written", spell_bytes(batches[-1].bytes_written), spell_bytes(bytes_written))
 
 
 def _times(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
-    yield "time", spell_seconds(batches[-1].seconds), spell_seconds(sum(metrics.seconds for metrics in batches))
+    all_seconds = sum(metrics.seconds for metrics in batches)
+    yield Line("time", spell_seconds(batches[-1].seconds), spell_seconds(all_seconds))
     yield from _parts(batches, "stages", "  {}", spell_seconds)
     yield from _parts(batches, "modules", "  in {}", spell_seconds)
 
@@ -113,4 +127,4 @@ def _parts(
     last: Mapping[str, float] = getattr(batches[-1], metric)
     for part, part_values in values.items():
         if any(part_values):
-            yield label.format(part), spell(last.get(part)), spell(sum(part_values))
+            yield Line(label.format(part), spell(last.get(part)), spell(sum(part_values)))

@@ -118,6 +118,8 @@ class _CodeDescription:
             return type(value).__name__, repr(value)
         if isinstance(value, tuple | frozenset):  # whether two equal collections are one object is a matter of chance
             return self._collection(value)
+        # Code may lead back to itself, as a recursive function does. Objects are recognized by identity, and numbered
+        # in the order in which they are met, which is the same in each process.
         if id(value) in self._number_by_id:
             return "again", self._number_by_id[id(value)]
         self._number_by_id[id(value)] = len(self._number_by_id)

@@ -50,6 +50,7 @@ def distribution_of(module: str) -> Distribution | None:
 
 def imports_of(dist: Distribution) -> tuple[str, ...]:
     """Return the top-level names that are imported from a distribution."""
+    # The list of setuptools, or else the files; a package that is installed in place has only a path to its folder.
     listed_names = (dist.read_text("top_level.txt") or "").split()
     names = listed_names or _names_of_files(dist) or _names_in(_paths_added(dist))
     names_of_plugins = [entry.module.partition(".")[0] for entry in dist.entry_points if entry.group == PROJECT]

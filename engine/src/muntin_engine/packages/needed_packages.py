@@ -60,12 +60,17 @@ def top_level_name(module: str) -> str:
 
 
 def _all_references(data: bytes) -> Iterator[Reference]:
-    """Follow the last two values on the stack of the unpickler, and its memo: a global is named by nothing else."""
+    """Yield all references of a pickle, some of them several times.
+
+    It follows the last two values on the stack of the unpickler, and its memo: nothing else names a global. Other
+    values are None, whatever they are. What opcodes take off the stack stays: it is never a name that a reference
+    needs.
+    """
     memo: dict[int, _Value] = {}
     below: _Value = None
     top: _Value = None
     for opcode, argument, _ in pickletools.genops(data):
-        if opcode.name == "FRAME":
+        if opcode.name == "FRAME":  # puts nothing on the stack
             continue
         if opcode.name == "MEMOIZE":
             memo[len(memo)] = top
@@ -79,7 +84,7 @@ def _all_references(data: bytes) -> Iterator[Reference]:
         if isinstance(top, Reference):
             yield top
         elif isinstance(top, str) and isinstance(below, Reference) and below.name == _IMPORTER:
-            yield Reference(top)
+            yield Reference(top)  # the argument of the importer is the name of a whole module
 
 
 def _pushed(opcode: str, argument: Any, memo: dict[int, _Value], below: _Value, top: _Value) -> _Value:
@@ -129,6 +134,7 @@ class Needed:
 
 def needed_by(references: Iterable[Reference]) -> Needed:
     """Return the packages that references come from, with their requirements and the packages that all queries need."""
+    # What every query needs first: it may be found by a reference too, and its version is known then.
     versions = {name: _version(name) for name in (*_OURS, *THEIRS)}
     imports: dict[str, tuple[str, ...]] = {name: (top,) for name, top in (_OURS | THEIRS).items()}
     homes: dict[str, str] = {}

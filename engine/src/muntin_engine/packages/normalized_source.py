@@ -29,7 +29,7 @@ def class_source(cls: type) -> str | None:
     Python knows the first line of a function, even in a notebook's cell, and not that of a class. So a class is found
     by a method in its body.
     """
-    for function in _functions_in_body(cls):
+    for function in _functions_in_body(cls):  # the first that leads to the class
         definition = _innermost_class(_tree_around(function), function.__code__.co_firstlineno)
         if definition is not None and definition.name == cls.__name__:
             return _spelled(definition)

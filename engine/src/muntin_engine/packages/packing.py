@@ -81,6 +81,7 @@ def pack_wheel(path: Path) -> Archive:
     Raises:
         NotShippableError: The path is not that of a wheel.
     """
+    # A wheel may have code in a folder `.data`, which pip moves to the others.
     try:
         files = {_DATA.sub("", name): data for name, data in read_files(path).items()}
     except UnreadableArchiveError as error:

@@ -34,8 +34,8 @@ def by_value(cloudpickle: Any, modules: Iterable[ModuleType]) -> Iterator[None]:
         modules: The modules whose code is pickled.
     """
     with _LOCK:
-        registered_before = cloudpickle.list_registry_pickle_by_value()
-        new_modules = [module for module in modules if module.__name__ not in registered_before]
+        registered_names = cloudpickle.list_registry_pickle_by_value()  # those of the program itself stay registered
+        new_modules = [module for module in modules if module.__name__ not in registered_names]
         for module in new_modules:
             cloudpickle.register_pickle_by_value(module)
         try:
@@ -55,6 +55,7 @@ def pickled_with_local_code(cloudpickle: Any, value: object) -> bytes:
     Raises:
         Exception: The value cannot be pickled; it is what was raised when its code was pickled whole.
     """
+    # Code of a script may refer to what cannot be pickled; the workers may yet have its module, by reference.
     failures: list[Exception] = []
     for modules in (local_modules(), []):
         try:

@@ -26,14 +26,14 @@ def reporting(
         packages: Distributions, each with the names of its top-level modules.
     """
 
-    def reported(batches: Iterable[Any]) -> Iterator[Any]:
+    def report_of_worker(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         for _ in batches:  # Spark expects that all are read
             pass
         yield pa.RecordBatch.from_pydict({"report": [json.dumps(report(references, packages))]})
 
-    return reported
+    return report_of_worker
 
 
 def report(references: Sequence[tuple[str, str]], packages: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -58,10 +58,10 @@ def report(references: Sequence[tuple[str, str]], packages: Mapping[str, Sequenc
 def import_failure(module: str, name: str) -> tuple[str, str]:
     """Return the error of importing a name, and the module that is missing; both empty if there is none."""
     try:
-        imported: Any = import_module(module)
-        for part in filter(None, name.split(".")):
-            imported = getattr(imported, part)
-    except (Exception, SystemExit) as error:
+        value: Any = import_module(module)
+        for part in filter(None, name.split(".")):  # an empty name is the module itself
+            value = getattr(value, part)
+    except (Exception, SystemExit) as error:  # the code of a module that is imported may raise anything, or exit
         missing_module = ""
         if isinstance(error, ModuleNotFoundError):
             missing_module = error.name or ""

@@ -108,11 +108,12 @@ def plan_condition(
     except TypeError as error:
         raise ParameterError(function.name, parameters, message_of(error), str(call)) from error
 
-    # The columns are the arguments that are not given by name, and those among them that have to be.
-    free = [argument for argument in call.parameters.values() if argument.name not in bound.arguments]
-    needed = [argument for argument in free if argument.default is Parameter.empty]
+    # Columns are the arguments that no parameter is. There are as many as the query gives, and at least those without a
+    # default: where there are fewer columns than that, `bind_columns` says which one is missing.
+    unbound_arguments = [argument for argument in call.parameters.values() if argument.name not in bound.arguments]
+    required_count = sum(argument.default is Parameter.empty for argument in unbound_arguments)
     reads = []
-    for argument in free[: max(len(columns), len(needed))]:
+    for argument in unbound_arguments[: max(len(columns), required_count)]:
         annotation = object if argument.annotation is Parameter.empty else argument.annotation
         reads.append(describe(annotation, argument.name))
     record = Field("", Struct(tuple(reads), partial(implementation, **parameters)))

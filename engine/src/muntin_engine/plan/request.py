@@ -116,19 +116,19 @@ class InputRequest(InputPolicies):
         start: The column of starts, or of the times of points and samples.
         end: The column of ends; None for points and samples.
         keys: The columns to group by.
-        id: The column that names events.
+        id: The column with the ids of events, by which later rows change them; None for events without ids.
         order: The column that orders the rows of one time; a tuple of several.
-        change: The column that says what a row does.
-        new_end: The column of new ends.
-        signal: The column of the names of signals.
-        source: The column of the names of sources.
+        change: The column that says what a row does; None if each is a new event.
+        new_end: The column of the ends that revisions give events; None if ends are never revised.
+        signal: The column of the names of signals; None if no row is one.
+        source: The column of the names of sources; None if the input has no sources.
         ranges: The columns that bound the values of keys in rows of punctuation, as `Columns.ranges` names them.
         rows: The condition that rows meet; None if all are of the stream.
         conditions: The conditions that new events have to meet.
         heartbeats: Other streams that say how complete this one is.
-        clock: A stream of readings of a clock.
+        clock: A stream of readings of a clock; None without one.
         buckets: The number of buckets over which keys are spread.
-        unit: The unit of integer times.
+        unit: The unit of integer times; None for timestamps, and for an axis that is not time.
         inner: The queries whose results are the events, as `queries_before` orders them.
         steps: The calls that made it.
     """

@@ -45,8 +45,8 @@ class PlacedError(QueryError):
 
 
 @contextmanager
-def at(here: str) -> Iterator[None]:
-    """Add a place to errors that are raised in the block, unless they have a place within it.
+def errors_at(here: str) -> Iterator[None]:
+    """Add a place to errors that are raised in the block; an error that has a place has one within it, and keeps that.
 
     Any exception counts: the code that a text calls is also that of plugins, of the program and of Spark.
     """

@@ -42,7 +42,7 @@ def plan_of(data: Mapping[str, Any], code: NamedCode, evaluator: str | None = No
     Args:
         data: The query as data.
         code: The place where its modules are found.
-        evaluator: The other one.
+        evaluator: The name of another evaluator; None for the one that the query ran in.
 
     Raises:
         RecordingError: A module is not here, or the evaluator cannot run the query.
@@ -56,6 +56,7 @@ def plan_of(data: Mapping[str, Any], code: NamedCode, evaluator: str | None = No
         payloads.append([field_of(column.name, column.type) for column in schema_from_data(schema_data)])
     try:
         plan = plan_from_data(data["plan"], payloads, code)
+        # Other modules may need another evaluator, so such a query is planned as a new one.
         if code.replacements:
             return _planned_anew(
                 replace(plan, requested_evaluator=evaluator or plan.requested_evaluator), _alternatives(data)
@@ -86,6 +87,8 @@ def _planned_anew(plan: Plan, declarations: Sequence[Declaration]) -> Plan:
     if "timestamps" in plan.from_modules or timestamps is TimestampPolicy.ALIGN:
         timestamps = timestamps_of(modules) or TimestampPolicy.ALIGN
     plan = replace(plan, clip=clip, timestamps=timestamps)
+
+    # An evaluator that the query asked for may refuse the new modules; then the cheapest one that takes them runs.
     try:
         return checked_plan(plan, declarations)
     except QueryError:
@@ -99,9 +102,9 @@ def _alternatives(data: Mapping[str, Any]) -> list[Declaration]:
 
     A query without state emits at once what others emit behind a watermark.
     """
-    recorded = data["plan"]["evaluator"]
+    recorded_name = data["plan"]["evaluator"]
     keeps_state = {declaration.name: declaration.keeps_state for declaration in DECLARATIONS}
-    return [declaration for declaration in DECLARATIONS if declaration.keeps_state is keeps_state[recorded]]
+    return [declaration for declaration in DECLARATIONS if declaration.keeps_state is keeps_state[recorded_name]]
 
 
 def check_evaluator(data: Mapping[str, Any], code: NamedCode, evaluator: str) -> None:

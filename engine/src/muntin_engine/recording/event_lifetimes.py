@@ -39,7 +39,18 @@ class EventLifetimes:
             edges.add(event, (start, end))
 
     def cutting(self, key: Key, members: Collection[int], *ticks: int) -> set[int]:
-        """Find the events of a key that begin or end at a tick where no member does; none is a member."""
+        """Find the events of a key by which a window has its start or its end without being in it.
+
+        At a tick where a member begins or ends, the window would have its edge without any other event.
+
+        Args:
+            key: The key.
+            members: The events in the window.
+            ticks: The start and the end of the window.
+
+        Returns:
+            The events that begin or end at a tick where no member does.
+        """
         edges = self._edges_of_key[freeze(key)]
         cutting: set[int] = set()
         for tick in ticks:
@@ -64,9 +75,17 @@ class EventLifetimes:
         event_start, event_end = self._lifetimes.get(event, (EARLIEST, INFINITY))
         bounding: set[int] = set()
         if start > event_start and not is_clipped:
-            bounding.update(other for other in edges.at(start) if self._lifetimes[other][1] == start)
+            # The part begins later than its event, because another event covered that until it ended.
+            for other in edges.at(start):
+                _, other_end = self._lifetimes[other]
+                if other_end == start:
+                    bounding.add(other)
         if end < event_end:
-            bounding.update(other for other in edges.at(end) if self._lifetimes[other][0] == end)
+            # The part ends earlier than its event, because another event begins there.
+            for other in edges.at(end):
+                other_start, _ = self._lifetimes[other]
+                if other_start == end:
+                    bounding.add(other)
         return bounding
 
     def overlapping(self, key: Key, start: int, end: int) -> set[int]:

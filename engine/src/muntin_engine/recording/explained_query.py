@@ -110,6 +110,7 @@ class ExplainedQuery:
         )
         is_cut = plan.is_windowed and isinstance(plan.window, WindowKind)
         self._is_cut_by_events = is_cut and plan.window.ends_move
+        # By input, the place of the row number in a payload: the last one, after what modules read.
         self._number_places = [len(plan_input.columns.payload) - 1 for plan_input in plan.inputs]
         self.changes_by_number: Mapping[int, InputChange] = {}
         self._payloads: dict[int, tuple[Any, ...]] = {}
@@ -124,22 +125,24 @@ class ExplainedQuery:
             rows: All rows so far.
             is_end: True if it is the end of the stream.
         """
+        # The rows as the map tasks send them to the one bucket.
         task = self.task
         self._notes.begin_batch()
-        sent: list[dict[str, Any]] = []
+        exchanged_rows: list[dict[str, Any]] = []
         for part in parts:
             for batch in recorded_exchange(task, part):
-                sent += batch.to_pylist()
-        arrivals = collect(sent, len(task.inputs))
+                exchanged_rows += batch.to_pylist()
+        arrivals = collect(exchanged_rows, len(task.inputs))
         self._set_fates_of_bad_rows(arrivals, rows)
 
+        # Numbers are hidden from the evaluator, which would tell equal rows apart by them.
         bucket_rows = read_bucket_rows(task, arrivals.rows)
         changes: list[tuple[Key, list[InputChange]]] = []
         changes_by_number: dict[int, InputChange] = {}
         for key, key_changes in bucket_rows.changes:
-            hidden = [self._with_hidden_number(change) for change in key_changes]
-            changes.append((key, hidden))
-            for change in hidden:
+            changes_with_hidden_numbers = [self._with_hidden_number(change) for change in key_changes]
+            changes.append((key, changes_with_hidden_numbers))
+            for change in changes_with_hidden_numbers:
                 number = self._number_of(change)
                 if number is not None:
                     changes_by_number[number] = change
@@ -148,6 +151,7 @@ class ExplainedQuery:
             self._payloads |= {number: change.payload for number, change in changes_by_number.items()}
         rows.filter_ignored(first, changes_by_number)
 
+        # Evaluate, and look up the rejected rows: a late row has its number, unless its payload was not sent.
         for report, key_watermarks in zip(arrivals.reports, bucket_rows.key_watermarks, strict=True):
             report.key_watermarks = key_watermarks
             if is_end:
@@ -173,7 +177,10 @@ class ExplainedQuery:
             rows: All rows so far; their fates and events have to be known.
         """
         explained_batch = _ExplainedBatch(batch, first, rows, _row_that_advances(rows.all[first:]))
-        changes = [(key, change) for key, key_changes in result.output for change in key_changes]
+        changes: list[tuple[Key, OutputChange]] = []
+        for key, key_changes in result.output:
+            for change in key_changes:
+                changes.append((key, change))
         for (key, change), values in zip(changes, self._values(result, changes), strict=True):
             yield self._explained(key, change, values, number, explained_batch)
             number += 1
@@ -189,6 +196,7 @@ class ExplainedQuery:
         return values
 
     def _number_of(self, change: InputChange) -> int | None:
+        """Return the number that a row carries in its payload; None if it carries none."""
         number: Number | None = change.payload[self._number_places[change.side]]
         return None if number is None else number.value
 
@@ -200,6 +208,7 @@ class ExplainedQuery:
         return change._replace(payload=tuple(payload))
 
     def _set_fates_of_bad_rows(self, arrivals: BucketArrivals, rows: StoryRows) -> None:
+        """Set the fates of the rows that the map task marked as bad, which no evaluator gets to see."""
         for input_task, blobs in zip(self.task.inputs, arrivals.rows, strict=True):
             number_name = f"i{self._number_places[input_task.side]}"
             for blob in blobs:
@@ -218,12 +227,15 @@ class ExplainedQuery:
         plan = self.task.plan
         name = (freeze(key), change.id)
         previous = None if change.kind is OutputKind.INSERT else self._live.pop(name)
+
         # A row of a join that gets another end may owe it to other rows; other changes have the rows of the insertion.
         is_join_revision = plan.join is not None and change.kind is OutputKind.REVISE
         if previous is None or is_join_revision:
             causes = self._causes(key, change, values, batch.rows)
         else:
             causes = _Causes(previous.members, previous.bounds)
+
+        # The trigger is what came of these rows in this micro-batch; if nothing did, it is what moved the watermark.
         trigger = batch.rows.since(batch.first, {*causes.members, *causes.bounds})
         explained = StoryChange(
             number=number,
@@ -244,7 +256,7 @@ class ExplainedQuery:
             trigger=trigger or batch.advancing,
         )
         if change.kind is not OutputKind.RETRACT:
-            self._live[name] = explained
+            self._live[name] = explained  # a later change of the result has its causes from here
         return explained
 
     def _causes(self, key: Key, change: OutputChange, values: Mapping[str, Any], rows: StoryRows) -> _Causes:
@@ -255,7 +267,7 @@ class ExplainedQuery:
         if plan.join is None and self._is_cut_by_events:
             bounds = rows.events.cutting(key, members, change.window.start, change.window.end)
         elif plan.joins_inputs and len(members) == 1:
-            (left,) = members  # of a pair there are two members
+            (left,) = members  # a single member is a left event without a right one: a pair has two
             bounds = self._bounds_of_unmatched(key, left, change, rows)
         return _Causes(rows.with_changes(members), rows.with_changes(bounds))
 
@@ -314,6 +326,7 @@ def _key_by_key(plan: Plan) -> tuple[KeyedEvaluator, Plan]:
 
 
 def _fate_of(rejection: Rejection) -> Fate:
+    """Return the fate of a row that an evaluator did not take."""
     if rejection.is_late:
         return Fate.LATE
     return Fate.SHED if rejection.is_shed else Fate.REJECTED
@@ -321,9 +334,18 @@ def _fate_of(rejection: Rejection) -> Fate:
 
 def _row_that_advances(rows: Sequence[StoryRow]) -> list[int]:
     """Return the row that moved the watermark furthest: the end of the stream, punctuation, or the newest event."""
-    counted = [row for row in rows if row.fate is Fate.COUNTED and (row.start is not None or row.change == "close")]
-    punctuation = [row for row in counted if row.change not in ("insert", "revise", "retract")]
-    closing = [row for row in punctuation if row.change == "close"]
+    counted: list[StoryRow] = []
+    punctuation: list[StoryRow] = []
+    closing: list[StoryRow] = []
+    for row in rows:
+        if row.fate is not Fate.COUNTED or (row.start is None and row.change != "close"):
+            continue
+        counted.append(row)
+        if row.change not in ("insert", "revise", "retract"):
+            punctuation.append(row)
+        if row.change == "close":
+            closing.append(row)
+
     candidates = closing or punctuation or counted
     if not candidates:
         return []

@@ -37,6 +37,7 @@ def explain_batches(plan: Plan, task: TaskPayload, batches: Sequence[RecordedBat
     story_batches: list[StoryBatch] = []
     changes: list[StoryChange] = []
     for batch in batches:
+        # The fates of all rows first, then the events that counted: only with these can results be explained.
         first = len(rows.all)
         parts = rows.add_batch(batch)
         results = [query.process(parts, first, rows, is_end=batch.is_end) for query in queries]
@@ -69,6 +70,7 @@ def explain_batches(plan: Plan, task: TaskPayload, batches: Sequence[RecordedBat
 
 
 def _numbers_in(changes: Sequence[StoryChange]) -> set[int]:
+    """Return the numbers of the rows that are in a result."""
     numbers: set[int] = set()
     for change in changes:
         numbers.update(change.members)
@@ -76,9 +78,9 @@ def _numbers_in(changes: Sequence[StoryChange]) -> set[int]:
 
 
 def _held_by(task: TaskPayload, progress: InputsProgress | None) -> str | None:
-    """Return the sources, or inputs, that are behind the others.
+    """Return the names of the sources, or inputs, that are behind the others; None if all are equally far.
 
-    None if none are, and where they are buckets of another query, which mean nothing to a reader.
+    None also if the sources are buckets of another query, which mean nothing to a reader.
     """
     if progress is None or task.plan.inputs[0].is_chained:
         return None

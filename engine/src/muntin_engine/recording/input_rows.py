@@ -42,6 +42,26 @@ class InputRow(NamedTuple):
         return InputChange(self.id, row.start or 0, row.end, (), row.new_end, row.source, self.side)
 
 
+class _RecordedValues(NamedTuple):
+    """The values of a row that a story tells; see `StoryRow`.
+
+    Attributes:
+        carried_number: The number in the payload; None if the row carries none.
+    """
+
+    number: int
+    key: tuple[Any, ...]
+    payload: tuple[Any, ...]
+    change: str | None
+    id: Hashable
+    source: str | None
+    passes_filter: bool
+    carried_number: int | None
+    start: int | None
+    end: int | None
+    new_end: int | None
+
+
 def number_column(input_task: InputTask) -> str:
     """Return the name of the column of an input that holds the numbers of rows: the last of its payload."""
     return f"i{len(input_task.plan_input.columns.payload) - 1}"
@@ -95,25 +115,25 @@ def read_input_rows(
         columns.ticks("new_end"),
         strict=True,
     )
-    for number, key, payload, given_change, id, source, passes_filter, carried, start, end, new_end in rows:
-        change = given_change or "insert"
+    for values in map(_RecordedValues._make, rows):
+        change = values.change or "insert"
         row = StoryRow(
-            number=number,
+            number=values.number,
             batch=batch_number,
-            key=key if change in _CHANGES_OF_A_KEY else None,
+            key=values.key if change in _CHANGES_OF_A_KEY else None,
             change=change,
             input=input_task.plan_input.name,
-            source=source,
-            start=start,
-            end=end,
-            new_end=start if change == "retract" else new_end,
+            source=values.source,
+            start=values.start,
+            end=values.end,
+            new_end=values.start if change == "retract" else values.new_end,  # nothing is left of a retracted event
         )
-        if change == "insert":
-            values = dict(zip(read_names, payload, strict=True))
-            row = replace(row, end=_end_of_event(input_task, start, end), values=values)
-            if not passes_filter:
+        if change == "insert":  # other rows have no payload, or repeat that of their event
+            payload = dict(zip(read_names, values.payload, strict=True))
+            row = replace(row, end=_end_of_event(input_task, values.start, values.end), values=payload)
+            if not values.passes_filter:
                 row = replace(row, fate=Fate.FILTERED, reason=_why_filtered(input_task))
-        yield InputRow(row, input_task.side, id, carries_number=carried is not None)
+        yield InputRow(row, input_task.side, values.id, carries_number=values.carried_number is not None)
 
 
 class _BatchColumns:

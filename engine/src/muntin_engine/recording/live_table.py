@@ -31,6 +31,7 @@ class LiveTable:
                 self._final.append(change)
 
     def _apply(self, change: Row) -> None:
+        """Apply a change to the result that it names by its key and id."""
         row = {column: value for column, value in change.items() if column not in _COLUMNS_OF_CHANGES}
         name = (*(freeze(change[key]) for key in self._key_names), change["event_id"])
         kind = change["change"]

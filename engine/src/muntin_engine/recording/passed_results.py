@@ -73,15 +73,23 @@ def find_passed_rows(
 
 
 def _were_read_as(passed: pa.Table, rows: pa.Table) -> bool:
-    """Return True if a task read passed rows as its own; a union puts the name of a stream before their source."""
+    """Return True if a task read passed rows as its own.
+
+    Args:
+        passed: The rows that a task of another query passed on.
+        rows: The rows that the task read, or what is left of them; `NTH` is the place of each among all that it read.
+    """
     nth = rows.column(NTH)
     if len(nth) and pc.max(nth).as_py() >= len(passed):
         return False
     passed = passed.select([CHANGE, SOURCE]).take(nth)
     if passed.column(CHANGE).to_pylist() != rows.column("change").to_pylist():
         return False
-    sources = zip(rows.column("source").to_pylist(), passed.column(SOURCE).to_pylist(), strict=True)
-    return all(source == passed_source or source.endswith(f".{passed_source}") for source, passed_source in sources)
+    for source, passed_source in zip(rows.column("source").to_pylist(), passed.column(SOURCE).to_pylist(), strict=True):
+        # A union puts the name of a stream before the source.
+        if source != passed_source and not source.endswith(f".{passed_source}"):
+            return False
+    return True
 
 
 def emitted_results(passed: PassedRows, nth: Sequence[int]) -> list[dict[str, Any]]:
@@ -185,9 +193,10 @@ class _ChangesByResult:
             return change.end == end, has_values
 
         most_alike = max(changes, key=likeness)
-        changes.remove(most_alike)
+        changes.remove(most_alike)  # each change was passed on once
         return most_alike.number
 
 
 def _result_name(batch: int, key: Sequence[Any], change: str, window_name: str, start: int) -> Hashable:
+    """Return what a change and the row that it was passed on as have in common; several changes may share it."""
     return batch, freeze(tuple(key)), change, window_name, start

@@ -154,8 +154,9 @@ class Recording:
                 if data["name"] in replacements:
                     _check_kind(data, replacements[data["name"]])
         recording = self._with(_known=replace(self._known, replacements=replacements, differences=[]))
-        for planned in ("plan", "evaluators"):
-            vars(recording).pop(planned, None)
+        # Cached properties that were copied are those of the recorded modules.
+        for cached_name in ("plan", "evaluators"):
+            vars(recording).pop(cached_name, None)
         return recording
 
     @property
@@ -195,6 +196,8 @@ class Recording:
         Cost: that of the query, in one thread.
         """
         self._check_evaluator(evaluator)
+
+        # Each start of the query is one here: only what a new process has goes on.
         run = self.batches[0].run if self.batches else 0
         replay = Replay(self.task(run, evaluator))
         runs_with_state = [recorded_run for recorded_run in self.runs if recorded_run.cells_file is not None]
@@ -203,6 +206,7 @@ class Recording:
             if batch.run != run and restarts:
                 replay.restart(self.task(batch.run, evaluator))
             run = batch.run
+            # A start with a state of its own: rows came in between that are not in the recording.
             while runs_with_state and runs_with_state[0].first_batch <= batch.number:
                 replay.load_state(runs_with_state.pop(0).cells())
             if batch.is_end:
@@ -228,14 +232,14 @@ class Recording:
         """
         if evaluator is None or evaluator in self.evaluators:
             return
-        check_evaluator(self.runs[0].data, self._known, evaluator)
+        check_evaluator(self.runs[0].data, self._known, evaluator)  # it says why, if the query itself is the reason
         recorded = self.plan.choice.evaluator
         if self._begins_with_state:
-            why = f"begins with a state of the {recorded} evaluator"
+            reason = f"begins with a state of the {recorded} evaluator"
         else:
-            why = f"is of the {recorded} evaluator"
+            reason = f"is of the {recorded} evaluator"
         raise RecordingError(
-            f"the recording {why}, so {evaluator} cannot go on\n"
+            f"the recording {reason}, so {evaluator} cannot go on\n"
             "  leave evaluator= out; or record the query from its first micro-batch on"
         )
 
@@ -279,6 +283,8 @@ class Recording:
         story = with_origins(story, [recording.plan for recording in before], stories, results_by_batch)
         if self.runs[0].cells_file is None or not self.batches:
             return story
+
+        # The recording began later than the query: results of windows that had rows before would be explained wrongly.
         note = f"rows from before micro-batch {self.batches[0].number} are not in the recording, nor results of them"
         changes = without_earlier(story.changes, self.runs[0].newest())
         return replace(story, notes=(note,), changes=changes)
@@ -354,6 +360,7 @@ class Recording:
         upstream = self.before[place]
         results_read = self._results_read_of(place)
 
+        # Counted, as equal results may be read several times.
         def emits_all(batches: Sequence[RecordedBatch]) -> bool:
             emitted: Counter[Hashable] = Counter()
             for batch in upstream.with_batches(batches).replay().batches:

@@ -109,10 +109,11 @@ def read_unfinished(folder: Path, batches: Sequence[RecordedBatch], run: int) ->
     if batches:
         number = batches[-1].number + 1
     else:
-        started = [int(place.name) for place in (folder / ROWS).glob("[0-9]*")]
-        if not started:
+        # Nothing was committed, and the first micro-batch need not have the number 0.
+        numbers_with_rows = [int(place.name) for place in (folder / ROWS).glob("[0-9]*")]
+        if not numbers_with_rows:
             return None
-        number = max(started)
+        number = max(numbers_with_rows)
     files = sorted((folder / ROWS / f"{number:08}").glob(f"{run:04}-*.parquet"))
     return RecordedBatch(number, run, {}, tuple(files)) if files else None
 

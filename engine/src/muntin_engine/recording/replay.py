@@ -86,7 +86,10 @@ class Replay:
 
 
 def recorded_exchange(task: TaskPayload, part: RecordedPart) -> Iterator[pa.RecordBatch]:
-    """Yield what a map task sends to the buckets, with the progress that was recorded."""
+    """Yield what a map task sends to the buckets, with the progress that was recorded.
+
+    The map task itself would report the progress of the rows that are left, which may be fewer than all.
+    """
     for batch in distribute(task, part.batches()):
         if part.report.inputs and is_report(batch):
             yield _with_recorded_report(task, part, batch)
@@ -96,6 +99,7 @@ def recorded_exchange(task: TaskPayload, part: RecordedPart) -> Iterator[pa.Reco
 
 def _with_recorded_report(task: TaskPayload, part: RecordedPart, batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the report of a map task with the progress and the signals that were recorded."""
+    # What counts rows is as it is now, as rows may be fewer than those that were recorded; progress is not.
     side = batch.column(SIDE)[0].as_py() if len(task.inputs) > 1 else 0
     columns: dict[str, list[Any]] = {"signals": [list(part.report.signals)] * len(batch)}
     for name, value in part.report.inputs[side].columns().items():

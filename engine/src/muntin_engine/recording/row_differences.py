@@ -20,6 +20,7 @@ def row_differences(rows: Iterable[Mapping[str, Any]], expected: Iterable[Mappin
         >>> row_differences([{"n": 1, "key": "a"}, {"n": 3, "key": "b"}], [{"n": 1}, {"n": 2}])
         ["  missing     {'n': 2}", "  unexpected  {'n': 3}"]
     """
+    # Each expected row takes the first row that has its columns. Rows have no names here: a value may be approximate.
     expected_rows = list(expected)
     unmatched = list(rows)
     missing: list[Mapping[str, Any]] = []

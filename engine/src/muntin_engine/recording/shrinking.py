@@ -44,6 +44,7 @@ def shrink_batches(
     """
     holds = _LimitedTries(holds, most_tries)
 
+    # Keys first: each takes many rows with it. Then micro-batches, and rows one by one.
     keys = _distinct_keys(batches)
     fewest_keys = fewest(keys, lambda keys: holds(_of_keys(batches, keys)))
     batches = _of_keys(batches, fewest_keys)
@@ -54,7 +55,11 @@ def shrink_batches(
     fewest_rows = fewest(places, lambda places: holds(_with_rows(batches, places)))
     batches = _with_rows(batches, fewest_rows)
 
-    without_empty_parts = [batch.with_parts(part for part in batch.parts if part.rows.num_rows) for batch in batches]
+    # A task without rows still reports progress, on which the condition may depend.
+    without_empty_parts: list[RecordedBatch] = []
+    for batch in batches:
+        parts_with_rows = [part for part in batch.parts if part.rows.num_rows]
+        without_empty_parts.append(batch.with_parts(parts_with_rows))
     return without_empty_parts if holds(without_empty_parts) else batches
 
 
@@ -65,10 +70,11 @@ def fewest(items: Sequence[T], holds: Callable[[list[T]], bool]) -> list[T]:
         >>> fewest(range(100), lambda numbers: {7, 70} <= set(numbers))
         [7, 70]
     """
+    # The items are cut into chunks, of which one is left out. If none can go, chunks get smaller, down to single items.
     remaining = list(items)
     chunk_count = 1
     while remaining:
-        size = -(-len(remaining) // chunk_count)
+        size = -(-len(remaining) // chunk_count)  # rounded up
         smaller = _without_a_chunk(remaining, size, holds)
         if smaller is not None:
             remaining = smaller
@@ -118,16 +124,18 @@ def _keys(rows: pa.Table) -> list[Any]:
 
 
 def _of_keys(batches: Sequence[RecordedBatch], keys: Collection[Any]) -> list[RecordedBatch]:
-    wanted = set(keys)
+    """Return micro-batches with the rows of some keys."""
+    selected_keys = set(keys)
 
     def selected(part: RecordedPart) -> RecordedPart:
-        flags = [key in wanted for key in _keys(part.rows)]
-        return _filtered(part, flags) if flags else part  # without keys, all rows are of one
+        flags = [key in selected_keys for key in _keys(part.rows)]
+        return _filtered(part, flags) if flags else part  # without key columns, all rows are of one key
 
     return [batch.with_parts(map(selected, batch.parts)) for batch in batches]
 
 
 def _row_places(batches: Sequence[RecordedBatch]) -> list[RowPlace]:
+    """Return the place of each row of micro-batches."""
     places: list[RowPlace] = []
     for batch_place, batch in enumerate(batches):
         for part_place, part in enumerate(batch.parts):
@@ -136,6 +144,7 @@ def _row_places(batches: Sequence[RecordedBatch]) -> list[RowPlace]:
 
 
 def _with_rows(batches: Sequence[RecordedBatch], places: Iterable[RowPlace]) -> list[RecordedBatch]:
+    """Return micro-batches with the rows at some places."""
     rows_of_part: dict[tuple[int, int], list[int]] = defaultdict(list)
     for place in places:
         rows_of_part[place.batch, place.part].append(place.row)

@@ -167,5 +167,6 @@ def without_earlier(changes: Sequence[StoryChange], since: int) -> list[StoryCha
         start = change.start if change.window is None else change.window[0]
         if start > since:
             later.append(change)
+    # A change refers to the insertion of its result by number. That is kept too: it begins at the same tick.
     new_numbers = {change.number: number for number, change in enumerate(later)}
     return [replace(change, number=new_numbers[change.number], result=new_numbers[change.result]) for change in later]

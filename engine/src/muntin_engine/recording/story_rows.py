@@ -82,9 +82,10 @@ class StoryRows:
         """
         for number in range(first, len(self.all)):
             self._count_row(self.all[number], changes)
-            for early in self._insertions.changes_before(number):
-                self.all[early] = replace(self.all[early], event=number)
-                self._count_row(self.all[early], changes)
+            # Changes that came before their event count now that there is one.
+            for early_number in self._insertions.changes_before(number):
+                self.all[early_number] = replace(self.all[early_number], event=number)
+                self._count_row(self.all[early_number], changes)
 
     def set_awaited_watermarks(self, plan: Plan, numbers_in_results: Collection[int], watermark: int) -> None:
         """Say of the rows that are in no result which watermark would close the first of their windows.
@@ -118,6 +119,7 @@ class StoryRows:
         return [number for number in self.with_changes(events) if number >= first]
 
     def _add_rows(self, batch: pa.RecordBatch, batch_number: int) -> None:
+        """Add the rows of a batch, which are read input by input and numbered in the order of the batch."""
         first = len(self.all)
         rows: list[StoryRow] = []
         sides = batch.column(SIDE).to_numpy() if len(self._task.inputs) > 1 else np.zeros(len(batch), np.int32)
@@ -130,7 +132,7 @@ class StoryRows:
         self.all += sorted(rows, key=lambda row: row.number)
 
     def _count_row(self, row: StoryRow, changes: Mapping[int, InputChange]) -> None:
-        """Count a row among those of its fate."""
+        """Apply a row to the event that it brings or changes; a row that did not count, or is of no event, to none."""
         if row.fate is not Fate.COUNTED or row.event is None:
             return
         if row.event != row.number:
@@ -187,6 +189,7 @@ class _RowsWithoutNumber:
 
 
 def _row_name(key: Key, change: InputChange) -> Hashable:
+    """Return all that an evaluator still knows of a row that it rejects, by which the row is found again."""
     return change.side, freeze(key), freeze(change.id), change.start, change.new_end
 
 

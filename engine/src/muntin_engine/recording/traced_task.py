@@ -117,13 +117,12 @@ def traced(task: TaskPayload, notes: Notes) -> TaskPayload:
     """
     plan = task.plan
     number_places = [len(plan_input.columns.payload) for plan_input in plan.inputs]
-    modules = [
-        _noting_plan(module, notes, place, number_places[module.side]) for place, module in enumerate(plan.modules)
-    ]
-    columns = [
-        _with_number_type(plan_input, input_columns)
-        for plan_input, input_columns in zip(plan.inputs, task.columns, strict=True)
-    ]
+    modules: list[ModulePlan] = []
+    for place, module in enumerate(plan.modules):
+        modules.append(_noting_plan(module, notes, place, number_places[module.side]))
+    columns: list[InputColumns] = []
+    for plan_input, input_columns in zip(plan.inputs, task.columns, strict=True):
+        columns.append(_with_number_type(plan_input, input_columns))
     traced_plan = replace(
         plan,
         inputs=tuple(map(_with_number_column, plan.inputs)),
@@ -141,14 +140,16 @@ def _with_joined_numbers(plan: Plan, number_places: Sequence[int]) -> Plan:
     if join is None:
         return plan
     columns = list(join.columns)
-    for side in range(1 + join.kind.pairs):
+    for side in range(1 + join.kind.pairs):  # only pairs have a right row
         number = Field(f"{NUMBER} {side}", Scalar(ScalarKind.INTEGER), is_nullable=True)
         columns.append(JoinedColumn(number, side, number_places[side]))
     return replace(plan, join=replace(join, columns=tuple(columns)))
 
 
 def _with_number_column(plan_input: Input) -> Input:
+    """Return an input whose payload has the numbers of rows as its last column, and whose late rows are emitted."""
     columns = replace(plan_input.columns, payload=(*plan_input.columns.payload, NamedColumn(NUMBER, "bigint")))
+    # Late rows that a query drops are only counted. Their fates are told row by row, so the traced query emits them.
     late = plan_input.late
     if late.policy is LatePolicy.DROP:
         late = replace(late, policy=LatePolicy.SIDE)
@@ -211,18 +212,32 @@ def _noting_module(module: Any, notes: Notes, place: int, *, skips_rows: bool) -
         methods = _NotingStreamOperator(module, notes, place).methods()
     else:
         methods = _methods_of_windows(module, notes, place, skips_rows=skips_rows)
+
+    # The constructor is not called again: it may count its calls, or take parameters that are not kept. A module may
+    # be a frozen dataclass, so its attributes are set past it.
     noting_class: Any = type(type(module).__name__, (type(module),), methods)
-    noting: Module = noting_class.__new__(noting_class)
+    noting_module: Module = noting_class.__new__(noting_class)
     for name, value in getattr(module, "__dict__", {}).items():
-        object.__setattr__(noting, name, value)
-    return noting
+        object.__setattr__(noting_module, name, value)
+    return noting_module
 
 
 def _methods_of_windows(module: Any, notes: Notes, place: int, *, skips_rows: bool) -> dict[str, Any]:
-    """Return the methods of an aggregate or operator of windows that computes each result from all its rows."""
+    """Return the methods of an aggregate or operator of windows that computes each result from all its rows.
+
+    The class that gets them is no longer incremental, so that evaluators keep no state of it but its rows, and a note
+    says all rows of a result.
+
+    Args:
+        module: The module.
+        notes: Collects the notes.
+        place: The place of the module among those of the query.
+        skips_rows: True if it does not accept all rows.
+    """
     called: Any = Choosy(module) if skips_rows else module
 
     def compute_result(_: Any, members: Sequence[Any], *window: Window) -> Any:
+        # The payloads travel with the numbers of their rows: the notes get the numbers, the module the payloads.
         payloads: list[Any]
         if module.is_time_sensitive:
             numbers = [event.payload.number for event in members]
@@ -230,6 +245,8 @@ def _methods_of_windows(module: Any, notes: Notes, place: int, *, skips_rows: bo
         else:
             numbers = [member.number for member in members]
             payloads = [member.payload for member in members]
+
+        # An incremental module is called as it expects it, with all rows at once.
         if module.is_incremental:
             state = called.create_state(*window)
             if payloads:
@@ -238,7 +255,7 @@ def _methods_of_windows(module: Any, notes: Notes, place: int, *, skips_rows: bo
         else:
             result = called.compute_result(payloads, *window)
         if module.is_operator:
-            result = list(result)
+            result = list(result)  # an operator may be a generator, which can be read once
         notes.add(place, result, sorted(numbers))
         return result
 
@@ -249,10 +266,11 @@ def _handlers_of_rows(module: Any, notes: Notes, place: int) -> dict[str, Any]:
     """Return the handlers of a row operator: their results are made of the handler's rows and of the window's."""
 
     def noting_handler(name: str) -> Callable[..., list[Any]]:
+        """Return a handler that calls the module's own of this name, and notes its results with their rows."""
         handler = getattr(module, name)
 
         def call(_: Any, state: Any, *arguments: Any) -> list[Any]:
-            *row_arguments, view = arguments
+            *row_arguments, view = arguments  # each handler takes the window's rows last
             plain_arguments = [_without_numbers(argument) for argument in row_arguments]
             result = list(handler(state, *plain_arguments, _PlainView(view)) or ())
             if result:
@@ -346,6 +364,7 @@ class _NotingStreamOperator:
         return self._noted(self._module.on_time(state, time))
 
     def _noted(self, rows: Iterable[Any] | None) -> list[Any]:
+        """Return the rows of a call, and note all events of the key so far for them."""
         result = list(rows or ())
         if result:
             self._notes.add(self._place, result, tuple(self._numbers_of_key[CURRENT_CALL.key]))

@@ -118,7 +118,7 @@ class BatchFolders(OwnedFolder, ABC):
         """Make the folder, if need be, check that it belongs to a query, and remove rows that are not whole."""
         super().claim(query_id)
         for pattern in (f"{_STAGED}*", f"{_REPLACED}*"):
-            for leftover in self.path.glob(pattern):
+            for leftover in self.path.glob(pattern):  # of a run that was cut short
                 self._remove(leftover)
 
     def new_path(self, name: str = _STAGED) -> Path:
@@ -143,6 +143,8 @@ class BatchFolders(OwnedFolder, ABC):
         else:
             self._check_newest(last)
             recorded = last.written_batch
+
+        # A folder is put in place before its record is written, so the newest folder may be one further.
         newest = NO_BATCH.number
         for folder in self.path.glob(f"{COLUMN}=*"):
             number = folder.name.partition("=")[2]
@@ -157,6 +159,7 @@ class BatchFolders(OwnedFolder, ABC):
             return
         tick = last.before if batch_id == last.batch else None  # the record has no watermark of earlier micro-batches
         record = LastBatch(batch_id - 1, tick=tick, before=None, writes=last.writes + 1)
+        # The size of a folder that stays can still be checked; that of one that is replaced is no longer known.
         if last.newest is not None and last.newest < batch_id:
             record = replace(record, newest=last.newest, size=last.size)
         self.replace(_LAST, record)

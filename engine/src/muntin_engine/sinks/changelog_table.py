@@ -116,6 +116,7 @@ class ChangelogTable(InformedSink):
         """Write a version of the table with the changes of a micro-batch; without changes, the rows stay."""
         current_rows = self._versions.rows
         is_empty = batch.isEmpty() if row_count is None else row_count == 0
+        # The very first micro-batch makes a version even without rows, so that there is a schema to read.
         if current_rows is not None and is_empty:
             version = current_rows
         else:

@@ -100,6 +100,7 @@ def copy_checkpoint(
         >>> copy_checkpoint("/data/checkpoint", "/copies/monday")  # doctest: +SKIP
         CheckpointCopy(path='/copies/monday', files=48, size=193204, last_batch=17, places=('/data/results',))
     """
+    # All that can be refused is refused before anything is written.
     origin = StoredFolder(source)
     copy = StoredFolder(target)
     _check_places(origin, copy)
@@ -118,28 +119,28 @@ def copy_checkpoint(
     rewriter = _Rewriter(origin, copy, new_places)
     last_commit = _last_commit(files)
 
-    begun: list[StoredFolder] = []  # the folders to delete if anything fails
+    begun_folders: list[StoredFolder] = []  # to delete if anything fails
     try:
-        begun.append(copy)
+        begun_folders.append(copy)
         # As long as this file is there, no query starts with the copy.
         copy.write(f"{RECORDS}/{COPYING}/begun", iter([b"this copy of a checkpoint is not whole\n"]))
         for output, output_copy in output_folders:
-            begun.append(output_copy)
+            begun_folders.append(output_copy)
             _copy_files(output, output_copy, output.list_files(), _unchanged)
-        copied = _copy_files(origin, copy, files, rewriter.content)
-        _check_schema_files(copy, copied)
-        places = rewriter.places(copied, last_commit)
-        for folder in begun:
+        copied_names = _copy_files(origin, copy, files, rewriter.content)
+        _check_schema_files(copy, copied_names)
+        places = rewriter.places(copied_names, last_commit)
+        for folder in begun_folders:
             folder.sync()
-        copy.delete(f"{RECORDS}/{COPYING}")
-    except BaseException:
-        for folder in begun:
+        copy.delete(f"{RECORDS}/{COPYING}")  # only when everything else is on the disk
+    except BaseException:  # Ctrl-C leaves no half copy either
+        for folder in begun_folders:
             with suppress(OSError):
                 folder.delete()
         raise
 
-    size = sum(files[name].size for name in copied)
-    return CheckpointCopy(str(copy), len(copied), size, last_commit, places)
+    size = sum(files[name].size for name in copied_names)
+    return CheckpointCopy(str(copy), len(copied_names), size, last_commit, places)
 
 
 def schema_files_in(metadata: str, name: str) -> list[SchemaFile]:
@@ -333,8 +334,8 @@ def _copy_files(
             content = new_content(name)
             chunks = source.read_chunks(name) if content is None else iter([content])
             checksums[name] = target.write(name, chunks)
-        is_unchanged = source.list_files() == files
-    except FileNotFoundError:
+        is_unchanged = source.list_files() == files  # sizes and times of changes too
+    except FileNotFoundError:  # Spark removes old files while its query runs
         is_unchanged = False
     if not is_unchanged:
         raise StateError(

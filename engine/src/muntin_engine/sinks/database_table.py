@@ -141,7 +141,7 @@ class DatabaseTable(TableSink):
         """
         super().open(query_id)
         with self._database.transaction() as cursor:
-            cursor.execute(self._database.lock)
+            cursor.execute(self._database.lock)  # two queries that start at once would both make the table
             self._make_batches(cursor)
             owner, mark = self._owner_and_mark(cursor)
             has_table = bool(self._database.columns(cursor, self._table))
@@ -202,6 +202,7 @@ class DatabaseTable(TableSink):
             values: The values of each column.
         """
         rows = list(zip(*(values[name] for name in columns.written), strict=True))
+        # A changelog has at most one change of a row in a micro-batch: the old version goes, whatever the change is.
         if columns.ids:
             ids = list(zip(*(values[name] for name in columns.ids), strict=True))
             self._delete(cursor, columns.ids, ids)
@@ -238,6 +239,8 @@ class DatabaseTable(TableSink):
         batch, last_row = cursor.fetchone()
         if last_row is None:
             return
+
+        # The row is looked for by its values as text, which the database casts: JSON has lost their types.
         column_types = self._database.columns(cursor, self._table)
         conditions: list[str] = []
         values: list[Any] = []
@@ -309,6 +312,7 @@ class DatabaseTable(TableSink):
         )
         if cursor.rowcount:
             return True
+        # No row was changed: the table has the micro-batch, or the mark is gone.
         owner, _ = self._owner_and_mark(cursor)
         if owner != query_id:
             raise self._gone_error()

@@ -89,6 +89,7 @@ class DeltaLakeTable(TableSink):
         for most_commits in (1, _COMMITS, None):
             history = table.history(most_commits)
             newest_version = table.version()  # the newest version whose rows the table has
+            # From the newest commit back, to the last one of the query that no restore took back.
             for commit in history:
                 if commit["version"] > newest_version:
                     continue  # a restore took it back
@@ -126,6 +127,7 @@ class DeltaLakeTable(TableSink):
             self.append(no_rows.to_reader(), query_id, Mark())  # only makes the table
             table = self._table
             assert table is not None
+        # Null is a key like any other, which `=` would not find.
         is_same_row = " AND ".join(f"(t.{_quoted(name)} IS NOT DISTINCT FROM s.{_quoted(name)})" for name in names)
         values = {f"t.{_quoted(name)}": f"s.{_quoted(name)}" for name in no_rows.column_names}
         version = table.version()

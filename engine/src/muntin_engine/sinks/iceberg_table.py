@@ -144,7 +144,7 @@ class IcebergTable(TableSink):
         if table is None:
             catalog = self._loaded_catalog
             catalog.create_namespace_if_not_exists(self._name.rpartition(".")[0])
-            table = catalog.create_table_if_not_exists(self._name, schema)
+            table = catalog.create_table_if_not_exists(self._name, schema)  # another driver may make it as well
         if changing is None and not table.spec().is_unpartitioned():
             rows = rows.read_all()  # pyiceberg writes no stream of rows to a partitioned table
         mark_property = {_PREFIX + query_id: json.dumps(mark)}

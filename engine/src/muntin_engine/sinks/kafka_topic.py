@@ -155,7 +155,7 @@ class KafkaTopic(Sink):
                 self._producer = client.Producer(options)
                 self._producer.list_topics(self._topic, timeout=_PATIENCE)
             for message in messages:
-                while True:
+                while True:  # until the client takes the message
                     try:
                         self._producer.produce(self._topic, on_delivery=note_failure, **message._asdict())
                         break

@@ -38,6 +38,7 @@ def net_changes_on_driver(changes: pa.Table, names: Sequence[str]) -> pa.Table:
         ends = pc.struct_field(changes["lifetime"], "end").to_pylist()
         new_ends = changes["new_end"].to_pylist()
 
+    # For each row, the sum of the signs of each end.
     row_ids = zip(*(_hashable_values(changes[name]) for name in names), strict=True)
     first_places: dict[tuple[Any, ...], int] = {}
     signs_by_row: dict[tuple[Any, ...], Counter[Any]] = {}
@@ -47,7 +48,7 @@ def net_changes_on_driver(changes: pa.Table, names: Sequence[str]) -> pa.Table:
             continue
         first_places.setdefault(row_id, place)
         signs = signs_by_row.setdefault(row_id, Counter())
-        signs[end] += 1 if change == "insert" else -1
+        signs[end] += 1 if change == "insert" else -1  # a revision takes the old end away
         if change == "revise":
             signs[new_end] += 1
 
@@ -56,14 +57,15 @@ def net_changes_on_driver(changes: pa.Table, names: Sequence[str]) -> pa.Table:
     kinds: list[str] = []
     last_ends: list[Any] = []
     for row_id, signs in signs_by_row.items():
-        remaining = {end: sign for end, sign in signs.items() if sign != 0}
-        if not remaining:
-            continue
-        end = max(remaining, key=remaining.__getitem__)
+        nonzero_signs = {end: sign for end, sign in signs.items() if sign != 0}
+        if not nonzero_signs:
+            continue  # it came and went
+        end = max(nonzero_signs, key=nonzero_signs.__getitem__)
         places.append(first_places[row_id])
-        kinds.append("upsert" if remaining[end] > 0 else "delete")
+        kinds.append("upsert" if nonzero_signs[end] > 0 else "delete")
         last_ends.append(end)
 
+    # All changes of a row have its values, so that the first one stands for it, with another kind and end.
     net_changes = changes.take(pa.array(places, pa.int64())).combine_chunks()
     change_place = net_changes.column_names.index("change")
     net_changes = net_changes.set_column(change_place, "change", pa.array(kinds, pa.string()))

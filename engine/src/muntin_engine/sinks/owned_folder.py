@@ -157,6 +157,7 @@ class OwnedFolder:
         file = self.path / name
         if not file.exists():
             return None
+        # Damage may be anything: other bytes, other JSON, or members that the dataclass does not have.
         try:
             text = file.read_text(encoding="utf-8")
             members = dict(json.loads(text))
@@ -185,6 +186,6 @@ class OwnedFolder:
         """Write a dataclass as a file so that readers see the old text or the new one, never a part."""
         partial = self.path / f".{name}.partial"
         partial.write_text(checksummed(asdict(data)), encoding="utf-8")
-        sync(partial)
+        sync(partial)  # the content has to be on the disk before the name points to it
         partial.replace(self.path / name)
         sync(self.path)

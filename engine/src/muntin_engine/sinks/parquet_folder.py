@@ -126,6 +126,7 @@ class ParquetFolder(InformedSink):
                 f"{self} is not on this machine's file system, and Spark reads it by a connector of its own\n"
                 "  read it, and ask: final_rows(spark.read.parquet(address), folder.watermark)"
             )
+        # Tried until no micro-batch was replaced in between: rows and watermark have to be of one moment.
         while True:
             last = self._folders.last  # before the rows, so that all rows that it counts are read
             if self._folders.is_empty:

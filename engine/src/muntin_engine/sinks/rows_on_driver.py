@@ -111,6 +111,7 @@ def _nullable(schema: pa.Schema) -> pa.Schema:
 
     def nullable(field: pa.Field) -> pa.Field:
         arrow_type = field.type
+        # A type of Arrow cannot be changed, so types that contain others are made anew from the inside out.
         if pa.types.is_struct(arrow_type):
             fields = [arrow_type.field(place) for place in range(arrow_type.num_fields)]
             arrow_type = pa.struct([nullable(field_of_struct) for field_of_struct in fields])

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from inspect import signature
 from itertools import combinations
 from os import PathLike
+from pathlib import Path
 from typing import Final
 
 from muntin.errors import QueryError
@@ -144,13 +145,18 @@ def _check_places(sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) ->
     if not checkpoint_path:
         raise QueryError("the checkpoint needs a path\n  expected one of its own, kept for as long as the query is")
 
+    # Sinks of one table or topic, or one sink for two outputs.
     for (first_name, first_sink), (second_name, second_sink) in combinations(sinks.items(), 2):
         if first_sink is second_sink or _write_to_one_place(first_sink, second_sink):
             raise QueryError(
                 f"{first_name} and {second_name} are the same sink, {first_sink}\n  give each one of its own"
             )
 
-    folders = {f"{output}={sink}": sink.folder.resolve() for output, sink in sinks.items() if sink.folder is not None}
+    # Folders that lie in each other: readers of the outer one would find the rows of the inner one.
+    folders: dict[str, Path] = {}
+    for output, sink in sinks.items():
+        if sink.folder is not None:
+            folders[f"{output}={sink}"] = sink.folder.resolve()
     if not is_elsewhere(checkpoint_path):
         folders[f"checkpoint={checkpoint_path!r}"] = local_path(checkpoint_path).resolve()
     for (first_name, first_folder), (second_name, second_folder) in combinations(folders.items(), 2):

@@ -117,6 +117,7 @@ class TableSink(InformedSink):
         """
         if not self._query_id:
             raise QueryError(f"{self} is written to before open()\n  expected: open(query_id), once in each run")
+        # Read anew for each micro-batch: the table may have been restored while the query runs.
         previous = self.mark
         if self._last_batch is not None and previous.batch < self._last_batch:
             raise rows_gone_error(

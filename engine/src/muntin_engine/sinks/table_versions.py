@@ -105,7 +105,7 @@ class TableVersions(OwnedFolder):
         versions = self._version_names()
         if versions and versions != [folder.name] and self.current is None:
             raise self.damaged(_POINTER, f"it is gone, and there is {versions[0]}")
-        if folder.exists():  # an earlier attempt at the same micro-batch
+        if folder.exists():  # an earlier attempt at the same micro-batch, which was not published
             shutil.rmtree(folder)
         return folder
 
@@ -126,7 +126,7 @@ class TableVersions(OwnedFolder):
         """
         previous = self.current
         if previous is None or previous.folder != folder.name:
-            sync_tree(folder)
+            sync_tree(folder)  # before the pointer names it
         if previous is not None:
             watermark = latest_watermark(previous.watermark, watermark)
         pointer = Pointer(folder.name, batch_id, watermark, is_revisable, read, size=bytes_of_rows(folder))

@@ -9,11 +9,11 @@ from muntin.errors import QueryError
 from muntin_engine.plan.text_places import PlacedError
 from muntin_engine.sql_text.message_spelling import CLAUSES, in_sql
 from muntin_engine.sql_text.sql_aggregates import AGGREGATES
-from muntin_engine.sql_text.sql_source import SqlError, SqlText, span_of
+from muntin_engine.sql_text.sql_source import MarkedNodes, SqlError, SqlText, span_of
 from muntin_engine.sql_text.step_forms import Steps
 
 _NAMES_OF_SQL: Final = {module: name for name, (module, _) in reversed([*AGGREGATES.items()])}
-"""The aggregates of SQL by their modules; of several of one module, the first."""
+"""The aggregates of SQL by their modules. Of several of one module it is the first, which is put in last."""
 
 
 def call_error(source: SqlText, steps: Steps, error: QueryError) -> QueryError:
@@ -38,7 +38,7 @@ def call_error(source: SqlText, steps: Steps, error: QueryError) -> QueryError:
     return sql_error
 
 
-def _nodes_at(source: SqlText, steps: Steps, place: str) -> tuple[Any, Any]:
+def _nodes_at(source: SqlText, steps: Steps, place: str) -> MarkedNodes:
     """Return the nodes of a place in the data, or of the last part on the way there that has any.
 
     Args:
@@ -49,8 +49,10 @@ def _nodes_at(source: SqlText, steps: Steps, place: str) -> tuple[Any, Any]:
     Returns:
         The node that the step was read from, and the node that has all of its words.
     """
+    # Down the data, name by name. A part that was not marked is a piece of the last one that was.
     data: Any = steps
-    nodes: tuple[Any, Any] = source.nodes.get(id(next(iter(steps[0].values()))), (None, None))
+    first_arguments = next(iter(steps[0].values()))
+    nodes = source.nodes.get(id(first_arguments), MarkedNodes(None, None))
     for name in place.replace("[", ".").replace("]", "").split(".")[1:]:
         data = _part_of(data, name)
         nodes = source.nodes.get(id(data), nodes)
@@ -71,8 +73,9 @@ def _part_of(data: Any, name: str) -> Any:
 def _start_of(source: SqlText, error: QueryError, node: Any, within: Any) -> int:
     """Return the place of the words that an error is about."""
     low, high = span_of(within)
-    if not high:
-        low, high = 0, len(source.text)
+    if not high:  # the node has no place
+        low = 0
+        high = len(source.text)
     for start in _starts(source, error, low, high):
         if start is not None:
             return start
@@ -81,6 +84,7 @@ def _start_of(source: SqlText, error: QueryError, node: Any, within: Any) -> int
 
 def _starts(source: SqlText, error: QueryError, low: int, high: int) -> Iterator[int | None]:
     """Yield where the words of an error may begin, the surest place first; None for words that the text lacks."""
+    # The value behind the word of its clause, the word itself, or the value anywhere in the call.
     value = str(error.value) if isinstance(error.value, str | int) else ""
     if error.argument is not None:
         clause = source.place_of(CLAUSES.get(error.argument, f"{error.argument} =>"), low, high)
@@ -89,6 +93,7 @@ def _starts(source: SqlText, error: QueryError, low: int, high: int) -> Iterator
         yield clause
     yield source.place_of(value, low, high)
 
+    # Errors of modules name the module and a column in parts of their messages.
     parts = _parts_of(error)
     module = str(parts.get("module", "")).partition(" ")[0]  # without the version
     yield source.place_of(f"{_NAMES_OF_SQL.get(module, module)}(", low, high) if module else None

@@ -13,9 +13,9 @@ from sqlglot import exp
 
 from muntin_engine.sql_text.sql_source import SqlText, closest
 from muntin_engine.sql_text.sql_values import (
-    call_of,
     length_of,
     name_of,
+    read_call,
     spell_length,
     spell_value,
     text_of,
@@ -88,7 +88,7 @@ class EmitClause(PolicyClause):
             parts.pop()
         if words[:2] == ["EARLY", "EVERY"] and len(parts) == 3:
             early["trigger"] = {"kind": "every", "period": length_of(parts[2], source)}
-        elif len(parts) == 2 and call_of(parts[1], source) is not None:
+        elif len(parts) == 2 and read_call(parts[1], source) is not None:
             early["trigger"] = value_of(parts[1], source)
         else:
             advice = "write EMIT EARLY EVERY INTERVAL '1' MINUTE, or a trigger such as after_count(100)"
@@ -160,19 +160,21 @@ class WatermarkClause(PolicyClause):
 
     def read(self, clause: Any, source: SqlText, time: str) -> Any:
         """Read a delay, or a call of a progress policy."""
+        # A part is a word, a column or a length; `words` has the words in their places, and nothing in the others.
         parts = clause.expressions
         words = _words(clause)
         policy: Any
-        if words[-3:] == ["DELAY", "OF", ""] and len(parts) < 5:
+        if words[-3:] == ["DELAY", "OF", ""] and len(parts) < 5:  # [at] DELAY OF length
             columns = parts[:-3]
             policy = length_of(parts[-1], source)
-        elif words[:3:2] == ["FOR", "AS"] and len(parts) == 4:
+        elif words[:3:2] == ["FOR", "AS"] and len(parts) == 4:  # FOR at AS at
             columns = parts[1::2]
             policy = {"kind": "ordered"}
         elif words[:3:2] == ["FOR", "AS"] and len(parts) == 5 and isinstance(parts[4], exp.Neg):
+            # FOR at AS at - length
             columns = parts[1:4:2]
             policy = length_of(parts[4].this, source)
-        elif len(parts) == 1 and call_of(parts[0], source) is not None:
+        elif len(parts) == 1 and read_call(parts[0], source) is not None:
             columns = []
             policy = value_of(parts[0], source)
         else:
@@ -205,8 +207,8 @@ class LateClause(PolicyClause):
             return {"kind": "correct", "allowed": length_of(clause.expressions[2], source)}
         if len(words) == 1 and words[0] in self._POLICIES:
             return words[0]
-        known = (*self._POLICIES, "correct")
-        meant = closest(words[0], known) if words and words[0] not in known else ""
+        first_words = (*self._POLICIES, "correct")
+        meant = closest(words[0], first_words) if words and words[0] not in first_words else ""
         example = "write LATE SIDE, LATE DROP, LATE ADJUST or LATE CORRECT WITHIN INTERVAL '1' HOUR"
         raise source.error(clause, "this says nothing of late rows", f"{meant}\n{example}")
 

@@ -124,6 +124,7 @@ class StreamingSpark(Spark):
             return self._keep(super()._parse_select(*arguments, **options), first)
 
         def _parse_lambda(self, alias: bool = False) -> Any:
+            # sqlglot calls this for each argument of a function, whether it is a lambda or not.
             first = self._curr
             if first.token_type == TokenType.TABLE:
                 return self._keep(self._parse_stream_table(), first)
@@ -155,6 +156,7 @@ class StreamingSpark(Spark):
             return this
 
         def _parse_stream_table(self) -> Any:
+            """Read `TABLE rides PARTITION BY ... ORDER BY ...` and the clauses after it, in any order."""
             self._match(TokenType.TABLE)
             first = self._curr
             if self._match(TokenType.L_PAREN):
@@ -175,6 +177,7 @@ class StreamingSpark(Spark):
             return stream
 
         def _parse_clause(self) -> Any:
+            """Read a clause up to the first word of the next one, or to what ends the clauses of a stream or query."""
             first = self._curr
             self._advance()
             clause = self.expression(Clause(this=first.text.upper()))
@@ -222,6 +225,7 @@ class StreamingSpark(Spark):
             return self._keep(self.expression(Matching(**clauses, alias=self._parse_table_alias())), first)
 
         def _words_until(self, *ends: str) -> Any:
+            """Read words up to one of some ends as one word; None if there are none."""
             first = self._curr
             words: list[str] = []
             while self._curr and self._curr.text.upper() not in ends:
@@ -246,11 +250,7 @@ def parse(text: str) -> Any:
     dialect = StreamingSpark()
     try:
         tokens = dialect.tokenize(text)
-        for token, second_next in zip(tokens, [*tokens[2:], None, None], strict=False):
-            # `window` is the column of windows, unless it begins a clause `WINDOW w AS (...)`.
-            is_clause = second_next is not None and second_next.token_type == TokenType.ALIAS
-            if token.token_type == TokenType.WINDOW and not is_clause:
-                token.token_type = TokenType.VAR
+        _read_window_as_column(tokens)
         trees = [tree for tree in dialect.parser().parse(tokens, text) if tree is not None]
     except ParseError as error:
         fact = error.errors[0]["description"] if error.errors else str(error)
@@ -266,6 +266,17 @@ def parse(text: str) -> Any:
     return trees[0]
 
 
+def _read_window_as_column(tokens: list[Any]) -> None:
+    """Make `window` a name, of the column of windows, unless it begins a clause `WINDOW w AS (...)`."""
+    for place, token in enumerate(tokens):
+        if token.token_type != TokenType.WINDOW:
+            continue
+        as_place = place + 2  # WINDOW, its name, AS
+        begins_clause = as_place < len(tokens) and tokens[as_place].token_type == TokenType.ALIAS
+        if not begins_clause:
+            token.token_type = TokenType.VAR
+
+
 def _advice_at(text: str, start: int) -> str:
     """Return advice about a word at which a query does not go on as it should; empty if no known word is close."""
     match = re.match(r"\w*", text[start:])
@@ -273,6 +284,6 @@ def _advice_at(text: str, start: int) -> str:
     if word == "FOR":
         return "FOR SYSTEM_TIME AS OF stands before AS and the name of the stream"
     clauses = (*QUERY_CLAUSES, *STREAM_CLAUSES, "PARTITION BY", "DESCRIPTOR")
-    known = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", *clauses)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.7)
+    known_words = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", *clauses)
+    close = difflib.get_close_matches(word, known_words, n=1, cutoff=0.7)
     return f"did you mean {close[0]}?" if close and close[0] != word else ""

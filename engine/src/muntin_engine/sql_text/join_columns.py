@@ -77,29 +77,29 @@ class JoinColumns:
 
     def read(self, tree: Any) -> dict[str, str]:
         """Read the columns of SELECT into those of each stream; return them as expressions over the results."""
-        chosen: dict[str, str] = {}
-        of_both: list[tuple[str, Any]] = []
+        selected: dict[str, str] = {}
+        bodies_of_both: dict[str, Any] = {}
         for node in tree.expressions:
             body = node.unalias()
-            name = self._name_of(node, body, chosen)
+            name = self._name_of(node, body, selected)
             refuse_other_rows(self.streams.reader.source, body)
             refuse_aggregates(self.streams.reader.source, body)
-            chosen[name] = name
+            selected[name] = name  # the place of the column, also where its expression comes later
             if self._is_of_one_stream(body):
-                chosen[name] = self._add_column_of_stream(name, body)
+                selected[name] = self._add_column_of_stream(name, body)
             else:
-                of_both.append((name, body))
+                bodies_of_both[name] = body
         # Expressions over both streams come last: they read columns that have names by then.
-        for name, body in of_both:
-            chosen[name] = self.over_results(body)
+        for name, body in bodies_of_both.items():
+            selected[name] = self.over_results(body)
         if self.pair_conditions and self.kind == "left":
-            self._hide_other_versions(chosen)
-        return chosen
+            self._hide_other_versions(selected)
+        return selected
 
-    def is_natural(self, chosen: dict[str, str]) -> bool:
+    def is_natural(self, selected: dict[str, str]) -> bool:
         """Return True if columns are those that the results have without being asked, in their order."""
         natural = [*self._keys, "lifetime", *self.left, *self.right]
-        return list(chosen.items()) == [(name, name) for name in natural]
+        return list(selected.items()) == [(name, name) for name in natural]
 
     def over_results(self, node: Any, *, is_pair: bool = False) -> str:
         """Return an expression of both streams as one over the results, which get the columns that it reads.
@@ -119,16 +119,16 @@ class JoinColumns:
         """Return the conditions on both streams as one on the results."""
         return " AND ".join(f"({self.over_results(part, is_pair=True)})" for part in self.pair_conditions)
 
-    def add_constant(self, name: str, taken: Collection[str]) -> None:
-        """Add a column that is always true, under a name that no chosen column has."""
-        free = next(name for name in _free_names(name, self.streams.left.alias) if name not in taken)
-        self.left[free] = ALWAYS
+    def add_constant(self, name: str, used_names: Collection[str]) -> None:
+        """Add a column that is always true, under a name that no selected column has."""
+        free_name = next(name for name in _free_names(name, self.streams.left.alias) if name not in used_names)
+        self.left[free_name] = ALWAYS
 
     @property
     def _keys(self) -> list[str]:
         return self.streams.left.keys or []
 
-    def _name_of(self, node: Any, body: Any, chosen: dict[str, str]) -> str:
+    def _name_of(self, node: Any, body: Any, selected: dict[str, str]) -> str:
         """Return the name of a column of SELECT.
 
         Raises:
@@ -142,7 +142,7 @@ class JoinColumns:
         name: str = node.alias or (body.name if isinstance(body, exp.Column) else "")
         if not name:
             raise source.error(node, f"{text_of(node)} has no name", "write ... AS ratio")
-        if name in chosen:
+        if name in selected:
             raise source.error(node, f"two columns are called {name}", "name one of them otherwise with AS")
         return name
 
@@ -164,11 +164,11 @@ class JoinColumns:
         self.left[name] = text
         return name
 
-    def _hide_other_versions(self, chosen: dict[str, str]) -> None:
+    def _hide_other_versions(self, selected: dict[str, str]) -> None:
         """Replace the columns of a version that does not meet ON by null, as a left join has no row for it."""
-        for name, text in chosen.items():
+        for name, text in selected.items():
             if text == name and name in self.right:
-                chosen[name] = self._if_met(name)
+                selected[name] = self._if_met(name)
 
     def _if_met(self, name: str) -> str:
         """Return a column of the right stream, null where the conditions on both streams are not met."""
@@ -212,9 +212,9 @@ class JoinColumns:
             if expression == text:
                 return name
         alias = node.parts[0].name
-        plain_name = re.sub(r"\W+", "_", text)
-        taken = {*self.left, *self.right, *self._keys, "lifetime"}
-        name = next(name for name in _free_names(plain_name, alias) if name not in taken)
+        plain_name = re.sub(r"\W+", "_", text)  # of an expression, such as a field of a struct
+        used_names = {*self.left, *self.right, *self._keys, "lifetime"}
+        name = next(name for name in _free_names(plain_name, alias) if name not in used_names)
         columns[name] = text
         return name
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlglot import exp
 
@@ -124,6 +124,13 @@ def _selected_function(side: Any) -> Any:
     return table if selects_all and is_function and not has_more else None
 
 
+class _KeyPair(NamedTuple):
+    """Equal columns of both streams, each as an expression over its own stream."""
+
+    left: str
+    right: str
+
+
 @dataclass
 class _JoinReading:
     """Reads the conditions of one join.
@@ -151,7 +158,7 @@ class _JoinReading:
     streams: JoinedStreams
     kind: str
     is_as_of: bool = False
-    keys: list[tuple[str, str]] = field(default_factory=list)
+    keys: list[_KeyPair] = field(default_factory=list)
     keys_not_null: list[str] = field(default_factory=list)
     shared_ends: set[str] = field(default_factory=set)
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -192,11 +199,11 @@ class _JoinReading:
         self.is_as_of = True
 
     def read_conditions(self, where: Any) -> None:
-        """Read ON or USING, and WHERE."""
+        """Read ON or USING, and WHERE; then give the streams the keys, lifetimes and windows that these make."""
         bounds = TimeBounds(self.source, self.left, self.right)
         for part in self.join.args.get("using") or ():
             name = column_of(part)
-            self.keys.append((name, name))
+            self.keys.append(_KeyPair(name, name))
             self.keys_not_null.append(name)
         for part in _conjuncts(self.join.args.get("on")):
             self._read_on(part, bounds)
@@ -210,6 +217,7 @@ class _JoinReading:
 
     def _read_on(self, part: Any, bounds: TimeBounds) -> None:
         """Read one condition that pairs have to meet."""
+        # A call of a function is the condition of the join, if there is none yet and Spark does not know the function.
         streams = self.streams.read_by(part)
         is_of_both = len(streams) == 2
         function = _function_name(part)
@@ -234,12 +242,12 @@ class _JoinReading:
         pair = self._equal_columns(part)
         if pair is None:
             self.pair_conditions.append(part)
-        elif pair[0] == pair[1] and pair[0].lower() in _WINDOW:
-            self.shared_ends.add(pair[0].lower())
+        elif pair.left == pair.right and pair.left.lower() in _WINDOW:
+            self.shared_ends.add(pair.left.lower())
         else:
             self.keys.append(pair)
             if isinstance(part, exp.EQ):
-                self.keys_not_null.append(pair[1])
+                self.keys_not_null.append(pair.right)
 
     def _read_left_condition(self, part: Any) -> None:
         """Read a condition on the left stream alone.
@@ -251,7 +259,7 @@ class _JoinReading:
         if self.kind in ("inner", "semi"):
             self.left.keep(condition, part, self.source)
         else:
-            self.keys.append((is_true(condition), ALWAYS))
+            self.keys.append(_KeyPair(is_true(condition), ALWAYS))
 
     def _read_where(self, part: Any, bounds: TimeBounds) -> None:
         """Read a condition that stands in WHERE: for an inner join it could as well stand in ON."""
@@ -268,8 +276,12 @@ class _JoinReading:
         else:
             self.where.append(part)
 
-    def _equal_columns(self, part: Any) -> tuple[str, str] | None:
-        """Return the expressions of the left and of the right stream that an equality compares; None if it is none."""
+    def _equal_columns(self, part: Any) -> _KeyPair | None:
+        """Return the expressions of both streams that an equality compares; None if it is no such equality.
+
+        Args:
+            part: The condition, which reads both streams.
+        """
         if not isinstance(part, exp.EQ | exp.NullSafeEQ):
             return None
         expressions: dict[str, str] = {}
@@ -279,7 +291,7 @@ class _JoinReading:
                 return None
             alias = streams[0].alias
             expressions[alias] = self.reader.column(node, alias)
-        return expressions[self.left.alias], expressions[self.right.alias]
+        return _KeyPair(expressions[self.left.alias], expressions[self.right.alias])
 
     def _function_call(self, part: Any, name: str) -> dict[str, Any]:
         """Return the call of a function of both streams, as the data of a query has it."""
@@ -306,8 +318,8 @@ class _JoinReading:
         """Give both streams the keys that ON compares."""
         if self.keys_not_null:  # null equals nothing in SQL, and is a key like any other in streams
             self.right.keep(never_null(self.keys_not_null), self.join, self.source)
-        left_keys = [key for key, _ in self.keys]
-        right_keys = [key for _, key in self.keys]
+        left_keys = [key.left for key in self.keys]
+        right_keys = [key.right for key in self.keys]
         for stream, keys in ((self.left, left_keys), (self.right, right_keys)):
             partition_keys = stream.keys
             if partition_keys is not None and partition_keys != keys:
@@ -347,7 +359,7 @@ class _JoinReading:
         columns = JoinColumns(self.streams, self.kind, "same_window" in self.arguments, self.pair_conditions)
         selected = columns.read(tree)
         is_natural = columns.is_natural(selected) and not self.where and not self.pair_conditions
-        chosen = None if is_natural else selected
+        selection = None if is_natural else selected
         condition = self._condition_on_results(columns)
 
         how = self.kind
@@ -355,8 +367,8 @@ class _JoinReading:
             how = {"semi": "inner", "anti": "left"}.get(how, how)
         arguments: dict[str, Any] = {"how": how, **self.arguments}
         if not columns.left and not columns.right:  # a join has a column besides its keys
-            chosen = chosen or {name: name for name in (*(self.left.keys or ()), "lifetime")}
-            columns.add_constant("is_met", chosen)
+            selection = selection or {name: name for name in (*(self.left.keys or ()), "lifetime")}
+            columns.add_constant("is_met", selection)
         if columns.left:
             arguments["left_columns"] = columns.left
         if columns.right:
@@ -368,8 +380,8 @@ class _JoinReading:
         if condition is not None:
             node = tree.args.get("where") or self.join.args.get("on") or self.join
             steps.append({"where": self.source.mark({"condition": condition}, node)})
-        if chosen is not None:
-            steps.append({"select": self.source.mark({"columns": chosen}, tree.expressions[0], tree)})
+        if selection is not None:
+            steps.append({"select": self.source.mark({"columns": selection}, tree.expressions[0], tree)})
         return steps
 
     def _condition_on_results(self, columns: JoinColumns) -> str | None:

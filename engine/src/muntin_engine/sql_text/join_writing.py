@@ -92,6 +92,7 @@ class JoinedQuery:
         return on, right_stream
 
     def _equal_windows(self) -> list[str]:
+        """Return the conditions that both streams are in one window; none without shared windows."""
         window = self.arguments.get("same_window")
         if window is None:
             return []

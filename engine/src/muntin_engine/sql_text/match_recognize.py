@@ -74,12 +74,14 @@ class _MatchReading:
         self._refuse_other_clauses()
 
         label = measured[0] if len(measured) == 1 else f"struct({', '.join(map(spell_name, measured))})"
-        chosen = self._chosen(stream.bases[0].get("key", []), pattern, has_fields=len(measured) > 1)
+        # A match keeps one value of each of its rows: a column that measures read, or several as a struct.
+        keys = stream.bases[0].get("key", [])
+        selected = self._selected_columns(keys, pattern, has_fields=len(measured) > 1)
         operator = {"module": _MODULE, "columns": [label, *conditions], "parameters": parameters}
         for base in stream.bases:
             self._source.mark(base, self._match)
         apply = self._source.mark({"operator": operator}, self._match)
-        select = self._source.mark({"columns": chosen}, self._match)
+        select = self._source.mark({"columns": selected}, self._match)
         return [*stream.steps, {"apply": apply}, {"select": select}]
 
     def _stream(self, table: Any) -> SqlStream:
@@ -164,6 +166,8 @@ class _MatchReading:
 
     def _conditions(self, pattern: _Pattern) -> list[str]:
         """Return the conditions by which a row opens, closes and breaks a match."""
+        # A row that closes a match does not break it, so `breaks` leaves such rows out. A condition that is null is not
+        # met, but NOT of it would be null as well: hence `coalesce`.
         opens = f"coalesce({self._condition(pattern.first)}, false)"
         closes = f"coalesce({self._condition(pattern.second)}, false)"
         if pattern.between is None:
@@ -239,7 +243,7 @@ class _MatchReading:
             clause = self._tree.meta["clauses"][0]
             raise self._source.error(clause, "matches are final, and have no windows", "leave it out")
 
-    def _chosen(self, keys: Sequence[str], pattern: _Pattern, *, has_fields: bool) -> dict[str, str]:
+    def _selected_columns(self, keys: Sequence[str], pattern: _Pattern, *, has_fields: bool) -> dict[str, str]:
         """Return the columns of the results, keys and measures, as SELECT names them.
 
         Args:
@@ -247,6 +251,7 @@ class _MatchReading:
             pattern: The names of the rows.
             has_fields: True if a match keeps several columns of a row, as fields.
         """
+        # In the order of standard SQL: keys, then measures.
         columns = {key.strip("`"): key for key in keys}
         for measure in self._match.args["measures"]:
             if not measure.alias:
@@ -255,14 +260,16 @@ class _MatchReading:
         selects_all = len(self._tree.expressions) == 1 and isinstance(self._tree.expressions[0], exp.Star)
         if selects_all:
             return columns
-        chosen: dict[str, str] = {}
+
+        # SELECT may reorder, rename and leave out columns; to compute with them is for a query around it.
+        selected: dict[str, str] = {}
         for node in self._tree.expressions:
             body = node.unalias()
             if not isinstance(body, exp.Column) or body.name not in columns:
                 fact = f"{text_of(node)} is neither a key nor a measure"
                 raise self._source.error(node, fact, f"there are {', '.join(columns)}")
-            chosen[node.alias or body.name] = columns[body.name]
-        return chosen
+            selected[node.alias or body.name] = columns[body.name]
+        return selected
 
     def _measure(self, measure: Any, pattern: _Pattern, *, has_fields: bool) -> str:
         """Return a measure as an expression over a match, which has the rows `first` and `second`."""

@@ -141,7 +141,7 @@ def _call(call: Call) -> str:
         return _events(call)
     if call.function == "early":
         return _emission(call)
-    name, _, _ = spell_windows(call.function, {})
+    name = spell_windows(call.function, {}).function
     if name != call.function:
         return f"{name}({', '.join(['TABLE ...', *map(_part, call.arguments)])})"
     return f"{call.function}({', '.join(map(_part, call.arguments))})"

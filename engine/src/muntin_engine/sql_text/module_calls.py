@@ -35,13 +35,13 @@ class ModuleCalls:
 
     Attributes:
         source: The text.
-        known: The names of modules that are no plugin's.
+        caller_names: The names of modules that the caller has beside those of plugins.
         alias: The name of the stream.
         column: Returns an expression of columns of the stream with a name.
     """
 
     source: SqlText
-    known: Collection[str]
+    caller_names: Collection[str]
     alias: str
     column: Callable[[Any, str], str]
 
@@ -52,6 +52,7 @@ class ModuleCalls:
         refuse_other_rows(self.source, body)
         calls: list[tuple[Any, dict[str, Any]]] = []
         nodes_of_calls: set[int] = set()
+        # From the outside inwards: what is within a call belongs to it, such as the filter of an aggregate.
         for part in [body, *body.find_all(exp.Filter, exp.Column, exp.Dot, exp.Anonymous)]:
             if id(part) in nodes_of_calls:
                 continue
@@ -117,7 +118,7 @@ class ModuleCalls:
         if not isinstance(call, exp.Anonymous):
             return None
         name = f"{path}{call.name}"
-        is_module = name.upper() in AGGREGATES or "." in name or name in self.known
+        is_module = name.upper() in AGGREGATES or "." in name or name in self.caller_names
         return _CalledName(call, name, condition) if is_module else None
 
     def _refuse_nested(self, arguments: list[Any]) -> None:

@@ -36,13 +36,13 @@ from muntin_engine.sql_text.stream_reading import (
 from muntin_engine.sql_text.window_functions import EVENTS
 
 
-def read(source: SqlText, is_operator: Callable[[str], bool], known: Collection[str] = ()) -> Steps | None:
+def read(source: SqlText, is_operator: Callable[[str], bool], caller_names: Collection[str] = ()) -> Steps | None:
     """Return the steps of the query that a text is; None if it is Spark's SQL alone.
 
     Args:
         source: The text.
         is_operator: Returns True for the name of a module that returns rows.
-        known: The names of modules and functions that the caller has beside those of plugins.
+        caller_names: The names of modules and functions that the caller has beside those of plugins.
 
     Raises:
         SqlError: The text is not a query.
@@ -50,7 +50,7 @@ def read(source: SqlText, is_operator: Callable[[str], bool], known: Collection[
     tree = parse(source.text)
     if not is_streaming(tree):
         return None
-    return SqlReader(source, is_operator, known).query(tree)
+    return SqlReader(source, is_operator, caller_names).query(tree)
 
 
 class NamedQuery(NamedTuple):
@@ -72,13 +72,13 @@ class SqlReader:
     Attributes:
         source: The text.
         is_operator: Returns True for the name of a module that returns rows.
-        known: The names of modules that are no plugin's.
+        caller_names: The names of modules and functions that the caller has beside those of plugins.
         named_queries: The queries of WITH clauses that are seen here, by name in small letters.
     """
 
     source: SqlText
     is_operator: Callable[[str], bool]
-    known: Collection[str] = ()
+    caller_names: Collection[str] = ()
     named_queries: Mapping[str, NamedQuery] = field(default_factory=dict)
 
     def query(self, tree: Any) -> Steps:
@@ -114,10 +114,10 @@ class SqlReader:
         inner = table.this if isinstance(table, exp.Subquery) else None
         reader = self
         if isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier) and not table.db:
-            named = self.named_queries.get(table.name.casefold())
-            if named is not None:
-                inner = named.cte.this
-                reader = named.reader
+            named_query = self.named_queries.get(table.name.casefold())
+            if named_query is not None:
+                inner = named_query.cte.this
+                reader = named_query.reader
         if inner is not None and reader.is_streaming(inner):
             return self._over_results(tree, table, reader.query(inner))
         return _StreamQuery(self, tree, self.stream(table)).steps(table)
@@ -147,8 +147,8 @@ class SqlReader:
         if is_streaming(tree):
             return True
         for name in _table_names(tree):
-            named = self.named_queries.get(name)
-            if named is not None and named.reader.is_streaming(named.cte.this):
+            named_query = self.named_queries.get(name)
+            if named_query is not None and named_query.reader.is_streaming(named_query.cte.this):
                 return True
         return False
 
@@ -159,7 +159,7 @@ class SqlReader:
             return self
         refuse_unread(self.source, clause)
         reader = self
-        for cte in clause.expressions:
+        for cte in clause.expressions:  # each query sees those before it
             name = cte.alias.casefold()
             if name in reader.named_queries:
                 raise self.source.error(cte.args["alias"], f"two queries are called {cte.alias}", "rename one of them")
@@ -169,19 +169,19 @@ class SqlReader:
     def events(self, table: Any, times: TimeColumns) -> EventSteps:
         """Return a `TABLE` argument as events, whose times are the columns of a DESCRIPTOR."""
         is_table = isinstance(table, exp.Table)
-        named: NamedQuery | None = None
+        named_query: NamedQuery | None = None
         if is_table and not table.db:
-            named = self.named_queries.get(table.name.casefold())
-        body = table if named is None else named.cte.this
-        reader = self if named is None else named.reader
+            named_query = self.named_queries.get(table.name.casefold())
+        body = table if named_query is None else named_query.cte.this
+        reader = self if named_query is None else named_query.reader
         if not isinstance(body, exp.Table) and reader.is_streaming(body):
-            refuse_unread(self.source, body, *([] if named is None else [named.cte]))
+            refuse_unread(self.source, body, *([] if named_query is None else [named_query.cte]))
             if isinstance(body, exp.Union):
                 return reader._within(body)._union(body, times)
             return reader._chained(body, times)
 
         data: Any
-        if named is None and is_table:
+        if named_query is None and is_table:
             data = ".".join(part.name for part in table.parts)
         else:
             text = f"SELECT * FROM {text_of(table)}" if is_table else text_of(table)
@@ -191,16 +191,16 @@ class SqlReader:
 
     def _spark_sql(self, text: str, tree: Any) -> str:
         """Return a query for Spark, with the queries of WITH clauses that it reads written before it."""
-        needed: list[str] = []
+        read_queries: list[str] = []
         read_names = _table_names(tree)
         # A query of a WITH clause reads earlier ones only, so one way back finds all of them.
-        for name, named in reversed(list(self.named_queries.items())):
+        for name, named_query in reversed(list(self.named_queries.items())):
             if name in read_names:
-                needed.insert(0, text_of(named.cte))
-                read_names |= _table_names(named.cte.this)
-        if not needed:
+                read_queries.insert(0, text_of(named_query.cte))
+                read_names |= _table_names(named_query.cte.this)
+        if not read_queries:
             return text
-        return f"WITH {', '.join(needed)} SELECT * FROM ({text})"  # the text may begin with a WITH of its own
+        return f"WITH {', '.join(read_queries)} SELECT * FROM ({text})"  # the text may begin with a WITH of its own
 
     def _union(self, union: Any, times: TimeColumns) -> EventSteps:
         """Return a union of streams as events."""
@@ -218,6 +218,7 @@ class SqlReader:
         return EventSteps(steps, bases)
 
     def _streams_of_union(self, union: Any) -> list[SqlStream]:
+        """Return the streams of a union from left to right, those of unions within it as well."""
         if union.args.get("distinct"):
             raise self.source.error(union, "UNION of streams would compare their rows", "write UNION ALL")
         streams: list[SqlStream] = []
@@ -244,12 +245,16 @@ class SqlReader:
 
     def _chained(self, query: Any, times: TimeColumns) -> EventSteps:
         """Return the results of a query as events: their lifetimes are the windows of the results."""
+        # The results themselves become events. What SELECT computes of them, or WHERE tests, would be lost.
         steps = self.query(query)
-        chosen: dict[str, str] = steps.pop()["select"]["columns"] if "select" in steps[-1] else {}
-        computed = [name for name, text in chosen.items() if text.strip("`") not in (name, WINDOW_COLUMNS.get(name))]
-        if computed or "where" in steps[-1]:
-            what = ", ".join(computed) or "a condition on results"
-            fact = f"{what} is computed after the windows or the join of the inner query"
+        selected: dict[str, str] = steps.pop()["select"]["columns"] if "select" in steps[-1] else {}
+        computed_names: list[str] = []
+        for name, text in selected.items():
+            if text.strip("`") not in (name, WINDOW_COLUMNS.get(name)):
+                computed_names.append(name)
+        if computed_names or "where" in steps[-1]:
+            subject = ", ".join(computed_names) or "a condition on results"
+            fact = f"{subject} is computed after the windows or the join of the inner query"
             raise self.source.error(query, fact, "compute it in the outer one: AVG(km / n), WHERE n > 3")
         names = [name_of(column).lower() for column in times.columns]
         if names not in ([], ["window_start"], ["window_start", "window_end"]):
@@ -274,13 +279,15 @@ class SqlReader:
             if part is not None:
                 fact = "windows are of a stream, and this reads the results of a query"
                 raise self.source.error(part, fact, AS_TABLE)
-        chosen: dict[str, str] | None = steps.pop()["select"]["columns"] if "select" in steps[-1] else None
-        known = None if chosen is None else {name.lower(): text for name, text in chosen.items()}
+
+        # Both SELECTs become one: columns of the outer one are expressions over those of the inner one.
+        selected: dict[str, str] | None = steps.pop()["select"]["columns"] if "select" in steps[-1] else None
+        inner_columns = None if selected is None else {name.lower(): text for name, text in selected.items()}
 
         def over_inner(node: Any) -> str:
             refuse_other_rows(self.source, node)
             refuse_aggregates(self.source, node)
-            return over_results(self.source, node, table.alias, known)
+            return over_results(self.source, node, table.alias, inner_columns)
 
         if where := tree.args.get("where"):
             steps.append({"where": self.source.mark({"condition": over_inner(where.this)}, where)})
@@ -288,9 +295,9 @@ class SqlReader:
         if not selects_all:
             items = [SelectItem(node, node.unalias(), node.alias, []) for node in tree.expressions]
             texts = [over_inner(item.body) for item in items]
-            chosen = output_columns(self.source, items, texts, [])
-        if chosen is not None:
-            steps.append({"select": self.source.mark({"columns": chosen}, tree.expressions[0], tree)})
+            selected = output_columns(self.source, items, texts, [])
+        if selected is not None:
+            steps.append({"select": self.source.mark({"columns": selected}, tree.expressions[0], tree)})
         return steps
 
 
@@ -307,9 +314,10 @@ class _StreamQuery:
 
     def steps(self, table: Any) -> Steps:
         """Return the steps of the query; `table` is what its FROM clause reads."""
+        # The keys first: windows that follow rows are cut by them. Then the modules that all columns call.
         self._read_table(table)
         keys = self._read_keys()
-        calls = ModuleCalls(self._source, self._reader.known, self._stream.alias, self._reader.column)
+        calls = ModuleCalls(self._source, self._reader.caller_names, self._stream.alias, self._reader.column)
         items = [calls.select_item(node) for node in self._tree.expressions]
         having = calls.select_item(self._having_node.this) if self._having_node else None
         all_items = [*items, *([having] if having else [])]
@@ -351,28 +359,28 @@ class _StreamQuery:
     def _read_keys(self) -> list[str]:
         """Return the keys: of PARTITION BY, or of GROUP BY where windows do not depend on the key."""
         stream = self._stream
-        grouped = self._tree.args["group"].expressions if self._tree.args.get("group") else []
-        for node in grouped:
+        group_nodes = self._tree.args["group"].expressions if self._tree.args.get("group") else []
+        for node in group_nodes:
             if isinstance(node, exp.Literal | exp.Tuple):
                 fact = f"{text_of(node)} is no column, and GROUP BY names columns"
                 raise self._source.error(node, fact, "write each key by its name")
-        texts = [self._column(node) for node in grouped]
+        texts = [self._column(node) for node in group_nodes]
         group_keys = [text for text in texts if text.lower() not in WINDOW_COLUMNS]
 
         partition_keys = stream.keys
         if partition_keys is not None:
             is_same = {key.lower() for key in group_keys} == {key.lower() for key in partition_keys}
-            if grouped and not is_same:
+            if group_nodes and not is_same:
                 partition = ", ".join(partition_keys)
                 fact = f"GROUP BY has {', '.join(group_keys) or 'no key'}, and PARTITION BY has {partition}"
-                raise self._source.error(grouped[0], fact, "name the same columns in both")
+                raise self._source.error(group_nodes[0], fact, "name the same columns in both")
             return list(partition_keys)
         if group_keys:
             if stream.by_rows:
                 cut = f"{stream.function} cuts the events of all keys together"
                 fact = f"{cut}, and GROUP BY {group_keys[0]} would divide them"
                 columns = group_keys[0] if len(group_keys) == 1 else f"({', '.join(group_keys)})"
-                raise self._source.error(grouped[0], fact, f"write TABLE ... PARTITION BY {columns}")
+                raise self._source.error(group_nodes[0], fact, f"write TABLE ... PARTITION BY {columns}")
             stream.keys = group_keys
             return list(group_keys)
         if any("as_events" in step for step in stream.steps):
@@ -391,6 +399,7 @@ class _StreamQuery:
         return modules
 
     def _is_operator(self, module: str, items: list[SelectItem]) -> bool:
+        """Return True if a module returns rows; an error about its name points to the first call of it."""
         try:
             return self._reader.is_operator(module)
         except MuntinError as error:  # there is no such module
@@ -466,23 +475,23 @@ class _StreamQuery:
             by_alias = {item.alias.lower(): text for item, text in zip(items, texts, strict=True) if item.alias}
             condition = having.text(self._source, self._stream.alias, by_alias | columns)
             steps.append({"where": self._source.mark({"condition": condition}, self._having_node)})
-        chosen = output_columns(self._source, items, texts, natural_columns)
-        if chosen is not None:
-            steps.append({"select": self._source.mark({"columns": chosen}, items[0].node, self._tree)})
+        selected = output_columns(self._source, items, texts, natural_columns)
+        if selected is not None:
+            steps.append({"select": self._source.mark({"columns": selected}, items[0].node, self._tree)})
         return steps
 
     def _texts_of(self, items: list[SelectItem], all_items: list[SelectItem], columns: Mapping[str, str]) -> list[str]:
         """Return the columns of SELECT as expressions over the results; each may read earlier ones by their aliases."""
         read_names = self._names_read_before_windows(all_items)
-        known = dict(columns)
+        text_by_name = dict(columns)
         texts: list[str] = []
         for item in items:
-            text = item.text(self._source, self._stream.alias, known)
+            text = item.text(self._source, self._stream.alias, text_by_name)
             texts.append(text)
             alias = item.alias.lower()
             # A name that modules or WHERE read is a column of the table, as in SQL.
             if alias and alias not in read_names:
-                known.setdefault(alias, text)
+                text_by_name.setdefault(alias, text)
         return texts
 
     def _names_read_before_windows(self, items: list[SelectItem]) -> set[str]:

@@ -41,6 +41,7 @@ def _query_text(steps: Steps) -> str:
     Raises:
         ValueError: SQL has no words for a step; the message says for which.
     """
+    # Each round takes the steps away that it writes. A query whose results are events begins the next one.
     remaining = list(steps)
     stream: WrittenStream | None = None
     while remaining:
@@ -81,16 +82,26 @@ def _stream_of(step: Mapping[str, Any]) -> WrittenStream:
 
 
 def _inner_stream(steps: Steps) -> WrittenStream:
-    """Return a stream that is joined or united."""
+    """Return a stream that is joined or united: that of a table, or of the results of a query.
+
+    Raises:
+        ValueError: SQL has no words for a step; the message says for which.
+    """
     call, arguments = call_of(steps[0])
     if call == "events":
         return WrittenStream(table_text(arguments), arguments, list(steps[1:]))
-    places = [place for place, step in enumerate(steps) if "as_events" in step]
-    if not places:
+
+    # The results of a query: those of its last `as_events`, as the query itself may read results of another one.
+    place_of_as_events: int | None = None
+    for place, step in enumerate(steps):
+        if "as_events" in step:
+            place_of_as_events = place
+    if place_of_as_events is None:
         raise ValueError(f"a stream that begins with {call}() within another")
-    last = places[-1]
-    inner = _query_text(steps[:last])
-    return WrittenStream(f"({inner})", steps[last]["as_events"], list(steps[last + 1 :]))
+    query = _query_text(steps[:place_of_as_events])
+    arguments_of_events = steps[place_of_as_events]["as_events"]
+    steps_after = list(steps[place_of_as_events + 1 :])
+    return WrittenStream(f"({query})", arguments_of_events, steps_after)
 
 
 def _results_text(stream: WrittenStream, remaining: Steps) -> str:
@@ -219,8 +230,8 @@ class _AggregateQuery:
     def _is_plain(self, columns: Mapping[str, str]) -> bool:
         """Return True if SELECT has each module under its name, and else keys and windows alone."""
         has_modules = all(columns.get(name) == name for name in self.modules)
-        known = {*self.modules, *self.stream.keys, *NAMES_IN_SQL}
-        return has_modules and known.issuperset(columns.values())
+        names_of_results = {*self.modules, *self.stream.keys, *NAMES_IN_SQL}
+        return has_modules and names_of_results.issuperset(columns.values())
 
     def _text_of(self, columns: Mapping[str, str], conditions: list[str]) -> str:
         """Write a SELECT with these columns and conditions on results."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlglot import exp
 
@@ -23,15 +23,35 @@ _READ: Final[Mapping[type, set[str]]] = {
 }
 """The parts of nodes that are read."""
 
-_REFUSED: Final[Mapping[str, tuple[str, str]]] = {
-    "order": ("results of a stream have no order", "order them where you read them: query.results().orderBy('n')"),
-    "limit": ("results of a stream have no last one", "stats.top_k or stats.top_by keep the largest of each window"),
-    "distinct": ("results of windows differ by themselves", "leave DISTINCT out; COUNT(DISTINCT km) counts values"),
-    "qualify": ("QUALIFY ranks rows, which come one by one", "stats.top_k or stats.top_by rank within a window"),
-    "laterals": ("LATERAL reads rows of a table", "write it in the table: TABLE (SELECT ... LATERAL VIEW ...)"),
-    "recursive": ("WITH RECURSIVE reads its own rows", "write it in the table: TABLE (WITH RECURSIVE ... SELECT ...)"),
-    "columns": ("columns are named in SELECT", "write SELECT ... AS name, and not AS t(name, ...)"),
+
+class _Refusal(NamedTuple):
+    """The words about a part that is refused."""
+
+    fact: str
+    advice: str
+
+
+_REFUSED: Final[Mapping[str, _Refusal]] = {
+    "order": _Refusal(
+        "results of a stream have no order", "order them where you read them: query.results().orderBy('n')"
+    ),
+    "limit": _Refusal(
+        "results of a stream have no last one", "stats.top_k or stats.top_by keep the largest of each window"
+    ),
+    "distinct": _Refusal(
+        "results of windows differ by themselves", "leave DISTINCT out; COUNT(DISTINCT km) counts values"
+    ),
+    "qualify": _Refusal(
+        "QUALIFY ranks rows, which come one by one", "stats.top_k or stats.top_by rank within a window"
+    ),
+    "laterals": _Refusal("LATERAL reads rows of a table", "write it in the table: TABLE (SELECT ... LATERAL VIEW ...)"),
+    "recursive": _Refusal(
+        "WITH RECURSIVE reads its own rows", "write it in the table: TABLE (WITH RECURSIVE ... SELECT ...)"
+    ),
+    "columns": _Refusal("columns are named in SELECT", "write SELECT ... AS name, and not AS t(name, ...)"),
 }
+"""The parts that many write, with words of their own, as sqlglot calls the parts."""
+
 AS_TABLE: Final = (
     "write FROM TUMBLE(TABLE (SELECT ...), DESCRIPTOR(window_start, window_end), INTERVAL '1' HOUR) around the query"
 )
@@ -69,7 +89,8 @@ def _refuse_part(source: SqlText, node: Any, name: str, part: Any) -> None:
     fact = f"{word.upper()} is not read over streams"
     advice = "write it in the table: TABLE (SELECT ...)"
     if name in _REFUSED:
-        fact, advice = _REFUSED[name]
+        fact = _REFUSED[name].fact
+        advice = _REFUSED[name].advice
     raise source.error(place, fact, advice)
 
 

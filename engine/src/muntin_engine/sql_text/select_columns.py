@@ -51,22 +51,24 @@ def over_results(
         changes.append((call, spell_name(name)))
         nodes_of_calls.update(id(part) for part in call.walk())
 
-    known = WINDOW_COLUMNS if columns is None else columns
+    text_by_name = WINDOW_COLUMNS if columns is None else columns
     for column in node.find_all(exp.Column):
         if id(column) in nodes_of_calls:
             continue
         parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
         has_alias = len(parts) > 1 and parts[0].name.casefold() == alias.casefold()
         first = parts[1] if has_alias else parts[0]
-        text = known.get(first.name.lower())
+        text = text_by_name.get(first.name.lower())
         if text is None and columns is None:
             text = spell_name(first.name)
         if text is None:
             fact = f"{first.name} is neither a key nor an aggregate"
-            raise source.error(column, fact, f"{closest(first.name, known)}\n{advice.format(first.name)}")
+            raise source.error(column, fact, f"{closest(first.name, text_by_name)}\n{advice.format(first.name)}")
+
+        # What follows the name stays as it is written: fields, such as `.start` after a window.
         _, first_end = span_of(first)
         _, column_end = span_of(column)
-        fields = source.text[first_end:column_end]  # such as `.start` after a window
+        fields = source.text[first_end:column_end]
         is_path = text.replace("`", "").replace(".", "_").isidentifier()
         needs_parentheses = not is_path and (fields or column is not node)
         changes.append((column, f"({text}){fields}" if needs_parentheses else text + fields))
@@ -112,6 +114,7 @@ class SelectItem:
         """
         is_named = self.is_module and bool(self.alias)
         for _, call in self.calls:
+            # A column that is a module alone has its result under the alias, even where an equal call has another name.
             equal_name = next((name for name, other in modules.items() if other == call), None)
             needs_other_name = is_named and self.alias != equal_name
             if equal_name is not None and not needs_other_name:
@@ -130,10 +133,11 @@ class SelectItem:
         """Return the column as an expression of Spark's over the results; see `over_results`."""
         if self.is_module:
             return spell_name(self.names[0])
-        calls = [(node, name) for (node, _), name in zip(self.calls, self.names, strict=True)]
+        nodes = [node for node, _ in self.calls]
+        calls = list(zip(nodes, self.names, strict=True))
         advice = "write an aggregate such as MAX({0}), or GROUP BY it"
         computed_keys = [name for name in columns if not name.isidentifier() and name not in WINDOW_COLUMNS]
-        if computed_keys:
+        if computed_keys:  # a key that is an expression has no name by which SELECT could read it
             key = computed_keys[0]
             advice += f"\nto show the key {key}, name it in the table: TABLE (SELECT *, {key} AS k FROM ...)"
         return over_results(source, self.body, alias, columns, calls=calls, advice=advice)
@@ -151,12 +155,12 @@ def output_columns(source: SqlText, items: list[SelectItem], texts: list[str], n
     Raises:
         SqlError: A column has no name, or a name is there twice.
     """
-    chosen: dict[str, str] = {}
+    selected: dict[str, str] = {}
     for item, text in zip(items, texts, strict=True):
         if not item.name:
             raise source.error(item.node, f"{text_of(item.node)} has no name", "write ... AS ratio")
-        if item.name in chosen:
+        if item.name in selected:
             raise source.error(item.node, f"two columns are called {item.name}", "name one of them otherwise with AS")
-        chosen[item.name] = text
-    plain = [(name, text.strip("`")) for name, text in chosen.items()]
-    return None if plain == [(name, name) for name in natural] else chosen
+        selected[item.name] = text
+    unquoted = [(name, text.strip("`")) for name, text in selected.items()]
+    return None if unquoted == [(name, name) for name in natural] else selected

@@ -27,11 +27,23 @@ class SqlError(QueryError):
         self.line = before.count("\n") + 1
         self.column = start - (before.rfind("\n") + 1) + 1
         lines = text.split("\n")
-        shown = lines[self.line - 1].replace("\t", " ")
+        shown_line = lines[self.line - 1].replace("\t", " ")  # as wide as the blanks before the caret
         place = f"line {self.line}, column {self.column}"
         caret = " " * (self.column - 1) + "^"
         tail = "".join(f"\n  {line}" for line in advice.split("\n") if line)
-        super().__init__(f"{place}: {fact}\n  {shown}\n  {caret}{tail}")
+        super().__init__(f"{place}: {fact}\n  {shown_line}\n  {caret}{tail}")
+
+
+class MarkedNodes(NamedTuple):
+    """The nodes that the arguments of a call were read from.
+
+    Attributes:
+        node: The node that stands for the call.
+        within: The node that has all of its words.
+    """
+
+    node: Any
+    within: Any
 
 
 class SqlText:
@@ -39,17 +51,17 @@ class SqlText:
 
     Attributes:
         text: The text.
-        nodes: The node that the arguments of a call were read from, and the node with all of its words, by the `id` of
-            the arguments.
+        nodes: The nodes that the arguments of a call were read from, by the `id` of the arguments: these are plain
+            data, which have no place for it.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.nodes: dict[int, tuple[Any, Any]] = {}
+        self.nodes: dict[int, MarkedNodes] = {}
 
     def mark(self, arguments: dict[str, Any], node: Any, within: Any = None) -> dict[str, Any]:
         """Remember the node that the arguments of a call were read from, and the node that has all of its words."""
-        self.nodes.setdefault(id(arguments), (node, within or node))
+        self.nodes.setdefault(id(arguments), MarkedNodes(node, within or node))
         return arguments
 
     def place_of(self, words: str, low: int, high: int) -> int | None:
@@ -60,13 +72,14 @@ class SqlText:
             low: The start of the part.
             high: The end of the part.
         """
-        searched = [word.text for word in _split_words(words)]
-        if not searched:
+        # Compared word by word: the text may have other spaces, cases and comments between them.
+        searched_words = [word.text for word in _split_words(words)]
+        if not searched_words:
             return None
         candidates = [word for word in self._words if low <= word.start and word.end <= high]
-        for first in range(len(candidates) - len(searched) + 1):
-            run = candidates[first : first + len(searched)]
-            if [word.text for word in run] == searched:
+        for first in range(len(candidates) - len(searched_words) + 1):
+            run = candidates[first : first + len(searched_words)]
+            if [word.text for word in run] == searched_words:
                 return run[0].start
         return None
 
@@ -86,9 +99,10 @@ class SqlText:
             changes: The nodes within it that are replaced, each with its text.
         """
         place, end = span_of(node)
+        new_text_by_span = sorted((span_of(part), new_text) for part, new_text in changes)
         edited = ""
-        for (part_start, part_end), text in sorted((span_of(part), text) for part, text in changes):
-            edited += self.text[place:part_start] + text
+        for (part_start, part_end), new_text in new_text_by_span:
+            edited += self.text[place:part_start] + new_text
             place = part_end
         return (edited + self.text[place:end]).strip()
 
@@ -144,9 +158,9 @@ _NO_SPAN: Final = (0, 0)
 """The span of a node that has no place in the text: an error about the node points to the start of the text."""
 
 
-def closest(word: str, known: Iterable[str]) -> str:
+def closest(word: str, known_words: Iterable[str]) -> str:
     """Return advice that names the known word closest to a word, or all known words."""
-    names = sorted(set(known))
+    names = sorted(set(known_words))
     by_case = {name.casefold(): name for name in names}
     close = difflib.get_close_matches(word.casefold(), by_case, n=1, cutoff=0.6)
     return f"did you mean {by_case[close[0]]}?" if close else f"there are {', '.join(names)}"

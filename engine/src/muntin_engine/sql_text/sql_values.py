@@ -10,7 +10,7 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlglot import exp
 
@@ -100,16 +100,29 @@ def value_of(node: Any, source: SqlText) -> Any:  # noqa: PLR0911  # each is a l
             return [value_of(part, source) for part in node.expressions]
         case exp.Column() | exp.Identifier() | exp.Var() | exp.Dot() if not node.find(exp.Anonymous, exp.Func):
             return name_of(node)
-    call = call_of(node, source)
+    call = read_call(node, source)
     if call is None:
         advice = "write a literal, an interval, an array or a call of literals"
         raise source.error(node, f"{text_of(node)} is no value here", advice)
-    name, places, named = call
-    return {"kind": name, **_by_name(node, name, places, source), **named}
+    return {"kind": call.name, **_by_name(node, call.name, call.places, source), **call.named}
 
 
-def call_of(node: Any, source: SqlText) -> tuple[str, list[Any], dict[str, Any]] | None:
-    """Return the name of a called function, its arguments by place, and those by name; None if it is no call."""
+class SqlCall(NamedTuple):
+    """A call of a function.
+
+    Attributes:
+        name: The name of the function, with those before it, in small letters.
+        places: The values of the arguments by place.
+        named: The values of the arguments by name.
+    """
+
+    name: str
+    places: list[Any]
+    named: dict[str, Any]
+
+
+def read_call(node: Any, source: SqlText) -> SqlCall | None:
+    """Read the call of a function; return None for a node that is none."""
     prefix = ""
     if isinstance(node, exp.Dot):
         prefix = f"{name_of(node.this)}."
@@ -129,7 +142,7 @@ def call_of(node: Any, source: SqlText) -> tuple[str, list[Any], dict[str, Any]]
             named[argument.this.name.lower()] = value_of(argument.expression, source)
         else:
             places.append(value_of(argument, source))
-    return f"{prefix}{name}".lower(), places, named
+    return SqlCall(f"{prefix}{name}".lower(), places, named)
 
 
 def _signature(name: str) -> list[inspect.Parameter]:
@@ -163,10 +176,13 @@ def _interval(node: Any, source: SqlText) -> str:
     Raises:
         SqlError: The node is no length of time.
     """
+    # Numbers and units in turn, whatever stands around them: INTERVAL '1 hour 30 minutes', INTERVAL '1' HOUR + ...
     text = text_of(node)
     words = re.sub(r"(?i)\binterval\b|['\"+]", " ", text).lower().split()
+    numbers = words[::2]
+    units = words[1::2]
     lengths: list[str] = []
-    for number, unit in zip(words[::2], words[1::2], strict=False):
+    for number, unit in zip(numbers, units, strict=False):
         plural = "" if number in ("1", "-1") else "s"
         lengths.append(f"{number} {unit.rstrip('s')}{plural}")
     is_length = bool(lengths) and all(_PLAIN_LENGTH.fullmatch(length) for length in lengths)

@@ -99,6 +99,7 @@ class _Unpacking(_Conversion):
         main = main_parameter(call)
         arguments: dict[str, Any] = {}
         for name, value in step.items():
+            # The main argument stands under the name of the call itself: `{"where": ...}`.
             parameter = main if name == call else name
             is_left_out = not parameter or (parameter == "names" and value is None)
             if not is_left_out:

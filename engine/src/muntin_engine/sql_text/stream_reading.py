@@ -205,14 +205,19 @@ class _StreamReading:
         self._named = self._arguments_by_name(part for part in call.arguments if isinstance(part, exp.Kwarg))
 
     def _arguments_by_name(self, arguments: Iterable[Any]) -> dict[str, Any]:
-        named: dict[str, Any] = {}
+        """Return arguments by the names of their parameters, which may have other names in the text, as in Flink.
+
+        Raises:
+            SqlError: A parameter is given twice.
+        """
+        argument_by_name: dict[str, Any] = {}
         for argument in arguments:
-            written = argument.this.name.lower()
-            name = self._other_names.get(written, written)
-            if name in named:
-                raise self._source.error(argument, f"{written} is given twice", "leave one of them out")
-            named[name] = argument
-        return named
+            written_name = argument.this.name.lower()
+            name = self._other_names.get(written_name, written_name)
+            if name in argument_by_name:
+                raise self._source.error(argument, f"{written_name} is given twice", "leave one of them out")
+            argument_by_name[name] = argument
+        return argument_by_name
 
     def stream(self, table: Any, read_events: ReadEvents) -> SqlStream:
         """Return the stream; `table` is what the FROM clause reads."""
@@ -220,6 +225,7 @@ class _StreamReading:
         columns = self._take_descriptor()
         steps, bases = read_events(stream_table.this, TimeColumns(columns, self._node))
 
+        # Arguments of the table, then those of the function, which may be of events as well.
         event_arguments = self._arguments_of_table(stream_table, columns)
         window = self._window_arguments(event_arguments)
         steps += event_arguments.pop("then", [])
@@ -281,16 +287,18 @@ class _StreamReading:
         for parameter, argument in zip(self._parameters, self._places, strict=False):
             window[parameter] = value_of(argument, self._source)
         for parameter, argument in self._named.items():
-            written = argument.this.name.lower()
+            written_name = argument.this.name.lower()
             if parameter in window:
-                raise self._source.error(argument, f"{written} is given by its place already", "leave one of them out")
+                fact = f"{written_name} is given by its place already"
+                raise self._source.error(argument, fact, "leave one of them out")
             if parameter in EVENT_ARGUMENTS and parameter not in self._parameters:
                 event_arguments[parameter] = self._event_argument(parameter, argument.expression)
             elif self._is_of_windows(parameter):
                 window[parameter] = value_of(argument.expression, self._source)
             else:
-                known = [*self._parameters, *self._other_names, *EVENT_ARGUMENTS]
-                raise self._source.error(argument, f"{self._name} has no argument {written}", closest(written, known))
+                known_names = [*self._parameters, *self._other_names, *EVENT_ARGUMENTS]
+                fact = f"{self._name} has no argument {written_name}"
+                raise self._source.error(argument, fact, closest(written_name, known_names))
         if self._is_events:
             return None
         return {"kind": self._function.window if self._function else self._name, **window}

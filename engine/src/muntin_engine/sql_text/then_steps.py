@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from muntin_engine.sql_text.sql_source import SqlText, closest
-from muntin_engine.sql_text.sql_values import call_of, spell_name, spell_value, text_of
+from muntin_engine.sql_text.sql_values import read_call, spell_name, spell_value, text_of
 
 _CALLS_OF_COLUMNS: Final = ("with_columns", "select")
 STEPS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -31,26 +31,25 @@ def read_then_steps(clause: Any, source: SqlText) -> Iterator[dict[str, Any]]:
         SqlError: A part of the clause is no such call.
     """
     for part in clause.expressions:
-        call = call_of(part, source)
+        call = read_call(part, source)
         if call is None:
             raise source.error(part, f"{text_of(part)} is no call", "write THEN shift(INTERVAL '1' HOUR)")
-        name, places, named = call
         advice = ""
-        if name not in STEPS:
-            advice = closest(name, STEPS)
-        elif len(places) > len(STEPS[name]) and name != "select":
-            advice = f"it takes {', '.join(STEPS[name]) or 'names alone'}"
+        if call.name not in STEPS:
+            advice = closest(call.name, STEPS)
+        elif len(call.places) > len(STEPS[call.name]) and call.name != "select":
+            advice = f"it takes {', '.join(STEPS[call.name]) or 'names alone'}"
         if advice:
             raise source.error(part, f"{text_of(part)} is no step of a stream", advice)
 
-        arguments = dict[str, Any](zip(STEPS[name], places, strict=False))
-        if name == "select":  # names of columns, as many as there are
-            arguments["names"] = places
-        if name in _CALLS_OF_COLUMNS:
-            arguments["columns"] = named
+        arguments = dict[str, Any](zip(STEPS[call.name], call.places, strict=False))
+        if call.name == "select":  # names of columns, as many as there are
+            arguments["names"] = call.places
+        if call.name in _CALLS_OF_COLUMNS:  # arguments by name are columns, whatever they are called
+            arguments["columns"] = call.named
         else:
-            arguments.update(named)
-        yield {name: source.mark(arguments, part)}
+            arguments.update(call.named)
+        yield {call.name: source.mark(arguments, part)}
 
 
 def write_then_step(call: str, arguments: Mapping[str, Any]) -> str:

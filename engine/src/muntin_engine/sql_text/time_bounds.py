@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlglot import exp
 
@@ -17,6 +17,18 @@ from muntin_engine.sql_text.step_forms import Steps
 from muntin_engine.sql_text.stream_reading import SqlStream
 
 _COMPARISONS: Final = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ)
+
+
+class _Length(NamedTuple):
+    """A length, of which one part is zero: a sum has intervals or bare numbers.
+
+    Attributes:
+        microseconds: The intervals.
+        number: The bare numbers, where the axis is not time.
+    """
+
+    microseconds: int
+    number: int | Decimal
 
 
 @dataclass(frozen=True)
@@ -49,9 +61,9 @@ class _TimeSum:
         return _TimeSum(-self.left, -self.right, -self.microseconds, -self.number)
 
     @property
-    def length(self) -> tuple[int, int | Decimal]:
-        """The lengths that are added to the times: microseconds, and bare numbers."""
-        return self.microseconds, self.number
+    def length(self) -> _Length:
+        """The lengths that are added to the times."""
+        return _Length(self.microseconds, self.number)
 
 
 @dataclass(frozen=True)
@@ -59,12 +71,12 @@ class _Bound:
     """One bound of the difference between the right time and the left one.
 
     Attributes:
-        length: The difference: in microseconds, and as a bare number.
+        length: The difference.
         is_strict: True if the bound itself is outside.
         node: The node of its condition.
     """
 
-    length: tuple[int, int | Decimal]
+    length: _Length
     is_strict: bool
     node: Any
 
@@ -105,6 +117,7 @@ class TimeBounds:
             fact = f"{text_of(node)} does not say how far apart the times may be"
             raise self.source.error(node, fact, self._advice())
         for difference, is_strict in comparisons:
+            # The difference is not negative: `right - left + length >= 0` is a lower bound of `right - left`.
             if (difference.left, difference.right) == (-1, 1):
                 self.least.append(_Bound(difference.negated().length, is_strict, node))
             elif (difference.left, difference.right) == (1, -1):
@@ -128,10 +141,10 @@ class TimeBounds:
             node = (self.least or self.most)[0].node
             fact = f"{text_of(node)} bounds the time of {self.right.alias} on one side, so rows would be kept for ever"
             raise self.source.error(node, fact, self._advice())
-        is_time = any(bound.length[0] for bound in (*self.least, *self.most))
-        is_number = any(bound.length[1] for bound in (*self.least, *self.most))
+        is_time = any(bound.length.microseconds for bound in (*self.least, *self.most))
+        is_number = any(bound.length.number for bound in (*self.least, *self.most))
         if is_time and is_number:
-            node = next(bound.node for bound in (*self.most, *self.least) if bound.length[1])
+            node = next(bound.node for bound in (*self.most, *self.least) if bound.length.number)
             fact = f"{text_of(node)} has a bare number, and another bound has an interval"
             raise self.source.error(node, fact, "write both as intervals, or both as numbers")
         least = max(self._included(bound, is_time, 1) for bound in self.least)
@@ -139,6 +152,8 @@ class TimeBounds:
         if least > most:
             node = self.most[0].node
             raise self.source.error(node, f"no time is between the bounds of {self.right.alias}", self._advice())
+
+        # The right point moves back by the upper bound, and lasts until it has moved back by the lower one.
         steps: Steps = []
         if most:
             steps.append({"shift": self.source.mark({"by": _spelled(-most, is_time)}, self.most[0].node)})
@@ -191,12 +206,10 @@ class TimeBounds:
 
     def _included(self, bound: _Bound, is_time: bool, inwards: int) -> int | Decimal:
         """Return the outermost difference that a bound includes: a strict bound is one tick further in."""
-        microseconds, number = bound.length
-        length = microseconds if is_time else number
+        length = bound.length.microseconds if is_time else bound.length.number
         if not bound.is_strict:
             return length
-        decimals = [other for other in (*self.least, *self.most) if isinstance(other.length[1], Decimal)]
-        if decimals:
+        if any(isinstance(other.length.number, Decimal) for other in (*self.least, *self.most)):
             fact = "a decimal has no next one, so a bound over decimals is included"
             raise self.source.error(bound.node, fact, self._advice("2.5"))
         return length + inwards

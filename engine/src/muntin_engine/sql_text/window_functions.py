@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 EVENTS: Final = "EVENTS"
 """The function of a stream without windows."""
@@ -53,15 +53,29 @@ def follows_rows(window: str) -> bool:
     return window not in _BY_WINDOW or FUNCTIONS[_BY_WINDOW[window]].by_rows
 
 
-def spell_windows(window: str, parameters: Mapping[str, Any]) -> tuple[str, list[Any], dict[str, Any]]:
-    """Return a call of windows in SQL: its function, arguments by place, and those by name."""
+class WindowCall(NamedTuple):
+    """A call of windows in SQL.
+
+    Attributes:
+        function: The name of the function; that of the windows themselves if SQL has no function for them.
+        places: The values of the arguments by place.
+        named: The values of the arguments by name.
+    """
+
+    function: str
+    places: list[Any]
+    named: dict[str, Any]
+
+
+def spell_windows(window: str, parameters: Mapping[str, Any]) -> WindowCall:
+    """Return the call of windows in SQL: the first arguments by place, up to one that is no plain value."""
     name = _BY_WINDOW.get(window)
     if name is None:
-        return window, [], dict(parameters)
+        return WindowCall(window, [], dict(parameters))
     named = dict(parameters)
     places: list[Any] = []
     for parameter in FUNCTIONS[name].parameters:
         if parameter not in named or not isinstance(named[parameter], str | int | float):
             break
         places.append(named.pop(parameter))
-    return name, places, named
+    return WindowCall(name, places, named)

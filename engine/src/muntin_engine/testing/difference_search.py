@@ -60,10 +60,11 @@ class Search:
         if difference is None:
             return None
 
+        # Output that differs at each run differs here as well, and the mishap is not the reason.
         if mishap is not Mishap.SECOND_RUN:
-            by_chance = self.difference(evaluator, Mishap.SECOND_RUN)
-            if by_chance is not None:
-                return by_chance
+            difference_by_chance = self.difference(evaluator, Mishap.SECOND_RUN)
+            if difference_by_chance is not None:
+                return difference_by_chance
         return OutputDifference(
             self._tested,
             evaluator,
@@ -87,7 +88,7 @@ class Search:
         return _difference_from_reference(without_promise, straight, self._tolerance) is None
 
     def alone(self, difference: OutputDifference) -> OutputDifference:
-        """Return the difference that a single mishap makes; the given one, if a single one is not enough."""
+        """Return the difference that a single mishap makes; `difference` itself, if a single one is not enough."""
         if difference.mishap not in (Mishap.RESTART, Mishap.CRASH):
             return difference
         for place in range(len(self._tested.batches)):
@@ -97,6 +98,7 @@ class Search:
         return difference
 
     def _run_straight(self, evaluator: str) -> _OutputHistory:
+        """Run without a mishap, once for each evaluator."""
         if evaluator not in self._straight:
             self._straight[evaluator] = _history_of(self._tested, evaluator, Mishap.NOTHING)
         return self._straight[evaluator]
@@ -151,6 +153,7 @@ class _StepDifference(NamedTuple):
 def _history_of(
     tested: QueryUnderTest, evaluator: str, mishap: Mishap, only_after: int | None = None
 ) -> _OutputHistory:
+    """Return the output of a query with a mishap after each step, or after one alone; it ends where a step raises."""
     history = _OutputHistory()
     try:
         for results in run_steps(tested, evaluator, mishap, only_after):
@@ -163,8 +166,9 @@ def _history_of(
 def _first_difference(
     expected: Sequence[Sequence[LiveResult]], history: _OutputHistory, tolerance: float
 ) -> _StepDifference | None:
+    """Return the first step whose output is not the expected one, or which raised; None if there is none."""
     for place, (expected_results, results) in enumerate(zip_longest(expected, history.steps)):
-        if results is None:
+        if results is None:  # the history is shorter: this step raised
             return _StepDifference(place, error=history.error)
         missing = bag_difference(expected_results, results, tolerance)
         surplus = bag_difference(results, expected_results, tolerance)

@@ -143,6 +143,7 @@ def _lives(script: Script) -> Iterable[Sequence[KeyedChange]]:
 
 def _in_any_order(random: Random, block: Sequence[KeyedChange]) -> list[KeyedChange]:
     """Return the changes of a block in random order, but the changes of one event in their order."""
+    # Shuffled are the turns of events, not their changes: at its turn, an event has its next change.
     lives = list(chains(block))
     turns: list[int] = []
     for place, life in enumerate(lives):
@@ -165,7 +166,8 @@ def _punctuated(script: Script, groups: Sequence[list[KeyedChange]], every: int)
     least_times = [min(step.change.sync_time for step in group) for group in groups]
     finite_times = [step.change.sync_time for step in script.changes() if step.change.sync_time < INFINITY]
     past_all = max(finite_times) + 1 if finite_times else 0
-    # For each group, the highest time that the later groups allow; after the last, a time past all changes.
+    # For each group, the highest time that the later groups allow: the least time from the end on, back to front. After
+    # the last group, a time past all changes.
     later_times = list(accumulate(reversed(least_times[1:]), min))[::-1]
     steps: list[Step] = []
     latest: int | None = None

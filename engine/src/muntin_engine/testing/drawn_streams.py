@@ -92,7 +92,7 @@ def _revised(script: Script, move: _Move, punctuation: int) -> Script:
                 revisable.append((key, id, event))
     if not revisable:
         return script
-    key, id, event = revisable[move.time % len(revisable)]
+    key, id, event = revisable[move.time % len(revisable)]  # any one: a smaller time is an earlier event
     return script.revise(id, _new_end(event, move), key=key)
 
 

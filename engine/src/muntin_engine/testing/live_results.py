@@ -11,7 +11,18 @@ from muntin_engine.time.changes import OutputChange, OutputKind, Timing
 
 
 class LiveResult(NamedTuple):
-    """A live result: emitted, and not retracted; or a row of the second output."""
+    """A live result: emitted, and not retracted; or a row of the second output.
+
+    Attributes:
+        key: The key.
+        window: The window.
+        start: The start of its lifetime.
+        end: The end of its lifetime.
+        value: The value, or the row of an operator.
+        timing: Early or final.
+        firing: The number of earlier firings of the window.
+        is_evicted: True for a row of the second output.
+    """
 
     key: Hashable
     window: Window

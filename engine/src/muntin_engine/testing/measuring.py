@@ -78,6 +78,8 @@ def measure(
     if name not in tested.evaluators:
         can = ", ".join(map(repr, tested.evaluators))
         raise QueryError(f"the evaluator {name!r} cannot run this query over this stream\n  those that can: {can}")
+
+    # By result, the step at which it came, and the watermark that its window waits for.
     key_by_number = {number: key for key, number in tested.keys.items()}
     cells = MemoryCells()
     process = start(tested, name, cells)

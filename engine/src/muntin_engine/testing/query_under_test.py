@@ -81,7 +81,7 @@ class QueryUnderTest:
         names = []
         for declaration in reversed(DECLARATIONS):
             takes_events = declaration.takes_revisions or not self._is_revised
-            if takes_events and self._can(declaration.name):
+            if takes_events and self._can_run(declaration.name):
                 names.append(declaration.name)
         return tuple(names)
 
@@ -266,7 +266,8 @@ class QueryUnderTest:
                 "  keep open files, connections and locks out of their attributes; open them at first use"
             ) from error
 
-    def _can(self, evaluator: str) -> bool:
+    def _can_run(self, evaluator: str) -> bool:
+        """True if an evaluator can run the query."""
         try:
             self.plan(evaluator)
         except QueryError:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 from muntin.axis import INFINITY
 from muntin.changes import Insertion, Punctuation, Revision
@@ -55,15 +55,15 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
     random = Random(seed)
     times = _Times(random, [random.choice(starts) for _ in range(max(2, events))], len(starts))
     lives: list[list[KeyedChange]] = []
-    used: set[tuple[Hashable, Hashable, int]] = set()
+    used_names: set[tuple[Hashable, Hashable, int]] = set()  # an event is named by its key, its id and its start
     for number in range(events):
         key = random.choice(keys)
         content = payload(random)
         start = times.start()
         id = random.randrange(number + 1) if again and random.random() < again else number
-        if (key, id, start) in used:
+        if (key, id, start) in used_names:
             id = number
-        used.add((key, id, start))
+        used_names.add((key, id, start))
         lives.append(_life(times, key, id, Event(start, INFINITY, content)))
         while again and random.random() < again and _is_retraction(lives[-1][-1]):
             lives[-1] += _life(times, key, id, Event(start, INFINITY, payload(random)))
@@ -93,13 +93,30 @@ def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Scri
     if script.illegal():
         raise StreamError("a script with illegal steps has no legal permutation", illegal=script.illegal())
     random = Random(seed)
+    # Steps that stay are at 1, 2, 3, ...; changes are drawn to places between them. At one place a change comes before
+    # the step that stays, as it may come at its deadline and not behind it.
     fixed = [step for step in script.steps if not isinstance(step, KeyedChange)]
-    placed: list[tuple[float, int, Step]] = [(place, 1, step) for place, step in enumerate(fixed, 1)]
+    placed_steps = [_PlacedStep(place, is_fixed=True, step=step) for place, step in enumerate(fixed, 1)]
     for chain in chains(script.changes()):
         places = _places(random, chain, fixed, early_revisions=early_revisions)
-        placed += zip(places, [0] * len(chain), chain, strict=True)
-    placed.sort(key=lambda item: item[:2])
-    return replace(script, steps=tuple(step for _, _, step in placed))
+        for place, step in zip(places, chain, strict=True):
+            placed_steps.append(_PlacedStep(place, is_fixed=False, step=step))
+    placed_steps.sort(key=lambda placed: (placed.place, placed.is_fixed))
+    return replace(script, steps=tuple(placed.step for placed in placed_steps))
+
+
+class _PlacedStep(NamedTuple):
+    """A step of a stream that is shuffled.
+
+    Attributes:
+        place: The place of the step among those that stay.
+        is_fixed: True if it stays.
+        step: The step.
+    """
+
+    place: float
+    is_fixed: bool
+    step: Step
 
 
 def split(script: Script, seed: int, *, cuts: float = 0.3, restarts: float = 0.3) -> Script:
@@ -150,7 +167,9 @@ def _is_retraction(step: KeyedChange) -> bool:
 
 
 def _life(times: _Times, key: Hashable, id: Hashable, event: Event[object]) -> list[KeyedChange]:
-    start, payload = event.start, event.payload
+    """Draw the changes of an event: its insertion with an end, and revisions, of which a retraction is the last."""
+    start = event.start
+    payload = event.payload
     event = Event(start, INFINITY if times.random.random() < 0.25 else times.end(start), payload)
     life = [KeyedChange(key, Insertion(id, event))]
     while times.random.random() < 0.45 and len(life) <= _MOST_REVISIONS:
@@ -172,13 +191,23 @@ def arriving(
         lives: The changes of each event.
         delay: A function that returns the delay of a change behind its sync time.
     """
-    arrivals: list[tuple[int, float, KeyedChange]] = []
+    arrivals: list[_ArrivingChange] = []
     for life in lives:
+        # Changes of an event stay in their order: none arrives before an earlier one, and the random ranks, by which
+        # changes of one time are ordered, go up.
         times = accumulate((step.change.sync_time + delay(step) for step in life), max)
-        order = sorted(random.random() for _ in life)
-        arrivals += zip(times, order, life, strict=True)
-    arrivals.sort(key=lambda arrival: arrival[:2])
-    return [(time, step) for time, _, step in arrivals]
+        ranks = sorted(random.random() for _ in life)
+        arrivals += map(_ArrivingChange, times, ranks, life)
+    arrivals.sort(key=lambda arrival: (arrival.time, arrival.rank))
+    return [(arrival.time, arrival.change) for arrival in arrivals]
+
+
+class _ArrivingChange(NamedTuple):
+    """A change, and when it arrives: at its time, and among others of that time by its rank."""
+
+    time: int
+    rank: float
+    change: KeyedChange
 
 
 def _punctuated(random: Random, changes: Sequence[KeyedChange], share: float) -> list[Step]:

@@ -15,12 +15,13 @@ def progress_of(window: WindowSpecification, batch: Batch) -> Progress:
     """Return the progress of the whole input that a batch implies."""
     watermark = EARLIEST if batch.punctuation is None else batch.punctuation
     starts = [step.change.event.start for step in batch.changes]
-    seen = [start + 1 for start in starts]  # the horizon is past all of these
+    ticks_below_horizon = [start + 1 for start in starts]
     for step in batch.changes:
-        seen += [end + window.reach for end in _ends_of(step) if end != INFINITY]
+        ticks_below_horizon += [end + window.reach for end in _ends_of(step) if end != INFINITY]
     if watermark != INFINITY:
-        seen.append(watermark)
-    return Progress(watermark, max(seen, default=EARLIEST), max(starts, default=EARLIEST))
+        ticks_below_horizon.append(watermark)
+    horizon = max(ticks_below_horizon, default=EARLIEST)
+    return Progress(watermark, horizon, max(starts, default=EARLIEST))
 
 
 def live_output(
@@ -48,5 +49,6 @@ def live_output(
 
 
 def _ends_of(step: KeyedChange) -> list[int]:
+    """Return the end of an event that is inserted, or the old and the new end of one that is revised."""
     change = step.change
     return [change.event.end] if isinstance(change, Insertion) else [change.event.end, change.new_end]

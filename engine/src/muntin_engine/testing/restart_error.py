@@ -32,12 +32,15 @@ class RestartError(ModuleError, AssertionError):
         self.mishap: Mishap = difference.mishap
         self.step = difference.place + 1
         self.stream = difference.drawing
+
+        # A module that breaks its promise is the only cause of such a difference, so that comes first.
         if difference.breaks_contract:
             claim = "promises contract = OutputContract.TIME_BOUND, and breaks it"
         elif difference.error and difference.mishap is Mishap.NOTHING:
             claim = "cannot be evaluated"
         else:
             claim = _CLAIMS[difference.mishap]
+
         modules = [computation.module for computation in difference.tested.query.computations]
         labels = ", ".join(f"{module.name} {module.version}" for module in modules)
         parts = [difference.facts, "smallest stream:", _indented(self.stream), f"to do: {difference.remedy}"]

@@ -34,7 +34,7 @@ class RestartTrial(Trial):
             emit: The emission of results.
         """
         tested = self._tested(kind, emit)
-        self._expect_none(tested, tested.evaluators[:1])
+        self._check_no_difference(tested, tested.evaluators[:1])
 
     @property
     def kinds_over_slices(self) -> list[str]:
@@ -44,9 +44,10 @@ class RestartTrial(Trial):
     def survives_over_slices(self, kind: str) -> None:
         """Raise unless no restart shows in the output of the evaluators over slices."""
         tested = self._tested(kind, EmitPolicy.FINAL)
-        self._expect_none(tested, tested.evaluators[1:])
+        self._check_no_difference(tested, tested.evaluators[1:])
 
     def _tested(self, kind: str, emit: EmitPolicy | EarlyEmission) -> QueryUnderTest:
+        """Draw a query of the module, under policies that it takes, and a stream for it."""
         window = self.draw(st.sampled_from(_sufficient(self._windows, self.tested.needs)))
         clip = ClipPolicy.NONE
         if isinstance(window, WindowKind):
@@ -57,12 +58,13 @@ class RestartTrial(Trial):
         query = WindowedQuery(window, [Computation(self.tested)], clip, timestamps, order=order)
         return QueryUnderTest(self.draw(scripts(self.laws._payload_strategy(), kind)), query, emit)
 
-    def _expect_none(self, tested: QueryUnderTest, evaluators: Sequence[str]) -> None:
+    def _check_no_difference(self, tested: QueryUnderTest, evaluators: Sequence[str]) -> None:
+        """Raise the error of the law if a mishap shows in the output of an evaluator."""
         search = Search(tested, self.tolerance)
         difference = search.first(evaluators)
         if difference is not None:
-            of_one_mishap = search.alone(difference)
-            raise self._report(of_one_mishap) from of_one_mishap.error
+            smallest_difference = search.alone(difference)
+            raise self._report(smallest_difference) from smallest_difference.error
 
     def _report(self, difference: OutputDifference) -> LawError:
         return LawError(

@@ -143,11 +143,11 @@ def _crash_and_repeat(trial: SinkTrial, law: str, place: str, number: int, line:
         if rows not in (expected_before, expected_after):
             surplus = rows - expected_after
             missing = expected_before - rows
-            shown = surplus or missing or rows
+            faulty_rows = surplus or missing or rows
             raise SinkLawError(
                 sink,
                 law,
-                f"after {crash} readers see a part of it, or what was not written: {shown}",
+                f"after {crash} readers see a part of it, or what was not written: {faulty_rows}",
                 "make a micro-batch visible as a whole",
             )
 

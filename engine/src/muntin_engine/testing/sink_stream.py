@@ -32,6 +32,7 @@ def micro_batch(number: int, *, changes: bool = False, query: int = 0, wider: bo
     if changes:
         rows = [row | {"change": "insert"} for row in rows]
         if number % 4:
+            # A row of the previous micro-batch, and one that comes and goes within this one.
             rows.append(_row(number - 1, 0, query, wider) | {"change": "retract"})
             short_lived = _row(number, 3, query, wider)
             rows += [short_lived | {"change": "insert"}, short_lived | {"change": "retract"}]

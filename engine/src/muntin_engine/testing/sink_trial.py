@@ -183,12 +183,12 @@ def crashing_at(line: int, sink: Sink) -> Iterator[list[str]]:
                 raise Crash
         return trace
 
-    former = sys.gettrace()
+    previous_trace = sys.gettrace()  # of a debugger, or of what measures coverage
     sys.settrace(trace)
     try:
         yield places
     finally:
-        sys.settrace(former)
+        sys.settrace(previous_trace)
 
 
 def _spelled(value: Any) -> str:

@@ -82,6 +82,7 @@ def reference_steps(tested: QueryUnderTest) -> Iterator[list[LiveResult]]:
 def _reference_results(
     tested: QueryUnderTest, key: Hashable, events: list[Event[Any]], progress: Progress
 ) -> Iterator[LiveResult]:
+    """Yield the live results of one key, then the rows of its second output if the module has one."""
     emit = EmitPolicy.FINAL if isinstance(tested.emit, EarlyEmission) else tested.emit
     for row in live_output(tested.meaning, emit, events, progress):
         yield LiveResult(key, row.window, row.start, row.end, row.value)

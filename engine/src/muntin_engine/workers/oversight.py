@@ -47,20 +47,20 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
     CURRENT_CALL.begin_task(trace)
     if trace is not None:
         trace.begin_task(axis)
-    shared = SharedCode.now()
+    shared_code = SharedCode.now()
     try:
         yield
-        replaced = shared.restore()
-        if replaced:
-            raise _broken_contract(replaced, axis)
-    except GeneratorExit:
+        replaced_names = shared_code.restore()
+        if replaced_names:
+            raise _broken_contract(replaced_names, axis)
+    except GeneratorExit:  # Spark takes no more of the rows: a task that is cut short has not failed
         _end_task(trace)
         raise
     except BaseException as error:  # the trace goes on: where the descriptors are closed, the process dies of it
-        replaced = shared.restore()
+        replaced_names = shared_code.restore()
         os.environ.pop("SPARK_SIMPLIFIED_TRACEBACK", None)  # it leaves out causes: the module's own traceback
-        if replaced and not isinstance(error, ModuleError):  # it may be why a state cannot be read or written
-            raise _broken_contract(replaced, axis) from error
+        if replaced_names and not isinstance(error, ModuleError):  # it may be why a state cannot be read or written
+            raise _broken_contract(replaced_names, axis) from error
         last_call = _describe_last_call(axis)
         if last_call and _may_be_of_a_module(error):
             error.add_note(f"  the module that ran last: {last_call}")
@@ -111,11 +111,11 @@ def _may_be_of_a_module(error: BaseException) -> bool:
     return not isinstance(error, MuntinError)
 
 
-def _broken_contract(replaced: Sequence[str], axis: Axis) -> ModuleContractError:
+def _broken_contract(replaced_names: Sequence[str], axis: Axis) -> ModuleContractError:
     """Return the error of a module that replaced shared code."""
-    names = ", ".join(replaced[:_MOST_NAMES])
-    if len(replaced) > _MOST_NAMES:
-        names += f" and {len(replaced) - _MOST_NAMES} more"
+    names = ", ".join(replaced_names[:_MOST_NAMES])
+    if len(replaced_names) > _MOST_NAMES:
+        names += f" and {len(replaced_names) - _MOST_NAMES} more"
     label, *place = _describe_last_call(axis).splitlines()
     lines = [
         f"{label or 'a module'} replaced or removed {names}, which all code of the worker uses",

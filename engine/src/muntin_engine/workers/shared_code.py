@@ -21,27 +21,41 @@ _PROTOCOL: Final = ("struct", "pickle", "json", "time", "pyspark.serializers", "
 _GONE: Final = object()
 
 
+class ProtocolModule(NamedTuple):
+    """A module of `_PROTOCOL`, as it was at one time.
+
+    Attributes:
+        name: The name of the module.
+        namespace: The namespace of the module itself, which code may change.
+        original: A copy of the namespace.
+    """
+
+    name: str
+    namespace: dict[str, Any]
+    original: Mapping[str, Any]
+
+
 class SharedCode(NamedTuple):
     """The code that all of a worker's code uses, as it was at one time.
 
     Attributes:
         builtins: The builtins by name.
         modules: The loaded modules by name.
-        protocol: Modules of `_PROTOCOL`: the name of each, its namespace, and a copy of that.
+        protocol: Those of the modules in `_PROTOCOL` that are loaded.
     """
 
     builtins: Mapping[str, Any]
     modules: Mapping[str, ModuleType]
-    protocol: Sequence[tuple[str, dict[str, Any], Mapping[str, Any]]]
+    protocol: Sequence[ProtocolModule]
 
     @classmethod
     def now(cls) -> SharedCode:
         """Copy the namespaces. Cost: some ten microseconds."""
-        protocol: list[tuple[str, dict[str, Any], Mapping[str, Any]]] = []
+        protocol: list[ProtocolModule] = []
         for name in _PROTOCOL:
             if name in _MODULES:
                 namespace = vars(_MODULES[name])
-                protocol.append((name, namespace, {**namespace}))
+                protocol.append(ProtocolModule(name, namespace, {**namespace}))
         return cls({**_BUILTINS}, {**_MODULES}, protocol)
 
     def restore(self) -> list[str]:
@@ -49,7 +63,7 @@ class SharedCode(NamedTuple):
         # A module may have replaced any builtin: until they are restored, only syntax and methods may be used here.
         replaced: list[str] = []
         if self.builtins != _BUILTINS:
-            changed = {**_BUILTINS}
+            changed = {**_BUILTINS}  # a copy, by which it can still be told what was replaced
             _BUILTINS.update(self.builtins)
             for name in _NAMES:
                 if changed.get(name, _GONE) is not self.builtins.get(name, _GONE):
@@ -57,11 +71,11 @@ class SharedCode(NamedTuple):
         if len(_MODULES) < len(self.modules):
             replaced += [f"sys.modules[{name!r}]" for name in self.modules if name not in _MODULES]
             _MODULES.update(self.modules)
-        for module, namespace, original in self.protocol:
-            if namespace == original:
+        for module in self.protocol:
+            if module.namespace == module.original:
                 continue
-            for name, value in original.items():
-                if namespace.get(name, _GONE) is not value:
-                    namespace[name] = value
-                    replaced.append(f"{module}.{name}")
+            for name, value in module.original.items():
+                if module.namespace.get(name, _GONE) is not value:
+                    module.namespace[name] = value
+                    replaced.append(f"{module.name}.{name}")
         return replaced

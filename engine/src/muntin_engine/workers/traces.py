@@ -11,7 +11,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from muntin import Axis, Window
 from muntin.errors.safe_text import safe_repr
@@ -26,9 +26,22 @@ _ENDED: Final = 5
 _IS_TIME: Final = 6
 _NUMBERS_SIZE: Final = 64
 
-# The texts after them: where each begins, and how many bytes it may have, its length included.
-_LABEL: Final = (64, 256)
-_KEY: Final = (320, 1024)
+
+class _TextField(NamedTuple):
+    """A text of a trace: two bytes with its length, then the text.
+
+    Attributes:
+        start: The place of its first byte.
+        size: The bytes that it may have, its length included.
+    """
+
+    start: int
+    size: int
+
+
+# The texts after the numbers.
+_LABEL: Final = _TextField(64, 256)
+_KEY: Final = _TextField(320, 1024)
 
 _SIZE: Final = 2048
 _NO_KEY: Final = object()
@@ -79,15 +92,16 @@ class FileTrace:
         numbers = self._numbers
         numbers[_START] = window.start
         numbers[_END] = window.end
-        if key is not self._key:
+        if key is not self._key:  # by identity, as spelling a key takes longer than all else here
             self._key = key
             self._write(_KEY, safe_repr(key, 200))
             numbers[_HAS_WINDOW] = 1
 
-    def _write(self, field: tuple[int, int], text: str) -> None:
-        start, size = field
-        data = text.encode("utf-8", "replace")[: size - 2]
-        self._map[start : start + 2 + len(data)] = len(data).to_bytes(2, "little") + data
+    def _write(self, field: _TextField, text: str) -> None:
+        """Write a text with its length, in one store: whoever reads the file may do so at any moment."""
+        data = text.encode("utf-8", "replace")[: field.size - 2]
+        end = field.start + 2 + len(data)
+        self._map[field.start : end] = len(data).to_bytes(2, "little") + data
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +133,9 @@ class WorkerTrace:
             return False
         except PermissionError:
             return True
-        try:  # a process that has died and was not waited for is still there
+        # A process that has died and was not waited for is still there, as a zombie: its state, the first word behind
+        # the name in parentheses, is Z. Where there is no /proc, as on macOS, that cannot be seen.
+        try:
             return Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
         except OSError:
             return not Path("/proc/self").exists()
@@ -174,7 +190,8 @@ def _parse_trace(pid: int, data: bytes) -> WorkerTrace:
     )
 
 
-def _read(data: bytes, field: tuple[int, int]) -> str:
-    start, _ = field
-    length = int.from_bytes(data[start : start + 2], "little")
-    return data[start + 2 : start + 2 + length].decode("utf-8", "replace")
+def _read(data: bytes, field: _TextField) -> str:
+    """Return a text of a trace; one that was cut within a character has a sign for it."""
+    start = field.start + 2
+    length = int.from_bytes(data[field.start : start], "little")
+    return data[start : start + length].decode("utf-8", "replace")

@@ -61,16 +61,16 @@ def last_death(folders: Sequence[Path] | None = None) -> str:
     Args:
         folders: The folders of the traces; that of this program by default.
     """
-    dead = [trace for trace in _traces(folders) if _has_died(trace)]
-    in_a_task = [trace for trace in dead if trace.is_running]
-    if len(in_a_task) > 1:
-        messages = [trace.death_message for trace in in_a_task]
+    deaths = [trace for trace in _traces(folders) if _has_died(trace)]
+    deaths_in_tasks = [trace for trace in deaths if trace.is_running]
+    if len(deaths_in_tasks) > 1:
+        messages = [trace.death_message for trace in deaths_in_tasks]
         return "\n".join(["one of these workers died, and Spark ended the others:", *messages])
-    if in_a_task:
-        return in_a_task[0].death_message
-    if not dead:
+    if deaths_in_tasks:
+        return deaths_in_tasks[0].death_message
+    if not deaths:
         return ""
-    return max(dead, key=lambda trace: trace.began).death_message
+    return max(deaths, key=lambda trace: trace.began).death_message
 
 
 def last_module(folders: Sequence[Path] | None = None) -> str:
@@ -79,10 +79,10 @@ def last_module(folders: Sequence[Path] | None = None) -> str:
     Args:
         folders: The folders of the traces; that of this program by default.
     """
-    with_module = [trace for trace in _traces(folders) if trace.label]
-    if not with_module:
+    traces_with_module = [trace for trace in _traces(folders) if trace.label]
+    if not traces_with_module:
         return ""
-    return max(with_module, key=lambda trace: trace.began).last_call
+    return max(traces_with_module, key=lambda trace: trace.began).last_call
 
 
 def remove_dead_traces() -> None:

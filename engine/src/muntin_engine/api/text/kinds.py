@@ -18,7 +18,7 @@ from muntin.rows import Partitions
 from muntin_engine.plan.arguments_as_text import KIND, SQL
 from muntin_engine.plan.request import SqlExpression
 from muntin_engine.plan.text_functions import FUNCTIONS
-from muntin_engine.plan.text_places import at, closest
+from muntin_engine.plan.text_places import closest, errors_at
 from muntin_engine.plan.values_as_data import IS, Unwritable, path_of, value_from_data
 
 
@@ -85,7 +85,7 @@ class ProgramClasses:
         parts = {name: self.read(part, f"{here}.{name}") for name, part in data.items()}
         if KIND not in data:
             return parts
-        with at(here):
+        with errors_at(here):
             return self._object(parts)
 
     def parameter(self, data: Any, here: str) -> Any:
@@ -99,7 +99,7 @@ class ProgramClasses:
         if not isinstance(data, Mapping):
             return data
         if IS in data:
-            with at(here):
+            with errors_at(here):
                 return self._value(data, here)
         return {name: self.parameter(part, f"{here}.{name}") for name, part in data.items()}
 

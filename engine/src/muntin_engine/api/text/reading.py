@@ -21,7 +21,7 @@ from muntin_engine.backends.choosing import TABLES, is_input
 from muntin_engine.plan.query_as_text import FRAMES, VERSION
 from muntin_engine.plan.request import JoinCondition
 from muntin_engine.plan.steps import SIGNATURES, is_left_out, main_parameter
-from muntin_engine.plan.text_places import PlacedError, at, closest, plain
+from muntin_engine.plan.text_places import PlacedError, closest, errors_at, plain
 
 if TYPE_CHECKING:
     from muntin_engine.plan.request import Frame
@@ -106,7 +106,7 @@ def _tables_by_name(tables: Mapping[str, Frame] | Callable[[str], Frame]) -> Cal
     The function raises a `QueryError` if there is no such DataFrame.
     """
 
-    @cache
+    @cache  # a function may make another DataFrame at each call, and a query must see a table as one
     def table_named(name: str) -> Any:
         if isinstance(tables, Mapping) and name not in tables:
             advice = f"{closest([name], map(str, tables))}\n  give it: {name:.80}=df"
@@ -154,7 +154,7 @@ class QueryReader:
         queries_by_name: dict[str, Query] = {}
         for name, steps in queries.items():
             queries_by_name[name] = self._query(steps, f"one_pass.{name}", shared)
-        with at("one_pass"):
+        with errors_at("one_pass"):
             return one_pass(**queries_by_name)
 
     def _query(self, steps: Any, place: str, shared: dict[str, Any]) -> Query:
@@ -188,7 +188,7 @@ class QueryReader:
         call = self._call_of(step, stream, here)
         here = f"{here}.{call}"
         args, kwargs = self._arguments(call, step, here)
-        with at(here):
+        with errors_at(here):
             function = FIRST[call] if stream is None else getattr(stream, call)
             return function(*args, **kwargs)
 
@@ -240,7 +240,7 @@ class QueryReader:
     def _value(self, name: str, data: Any, here: str) -> Any:
         """Read an argument, given the name of its parameter."""
         if name in FRAMES:
-            with at(here):
+            with errors_at(here):
                 return self._table(data)
         if name in ("streams", "right"):
             return self._stream(data, here, {})
@@ -287,7 +287,7 @@ class QueryReader:
         left = tuple(self._classes.read(data.get("left", []), f"{here}.left"))
         right = tuple(self._classes.read(data.get("right", []), f"{here}.right"))
         parameters = self._parameters(data, here)
-        with at(here):
+        with errors_at(here):
             return condition(function, left=left, right=right, **parameters)
 
     def _parameters(self, data: Mapping[str, Any], here: str) -> dict[str, Any]:

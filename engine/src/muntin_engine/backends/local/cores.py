@@ -16,10 +16,10 @@ _WORKERS_OF_CALL: Final[ContextVar[int | None]] = ContextVar("workers_of_call", 
 
 
 def check_workers(workers: object) -> None:
-    """Refuse what is no number of processes.
+    """Check that a value is a number of processes.
 
     Raises:
-        QueryError: It is no whole number above zero.
+        QueryError: The value is no whole number above zero.
     """
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise QueryError(
@@ -45,7 +45,8 @@ def call_with_workers(workers: int | None) -> Iterator[None]:
 
 def worker_count() -> int:
     """Return the number of processes that may evaluate a query: that of the call, or else the cores of this process."""
-    processes = sys.modules.get("multiprocessing.process")  # a process that others started has imported it
+    # Not imported for this alone: a process that another one started has imported the module by then.
+    processes = sys.modules.get("multiprocessing.process")
     if processes is not None and processes.parent_process() is not None:
         return 1  # this process is of a pool itself, whose processes use the other cores
     workers = _WORKERS_OF_CALL.get()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
@@ -16,22 +16,30 @@ LOCAL_TIME: Final = pa.timestamp("us")
 LENGTH: Final = pa.duration("us")
 """Spark's interval of days and seconds: a length of time. DuckDB computes with its microseconds."""
 
-_NAMES: Final[Mapping[pa.DataType, tuple[str, str]]] = {
-    pa.null(): ('"NULL"', "void"),
-    pa.bool_(): ("BOOLEAN", "boolean"),
-    pa.int8(): ("TINYINT", "tinyint"),
-    pa.int16(): ("SMALLINT", "smallint"),
-    pa.int32(): ("INTEGER", "int"),
-    pa.int64(): ("BIGINT", "bigint"),
-    pa.float32(): ("FLOAT", "float"),
-    pa.float64(): ("DOUBLE", "double"),
-    pa.string(): ("VARCHAR", "string"),
-    pa.binary(): ("BLOB", "binary"),
-    pa.date32(): ("DATE", "date"),
-    LOCAL_TIME: ("TIMESTAMP", "timestamp_ntz"),
-    LENGTH: ("BIGINT", "interval day to second"),  # DuckDB's intervals have months, whose length differs
+
+class _TypeNames(NamedTuple):
+    """The names of a type."""
+
+    duckdb: str
+    spark: str
+
+
+_NAMES: Final[Mapping[pa.DataType, _TypeNames]] = {
+    pa.null(): _TypeNames('"NULL"', "void"),
+    pa.bool_(): _TypeNames("BOOLEAN", "boolean"),
+    pa.int8(): _TypeNames("TINYINT", "tinyint"),
+    pa.int16(): _TypeNames("SMALLINT", "smallint"),
+    pa.int32(): _TypeNames("INTEGER", "int"),
+    pa.int64(): _TypeNames("BIGINT", "bigint"),
+    pa.float32(): _TypeNames("FLOAT", "float"),
+    pa.float64(): _TypeNames("DOUBLE", "double"),
+    pa.string(): _TypeNames("VARCHAR", "string"),
+    pa.binary(): _TypeNames("BLOB", "binary"),
+    pa.date32(): _TypeNames("DATE", "date"),
+    LOCAL_TIME: _TypeNames("TIMESTAMP", "timestamp_ntz"),
+    LENGTH: _TypeNames("BIGINT", "interval day to second"),  # DuckDB's intervals have months, whose length differs
 }
-"""By Arrow type, the names that DuckDB and Spark give it."""
+"""The names of types without parts, by Arrow type."""
 
 
 def duckdb_type(data_type: pa.DataType) -> str:
@@ -52,7 +60,7 @@ def duckdb_type(data_type: pa.DataType) -> str:
     if pa.types.is_struct(data_type):
         parts = [f"{quoted(part.name)} {duckdb_type(part.type)}" for part in data_type]
         return f"STRUCT({', '.join(parts)})"
-    return _NAMES[data_type][0]
+    return _NAMES[data_type].duckdb
 
 
 def duckdb_storage(data_type: pa.DataType) -> pa.DataType:
@@ -87,7 +95,7 @@ def spelled(data_type: pa.DataType) -> str:
         fields = [data_type.field(place) for place in range(data_type.num_fields)]
         return f"struct<{','.join(f'{field.name}:{spelled(field.type)}' for field in fields)}>"
     names = _NAMES.get(data_type)
-    return str(data_type) if names is None else names[1]
+    return str(data_type) if names is None else names.spark
 
 
 def quoted(name: str) -> str:

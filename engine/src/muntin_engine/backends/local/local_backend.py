@@ -67,7 +67,7 @@ class LocalBackend(Backend):
             if not columns:
                 raise QueryError("select() needs columns: select('station', start='window.start')")
             for text in columns.values():
-                translated(text, schema)
+                translated(text, schema)  # only for its error
             selection = replace(selection, columns=dict(columns))
         if condition is not None:
             if not pa.types.is_boolean(translated(condition, schema).type):
@@ -82,7 +82,7 @@ class LocalBackend(Backend):
     ) -> EventRows:
         """Return an output of a query as events of another one."""
         rows = ResultEvents(query, output)
-        self.inputs.look_up(rows, orders_by_name(order), {})
+        self.inputs.look_up(rows, orders_by_name(order), {})  # only for its error: the rows must have these columns
         return EventRows(rows, result_event_columns(query.plan, output))
 
     def check_workers(self, workers: int) -> None:
@@ -104,8 +104,9 @@ class LocalBackend(Backend):
     def refused_rows(self, query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> Any:
         """Return the late or the rejected rows of a query."""
         self._check_has_end(query, f"{output}()")
-        running = query.with_late_rows() if output == LATE_ROWS else query
-        return _like_input(query, output_table(running, output, warns=False))
+        # A query drops late rows unless something reads them: so one that keeps them is run in its place.
+        running_query = query.with_late_rows() if output == LATE_ROWS else query
+        return _like_input(query, output_table(running_query, output, warns=False))
 
     def evicted_rows(self, query: PlannedQuery) -> Any:
         """Return the second output of a query of a `RowOperator`."""

@@ -65,18 +65,18 @@ class ChangelogColumns:
         """
         keys = _key_columns(columns, stored_keys, key)
         has_ends = NEW_END in columns
-        needed = [CHANGE, EVENT_ID, *keys]
+        required_names = [CHANGE, EVENT_ID, *keys]
         if has_ends:
-            needed.append(LIFETIME)
-        missing = [name for name in needed if name not in columns]
-        if missing:
+            required_names.append(LIFETIME)
+        missing_names = [name for name in required_names if name not in columns]
+        if missing_names:
             raise QueryError(
-                f"a changelog has the columns {', '.join(needed)}, and this one has no {missing[0]!r}: it has "
-                f"{', '.join(columns)}\n"
+                f"a changelog has the columns {', '.join(required_names)}, and this one has no "
+                f"{missing_names[0]!r}: it has {', '.join(columns)}\n"
                 "  expected results that may be retracted, as with emit='speculative' or 'eager', and their key columns"
             )
         values = [name for name in columns if name not in (CHANGE, EVENT_ID, NEW_END, *keys)]
-        names = [name for name in columns if name != NEW_END]
+        names = [name for name in columns if name != NEW_END]  # the new end is a part of the lifetime by then
         return cls(keys, values, names, has_ends)
 
     @property

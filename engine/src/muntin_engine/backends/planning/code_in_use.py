@@ -20,6 +20,7 @@ def code_in_use(
 
     Cost: code of installed packages is hashed once in a process; local code is hashed at each call.
     """
+    # By name: a module that a query calls twice is one piece of code.
     classes = {part.name: type(part) for part in parts}
     functions = {function.name: function for function in called}
 
@@ -47,12 +48,18 @@ def _hash_of_class(cls: type[Module] | type[WindowSpecification]) -> str:
 
 
 def _classes_in(cls: Any) -> Iterator[Any]:
+    """Yield a class, and those of the modules that it is made of, which decorators of the SDK put around others."""
     yield cls
-    for inner in [*getattr(cls, "_parts", {}).values(), *filter(None, [getattr(cls, "_wrapped", None)])]:
-        yield from _classes_in(inner)
+    inner_classes = list(getattr(cls, "_parts", {}).values())
+    wrapped_class = getattr(cls, "_wrapped", None)
+    if wrapped_class:
+        inner_classes.append(wrapped_class)
+    for inner_class in inner_classes:
+        yield from _classes_in(inner_class)
 
 
 def _hash(code: Any) -> str:
+    """Return the hash of a class or function; of an installed package it cannot change while the process runs."""
     return code_version(code) if is_local(str(getattr(code, "__module__", ""))) else _hash_of_installed(code)
 
 

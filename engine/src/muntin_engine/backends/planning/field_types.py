@@ -69,7 +69,10 @@ class ColumnType(Variable):
 
 
 def field_of(name: str, column_type: pa.DataType) -> Field:
-    """Describe a type for the SDK; a type that no module can read is a variable without a name."""
+    """Describe a type for the SDK; a type that no module can read is a variable without a name.
+
+    A module that only counts or passes on a column declares a variable for it, so that it takes such a type as well.
+    """
     if pa.types.is_list(column_type):
         return Field(name, ListOf(field_of("element", column_type.value_type)), is_nullable=True)
     if pa.types.is_map(column_type):
@@ -135,9 +138,9 @@ def carried_type(read_field: Field, column_type: pa.DataType) -> pa.DataType:
 
 def _carried_struct(record: Struct, column_type: pa.StructType) -> pa.DataType:
     """Return the type in which a struct travels, of which a module may read only some fields."""
-    described = field_of("", column_type).type
-    assert isinstance(described, Struct), "a struct is described as one"
-    read_parts = dict(matching(record, described) or ())
+    column_struct = field_of("", column_type).type
+    assert isinstance(column_struct, Struct), "a struct is described as one"
+    read_parts = dict(matching(record, column_struct) or ())  # by place in the column; the module leaves others out
     parts: list[tuple[str, pa.DataType]] = []
     for place, part in enumerate(column_type):
         read_part = read_parts.get(place)

@@ -67,6 +67,7 @@ def _plan_condition(inputs: Sequence[ReadColumns], on: JoinCondition) -> PairCon
         for column, input_column in zip(columns, input_columns, strict=True):
             arguments.append(_ConditionColumn(side, column, input_column))
 
+    # An argument travels as the function reads it, which is known only once its parameters are bound.
     def place(number: int, read_field: Field) -> tuple[int, int]:
         argument = arguments[number]
         return argument.side, inputs[argument.side].carry(argument.column, argument.input_column, read_field)

@@ -61,6 +61,8 @@ class PlannedStream:
         words |= dict.fromkeys(named_conditions, "where")
         if request.end is None:
             words["start"] = "at"
+
+        # Conditions are looked up with the columns, in one call, and are no columns of the stream.
         columns = reader.look_up(request.df, {**request.named_columns, **named_conditions}, words)
         conditions = [columns.pop(name) for name in named_conditions]
         return cls(reader, request, columns, conditions, ReadColumns(reader, request.df))
@@ -79,8 +81,8 @@ class PlannedStream:
         # Integers of several sizes are one type; timestamps with and without a zone are not.
         has_several_types = Axis.TIME in axes and len(spelled_types) > 1
         if len(axes) > 1 or len(scales) > 1 or has_several_types:
-            named = ", ".join(f"{time.name} {time.spelled_type}" for time in times)
-            raise QueryError(f"the times of a query must be of one type, got {named}")
+            spelled_times = ", ".join(f"{time.name} {time.spelled_type}" for time in times)
+            raise QueryError(f"the times of a query must be of one type, got {spelled_times}")
         return axes.pop()
 
     @property
@@ -134,10 +136,12 @@ class PlannedStream:
                 example=WrittenExpression("timestamp_millis({})", "at"),
             )
         self._check_lengths()
+
+        # Columns and policies have the same names in the request and in the plan.
         columns = Columns(
             **{name: _named(self.columns[name]) for name in ROLES if name in self.columns},
             keys=tuple(map(_named, self.keys)),
-            payload=tuple(_named(carried.input_column) for carried in self.inputs.carried),
+            payload=tuple(_named(carried_column.input_column) for carried_column in self.inputs.carried),
             conditions=tuple(map(_named, self.conditions)),
             ranges={name: _named(self.columns[name]) for name in request.ranges},
         )
@@ -179,7 +183,7 @@ class PlannedStream:
                 )
 
     def projection(self, scale: AxisScale) -> Projection:
-        """Return its columns that the query reads, with the rows of heartbeats and clocks among its own.
+        """Return the columns of the stream that the query reads, with the rows of heartbeats and clocks among its rows.
 
         Raises:
             QueryError: A key or an id is of a type that cannot travel.
@@ -196,14 +200,17 @@ class PlannedStream:
             df=df,
             times=self.columns["start"].travelling_type,
             keys=key_types,
-            inputs=tuple(carried.type for carried in self.inputs.carried),
+            inputs=tuple(carried_column.type for carried_column in self.inputs.carried),
             has_changes="change" in rows.columns,
             rows=rows,
             id=id_type,
         )
 
     def _projected_columns(self) -> tuple[dict[str, ColumnLike], dict[str, str]]:
-        """Return the columns that a query reads, by their names, and what identifies those that only name a column."""
+        """Return the columns that the query reads, and the identities of those that only name a column, both by name.
+
+        Columns of equal identities are the same column, so that several queries of one pass can share them.
+        """
         request = self.request
         columns: dict[str, ColumnLike] = {}
         identities: dict[str, str] = {}
@@ -212,13 +219,16 @@ class PlannedStream:
             columns[name] = self.reader.as_text(request.df, column) if is_text else column
             if isinstance(column, str):
                 identity = text_identity(column)
-                identities[name] = f"{identity} as text" if is_text else identity
+                identities[name] = f"{identity} as text" if is_text else identity  # a cast column is another one
+
+        # The names are those of `Projection.df`, by which the map task reads the columns. What is computed and what is
+        # no text gets no identity: two objects of a backend cannot be compared.
         for length in request.length_columns:
             columns[length.name] = length.name
         if request.conditions:
             columns["kept"] = self.reader.conjunction(request.conditions)
-        for place, carried in enumerate(self.inputs.carried):
-            columns[f"i{place}"] = carried.column
+        for place, carried_column in enumerate(self.inputs.carried):
+            columns[f"i{place}"] = carried_column.column
         for place, column_name in self.inputs.names.items():
             identities[f"i{place}"] = column_name
         return columns, identities

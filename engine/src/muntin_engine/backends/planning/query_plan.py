@@ -71,6 +71,9 @@ def plan_query(
     if request.join is not None:
         join = plan_join([stream.inputs for stream in streams], request.join)
     expressions = _plan_expressions(first.inputs, request)
+
+    # Columns that order rows travel only where something reads the order: an edge ends the event before it, and so of
+    # two rows of one time the order says which is the later one.
     reads_order = isinstance(request.specification, RowWindows | Unwindowed)
     reads_order = reads_order or any(module.reads_order for module in modules)
     orders: list[list[int]] = []  # by stream, as places among its inputs
@@ -134,11 +137,11 @@ def _check_streams(reader: ColumnReader, streams: Sequence[PlannedStream]) -> No
             "  one with times is read as a stream too, with spark.readStream"
         )
     if len({(stream.axis, stream.places, stream.request.unit) for stream in streams}) > 1:
-        named = ", ".join(f"{stream.request.name} {stream.spelled_times}" for stream in streams)
+        spelled_times = ", ".join(f"{stream.request.name} {stream.spelled_times}" for stream in streams)
         raise QueryError(
-            "the inputs of a query have times of one kind, and of one unit if they are integers; got {named}\n"
+            "the inputs of a query have times of one kind, and of one unit if they are integers; got {spelled_times}\n"
             "  cast them to timestamp, for example {example}, or give each {events} the same unit",
-            named=named,
+            spelled_times=spelled_times,
             example=WrittenExpression("timestamp_millis({})", "at"),
             events=Call("events"),
         )
@@ -151,6 +154,7 @@ def _plan_call(stream: PlannedStream, output: str, call: ModuleCall, scale: Axis
     inputs = stream.inputs
     input_columns = inputs.look_up(call.inputs, call.cls.name)
 
+    # Called as the module's inputs are bound: how a column travels depends on what the module reads of it.
     def place(number: int, read_field: Field) -> int:
         return inputs.carry(call.inputs[number], input_columns[number], read_field)
 
@@ -173,7 +177,8 @@ def _plan_streams(stream: PlannedStream, output: str, call: ModuleCall, scale: A
     for name, columns in call.streams.items():
         columns_by_input[name] = inputs.look_up(columns.columns, f"the input {name} of {call.cls.name}")
 
-    # The module tells the rows of its streams apart by the column of sources, which is a further input.
+    # The module tells the rows of its streams apart by the column of sources, which is a further input. A column of
+    # text is named as it is, so that it is carried once for all modules that read it.
     text = InputColumn(SOURCE.name, pa.string(), "string")
     is_named_text = isinstance(source, str) and stream.columns["source"].spelled_type == text.spelled_type
     source_text = source if is_named_text else stream.reader.as_text(stream.request.df, source)

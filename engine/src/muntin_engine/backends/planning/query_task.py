@@ -29,7 +29,7 @@ def task_of(query: PlannedQuery, worker: WorkerSettings, *, is_static: bool, pla
     for source, source_plan in zip(query.sources, plan.inputs, strict=True):
         types = source.inputs
         if source_plan.keeps_filtered:
-            types = (*types, pa.bool_())
+            types = (*types, pa.bool_())  # whether an event meets the conditions travels as its last input
         columns.append(InputColumns(types, source.has_changes, source.id))
     return TaskPayload(
         plan=plan.for_workers(),

@@ -68,8 +68,11 @@ class ReadColumns:
 
     @property
     def names(self) -> dict[int, str]:
-        """By place, the identities of the columns that are text; others are objects of the backend."""
-        return {place: name for (name, _), place in self._places_by_name.items()}
+        """The identities of the columns that are text, by place; columns that are objects of the backend have none."""
+        names: dict[int, str] = {}
+        for (name, _), place in self._places_by_name.items():  # the type it travels in is no part of its identity
+            names[place] = name
+        return names
 
     def look_up(self, columns: Sequence[ColumnLike], reader: str) -> list[InputColumn]:
         """Look up columns.
@@ -160,13 +163,13 @@ def ranges_of(
     """
     key_columns = keys_of(reader, df, keys)
     ranges: dict[str, ColumnLike] = {}
-    places = {key.name: place for place, key in enumerate(key_columns)}
+    place_by_name = {key.name: place for place, key in enumerate(key_columns)}
     for name, limits in key_ranges.items():
-        if name not in places:
+        if name not in place_by_name:
             raise QueryError(
-                f"key_ranges bounds {name!r}, which is not a key\n  the keys are {', '.join(places) or 'none'}"
+                f"key_ranges bounds {name!r}, which is not a key\n  the keys are {', '.join(place_by_name) or 'none'}"
             )
-        place = places[name]
+        place = place_by_name[name]
         key = key_columns[place]
         low, high = limits
         bounds: dict[str, ColumnLike] = {}
@@ -247,8 +250,8 @@ def check_read(windows: RowWindows, expression: str, column: InputColumn) -> Non
             )
     if expression in windows.conditions and column.kind is not ScalarKind.BOOLEAN:
         raise PolicyError(
-            "{windows} reads {value!r}, which is of type {found}\n  expected: a condition, such as \"x = 'end'\"",
+            "{windows} reads {value!r}, which is of type {kind}\n  expected: a condition, such as \"x = 'end'\"",
             value=expression,
             windows=WrittenWindows(windows),
-            found=column.spelled_type,
+            kind=column.spelled_type,
         )

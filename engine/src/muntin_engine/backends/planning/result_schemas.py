@@ -17,6 +17,18 @@ if TYPE_CHECKING:
     from muntin_engine.plan import Plan
 
 
+class ProjectedColumn(NamedTuple):
+    """A column of results that is a column of an input as it is.
+
+    Attributes:
+        side: The place of the input.
+        name: The name of the column in the projection of the input.
+    """
+
+    side: int
+    name: str
+
+
 class CarriedTypes(NamedTuple):
     """The Arrow types in which columns of a query's first input travel.
 
@@ -82,18 +94,15 @@ def check_evicts_rows(plan: Plan) -> None:
     )
 
 
-def projected_columns(plan: Plan) -> dict[str, tuple[int, str]]:
-    """Return the columns of results that are columns of an input as they are, by their names in results.
-
-    Each is the place of the input, and the name of the column in its projection.
-    """
-    columns = {key.name: (0, f"k{place}") for place, key in enumerate(plan.keys)}
+def projected_columns(plan: Plan) -> dict[str, ProjectedColumn]:
+    """Return the columns of results that are columns of an input as they are, by their names in results."""
+    columns = {key.name: ProjectedColumn(0, f"k{place}") for place, key in enumerate(plan.keys)}
     partition_place = _partition_place(plan)
     if partition_place is not None:
-        columns["partition"] = (0, f"i{partition_place}")
+        columns["partition"] = ProjectedColumn(0, f"i{partition_place}")
     if plan.join is not None:
         for joined in plan.join.columns:
-            columns[joined.field.name] = (joined.side, f"i{joined.place}")
+            columns[joined.field.name] = ProjectedColumn(joined.side, f"i{joined.place}")
     return columns
 
 

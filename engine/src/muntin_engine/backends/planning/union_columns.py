@@ -79,25 +79,25 @@ class UnionColumns:
         return reader.look_up(stream.df, {**event_columns(stream), **keys_of_stream(stream)}, {})
 
     def payload(
-        self, stream_name: str, all_names: Sequence[str], names_of_events: Sequence[str], own_names: Sequence[str]
+        self, stream_name: str, all_names: Sequence[str], names_in_union: Sequence[str], names_in_stream: Sequence[str]
     ) -> list[str]:
         """Return the columns of a stream that travel beside those of events.
 
         Args:
             stream_name: The name of the stream.
             all_names: The names of all its columns.
-            names_of_events: The names that its columns of events have in the union.
-            own_names: The names that they have in the stream.
+            names_in_union: The names that its columns of events have in the union.
+            names_in_stream: The names that its columns of events have in the stream itself.
 
         Raises:
             QueryError: Another column has a name that is the union's own.
         """
-        taken_names = {name.casefold() for name in (*names_of_events, *self.shared)}
+        taken_names = {name.casefold() for name in (*names_in_union, *self.shared)}
         payload: list[str] = []
         for name in all_names:
             if name.casefold() not in taken_names:
                 payload.append(name)
-            elif name not in own_names:
+            elif name not in names_in_stream:
                 raise QueryError(
                     "{stream} has a column {value}, which is a name of the union's own\n"
                     "  rename it {before_events}, for example to {value}_",

@@ -109,6 +109,7 @@ def _parts_without_type(data_type: spark_types.DataType) -> Iterator[spark_types
 
 def _collation_in(data_type: spark_types.DataType) -> str | None:
     """Return the collation of text in a type; None if all text is compared by its bytes."""
+    # Maps are not looked into: they are refused as keys, whatever is in them.
     pending = [data_type]
     while pending:
         inner_type = pending.pop()

@@ -84,6 +84,7 @@ def streaming(request: pytest.FixtureRequest, tmp_path: Path) -> StartsJob:
             )
         named_function = function if schema is None else of_named_streams(function)
         schemas_by_name = schemas if schema is None else {ROWS: schema}
+        # Only the job itself shows whether this process can run it, so it is tried here first.
         job: StreamingJob | None = None
         if backend != "spark":
             job = _job_in_process(named_function, schemas_by_name, may_need_spark=backend is None)

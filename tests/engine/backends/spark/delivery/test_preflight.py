@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from muntin_engine import WorkerEnvironmentError
 from muntin_engine.backends.spark.delivery.driver_python import trouble_with
 from muntin_engine.backends.spark.delivery.packed_task import pack_task
-from muntin_engine.backends.spark.delivery.preflight import judge, worker_reports
+from muntin_engine.backends.spark.delivery.preflight import check_reports, worker_reports
 from muntin_engine.packages.needed_packages import Needed, Reference, needed_by, references_of
 from muntin_engine.packages.worker_report import reporting
 from muntin_stats.average import Average
@@ -39,7 +39,7 @@ def answer(packages: dict[str, str | None] | None = None, **facts: Any) -> dict[
 def verdict(*answers: dict[str, Any]) -> WorkerEnvironmentError | None:
     """Return the error that the driver raises about the answers of workers; None if it raises none."""
     try:
-        judge(answers, NEEDED, "3.11.9")
+        check_reports(answers, NEEDED, "3.11.9")
     except WorkerEnvironmentError as error:
         return error
     return None

@@ -36,6 +36,7 @@ def aggregate_of(translator: Translator, node: exp.Expr, where: DuckdbExpression
     Raises:
         QueryError: It has no translation of the same meaning.
     """
+    # MAX(x) FILTER (WHERE ...) is a node around that of MAX(x).
     rows = _AggregatedRows(translator, where)
     call = node
     if isinstance(node, exp.Filter):
@@ -76,6 +77,7 @@ class _AggregatedRows:
 
 
 def _count(rows: _AggregatedRows, node: exp.Count) -> DuckdbExpression:
+    """Return the number of rows, or that of the values that are not null."""
     if isinstance(node.this, exp.Star):
         if rows.filter is None:
             return DuckdbExpression("COUNT(*)", pa.int64())
@@ -90,7 +92,7 @@ def _count(rows: _AggregatedRows, node: exp.Count) -> DuckdbExpression:
 
 
 def _operand_of(node: exp.Expr) -> tuple[str, exp.Expr | None]:
-    """Return DISTINCT, or nothing, and what an aggregate takes; None if it takes several."""
+    """Return the word DISTINCT, or empty text, before the operand of an aggregate; None for several operands."""
     operand = node.this
     if not isinstance(operand, exp.Distinct):
         return "", operand
@@ -100,7 +102,11 @@ def _operand_of(node: exp.Expr) -> tuple[str, exp.Expr | None]:
 
 
 def _numbers_of(rows: _AggregatedRows, node: exp.Expr) -> tuple[str, DuckdbExpression]:
-    """Return DISTINCT, or nothing, and the numbers that an aggregate takes."""
+    """Return the word DISTINCT, or empty text, before the numbers that an aggregate takes.
+
+    Raises:
+        QueryError: The operand is no number, or several; or floats are compared.
+    """
     distinct, operand = _operand_of(node)
     if operand is None:
         raise rows.translator.refusal(node, "takes several columns", "take one")
@@ -113,6 +119,7 @@ def _numbers_of(rows: _AggregatedRows, node: exp.Expr) -> tuple[str, DuckdbExpre
 
 
 def _sum(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
+    """Return a sum in the type that Spark gives it; one that has no place there is an error, as in Spark."""
     distinct, value = _numbers_of(rows, node)
     if pa.types.is_integer(value.type):
         result = pa.int64()
@@ -140,6 +147,7 @@ def _greatest(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
 
 
 def _extreme(rows: _AggregatedRows, node: exp.Expr, function: str) -> DuckdbExpression:
+    """Translate MIN or MAX; a group of floats with both zeros as its extreme is an error, as its value is not known."""
     value = rows.values(node.this)
     if pa.types.is_nested(value.type) or pa.types.is_null(value.type):
         raise rows.translator.type_refusal(node, value)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import LENGTH, duckdb_type
-from muntin_engine.backends.local.expressions.casts import attempted
+from muntin_engine.backends.local.expressions.casts import null_if_it_fails
 from muntin_engine.backends.local.expressions.duckdb_expression import (
     DIGITS,
     MOST_DIGITS,
@@ -21,7 +21,7 @@ from muntin_engine.backends.local.expressions.duckdb_expression import (
     unless_null,
 )
 from muntin_engine.backends.local.expressions.literals import digits_of, number
-from muntin_engine.backends.local.expressions.times import moved, multiplied
+from muntin_engine.backends.local.expressions.times import product_of_length, sum_of_times
 from muntin_engine.backends.local.expressions.translator import Translator, function_rule, rule
 
 _OPERATIONS: Final[Mapping[str, str]] = {"+": "add", "-": "subtract", "*": "multiply"}
@@ -43,11 +43,13 @@ _ATTEMPTED: Final[Mapping[type[exp.Func], type[exp.Binary]]] = {
 @rule(*_SUMS)
 def _(translator: Translator, node: exp.Binary) -> DuckdbExpression:
     sign = _SUMS[type(node)]
-    moved_time = moved(translator, node, sign)
+    # The same signs move times by lengths.
+    moved_time = sum_of_times(translator, node, sign)
     if moved_time is not None:
         return moved_time
     left, right = _numbers(translator, node)
     if pa.types.is_decimal(left.type) and pa.types.is_decimal(right.type):
+        # Spark's type of a sum: the places of the finer operand, and one digit more before them.
         scale = max(left.type.scale, right.type.scale)
         whole = max(left.type.precision - left.type.scale, right.type.precision - right.type.scale)
         result = _decimal_result(translator, node, whole + scale + 1, scale)
@@ -58,11 +60,12 @@ def _(translator: Translator, node: exp.Binary) -> DuckdbExpression:
 
 @rule(exp.Mul)
 def _(translator: Translator, node: exp.Mul) -> DuckdbExpression:
-    length = multiplied(translator, node)
+    length = product_of_length(translator, node)
     if length is not None:
         return length
     left, right = _numbers(translator, node)
     if pa.types.is_decimal(left.type) and pa.types.is_decimal(right.type):
+        # Spark's type of a product: the places of both, and as many digits as the product may have.
         precision = left.type.precision + right.type.precision + 1
         scale = left.type.scale + right.type.scale
         result = _decimal_result(translator, node, precision, scale)
@@ -146,6 +149,7 @@ def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
 
 
 def _numbers(translator: Translator, node: exp.Binary) -> tuple[DuckdbExpression, DuckdbExpression]:
+    """Return the two operands, which must be numbers; a whole number beside a decimal becomes one."""
     left = translator.of(node.this)
     right = translator.of(node.expression)
     if not (is_number(left.type) and is_number(right.type)):
@@ -184,6 +188,7 @@ def _common_number(
 
 
 def _arithmetic(left: DuckdbExpression, sign: str, right: DuckdbExpression, result: pa.DataType) -> DuckdbExpression:
+    """Compute with two numbers in one type; a result that does not fit is an error, but for floats."""
     operands = [cast(operand, result).sql for operand in (left, right)]
     # By these names DuckDB does not compute it otherwise: it would make `a > 4` of `a + 1 > 5`, which cannot overflow.
     sql = f"{_OPERATIONS[sign]}({operands[0]}, {operands[1]})"
@@ -199,5 +204,7 @@ def _(translator: Translator, node: exp.Func) -> DuckdbExpression:
     operands = [translator.of(node.this), translator.of(node.expression)]
     if any_raises(*operands):
         raise translator.refusal(node, "computes with what may fail itself", "compute with columns")
+    # The plain operation, translated so that a row that it fails on is null.
     operation = _ATTEMPTED[type(node)]
-    return attempted(translator.leniently().of(operation(this=node.this.copy(), expression=node.expression.copy())))
+    plain_node = operation(this=node.this.copy(), expression=node.expression.copy())
+    return null_if_it_fails(translator.leniently().of(plain_node))

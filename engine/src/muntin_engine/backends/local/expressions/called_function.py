@@ -104,7 +104,8 @@ class CalledFunction:
         raise _FailedCallError(self.name)
 
     def _values(self, rows: pa.StructArray) -> pa.Array:
-        _, *stored_columns = rows.flatten()
+        """Compute the values for rows of arguments, all at once if the function is vectorised."""
+        _, *stored_columns = rows.flatten()  # the first field is `_ROW`
         columns: list[pa.Array] = []
         for column, argument_type in zip(stored_columns, self._argument_types, strict=True):
             columns.append(column.cast(argument_type))
@@ -113,8 +114,9 @@ class CalledFunction:
         return self._values_by_row(columns, len(rows))
 
     def _values_by_row(self, columns: list[pa.Array], row_count: int) -> pa.Array:
+        """Call the function once for each row."""
         implementation = self.function.implementation
-        arguments_of_rows: Iterable[tuple[Any, ...]] = [()] * row_count
+        arguments_of_rows: Iterable[tuple[Any, ...]] = [()] * row_count  # of a function without arguments
         if columns:
             arguments_of_rows = zip(*map(argument_values, columns), strict=True)
         values = [call_function(self._label, implementation, arguments) for arguments in arguments_of_rows]
@@ -124,6 +126,7 @@ class CalledFunction:
             raise self._misfit(error) from error
 
     def _vectorized_values(self, columns: list[pa.Array], row_count: int) -> pa.Array:
+        """Call the function once for all rows, with a Series for each argument."""
         import pandas as pd
 
         arguments = [argument_series(column) for column in columns]
@@ -197,6 +200,7 @@ def functions_in(*sqls: str) -> tuple[CalledFunction, ...]:
 
 def failure_in(error: Exception) -> BaseException | None:
     """Return the exception of a function that an error of DuckDB came of; None if it came of something else."""
+    # DuckDB passes on the type and the text of an exception, and no more: the text is the name of the function.
     name = _NAME.search(str(error)) if _FailedCallError.__name__ in str(error) else None
     return None if name is None else _CALLED[name.group()].failure
 

@@ -49,87 +49,93 @@ def _(translator: Translator, node: exp.Cast) -> DuckdbExpression:
     # sqlglot has a `TryCast` for Spark's plain casts too: only that of `try_cast` is called safe.
     is_lenient = isinstance(node, exp.TryCast) and node.args.get("safe")
     value = translator.of(node.this)
-    wanted = _type_named(translator, node)
+    target = _type_named(translator, node)
     if not is_lenient:
-        return converted(translator, node, value, wanted)
+        return converted(translator, node, value, target)
     if value.may_raise:
         raise translator.refusal(node, "casts what may fail itself", "cast a column")
-    plain_value = DuckdbExpression(value.sql, value.type)  # a literal is read as any other text
-    return attempted(converted(translator.leniently(), node, plain_value, wanted))
+    # Not as a literal: text that is no time would be refused as a mistake, and for `try_cast` it is null.
+    plain_value = DuckdbExpression(value.sql, value.type)
+    return null_if_it_fails(converted(translator.leniently(), node, plain_value, target))
 
 
-def attempted(value: DuckdbExpression) -> DuckdbExpression:
+def null_if_it_fails(value: DuckdbExpression) -> DuckdbExpression:
     """Return a value that is null where it cannot be computed."""
     return DuckdbExpression(f"TRY({value.sql})", value.type)
 
 
-def converted(translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> DuckdbExpression:
+def converted(translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> DuckdbExpression:
     """Return a value as one of another type, as a cast does.
 
     Args:
         translator: The translator of the expression.
         node: The node that casts.
         value: The value.
-        wanted: The other type.
+        target: The other type.
 
     Raises:
         QueryError: The cast is not known to mean the same.
     """
-    if value.literal is not None and (pa.types.is_date(wanted) or pa.types.is_timestamp(wanted)):
-        return literal_as(translator, node, value.literal, wanted)
-    if value.type == wanted or pa.types.is_null(value.type):
-        return cast(value, wanted)
-    conversion = _CONVERSIONS.get((_family(value.type), _family(wanted)))
+    if value.literal is not None and (pa.types.is_date(target) or pa.types.is_timestamp(target)):
+        return literal_as(translator, node, value.literal, target)
+    if value.type == target or pa.types.is_null(value.type):
+        return cast(value, target)
+    conversion = _CONVERSIONS.get((_family(value.type), _family(target)))
     if conversion is None:
         raise translator.refusal(
             node,
-            f"makes {spelled(wanted)} of {spelled(value.type)}, which is not known to mean the same without Spark",
+            f"makes {spelled(target)} of {spelled(value.type)}, which is not known to mean the same without Spark",
             ON_SPARK,
         )
-    sql = conversion.sql(translator, node, value, wanted)
-    return DuckdbExpression(sql, wanted, True)
+    sql = conversion.sql(translator, node, value, target)
+    return DuckdbExpression(sql, target, True)
 
 
 def _type_named(translator: Translator, node: exp.Cast) -> pa.DataType:
+    """Return the type that a cast names.
+
+    Raises:
+        QueryError: The type is not known to mean the same without Spark.
+    """
     kind = node.to
     if kind.this == exp.DType.DECIMAL:
         digits = [int(str(part.this.this)) for part in kind.expressions]
         precision = digits[0] if digits else 10
         scale = digits[1] if len(digits) > 1 else 0
         return pa.decimal128(precision, scale)
-    wanted = _NAMED_TYPES.get(kind.this)
-    if wanted is None or kind.expressions:
+    target = _NAMED_TYPES.get(kind.this)
+    if target is None or kind.expressions:
         raise translator.refusal(
             node, f"makes {kind.sql(dialect='spark').lower()}", "expected: a number, text, a date or a timestamp"
         )
-    return wanted
+    return target
 
 
 class _CastRule(ABC):
     """Makes values of one family of another."""
 
     @abstractmethod
-    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
         """Return the value in its new type, in DuckDB's SQL."""
 
 
 class _SameCast(_CastRule):
     """The cast of DuckDB, which is that of Spark too."""
 
-    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
         """Cast."""
         del translator, node
-        return f"CAST({value.sql} AS {duckdb_type(wanted)})"
+        return f"CAST({value.sql} AS {duckdb_type(target)})"
 
 
 class _OtherFloat(_CastRule):
     """Makes a double of a float; a double that is too large for a float is infinite, where DuckDB raises."""
 
-    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
         """Cast what a float can hold."""
         del translator, node
-        cast_value = f"CAST({value.sql} AS {duckdb_type(wanted)})"
-        if wanted == pa.float64():
+        cast_value = f"CAST({value.sql} AS {duckdb_type(target)})"
+        if target == pa.float64():
             return cast_value
         infinite = f"CASE WHEN {value.sql} < 0 THEN CAST('-inf' AS FLOAT) ELSE CAST('inf' AS FLOAT) END"
         is_past = f"ISFINITE({value.sql}) AND ABS({value.sql}) >= {_PAST_FLOAT}"
@@ -139,10 +145,10 @@ class _OtherFloat(_CastRule):
 class _Truncation(_CastRule):
     """Cuts off what lies behind the point, where DuckDB rounds."""
 
-    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
         """Cut, then cast."""
         del translator, node
-        return f"CAST(TRUNC({value.sql}) AS {duckdb_type(wanted)})"
+        return f"CAST(TRUNC({value.sql}) AS {duckdb_type(target)})"
 
 
 class _RoundingOfDigits(_CastRule):
@@ -151,20 +157,20 @@ class _RoundingOfDigits(_CastRule):
     What is not finite is null, also in Spark.
     """
 
-    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
         """Cast the text of the float."""
         del translator, node
-        digits = f"CAST(CAST({value.sql} AS VARCHAR) AS {duckdb_type(wanted)})"
+        digits = f"CAST(CAST({value.sql} AS VARCHAR) AS {duckdb_type(target)})"
         return f"(CASE WHEN ISFINITE({value.sql}) THEN {digits} END)"
 
 
 class _Truth(_CastRule):
     """Reads the words for true and false."""
 
-    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
         """Look the word up."""
         word = f"LOWER(TRIM({value.sql}, {_SPACES}))"
-        failure = translator.failure(node, _malformed(value, wanted))
+        failure = translator.failure(node, _malformed(value, target))
         return (
             f"(CASE WHEN {value.sql} IS NULL THEN NULL WHEN {word} IN ('t', 'true', 'y', 'yes', '1') THEN TRUE"
             f" WHEN {word} IN ('f', 'false', 'n', 'no', '0') THEN FALSE ELSE {failure} END)"
@@ -174,9 +180,9 @@ class _Truth(_CastRule):
 class _WrittenTime(_CastRule):
     """Writes a date or a time; of years with other than four digits the two systems write other text."""
 
-    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
         """Write the date or the time in UTC."""
-        del wanted
+        del target
         time = value.sql if pa.types.is_date(value.type) else f"make_timestamp(epoch_us({value.sql}))"
         has_four_digits = f"year({time}) BETWEEN 1 AND 9999"
         failure = translator.failure(node, "'the year has other than four digits'")
@@ -187,10 +193,10 @@ class _WrittenTime(_CastRule):
 class _OtherZone(_CastRule):
     """Takes a time on a clock as one in UTC, or the reverse."""
 
-    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
         """Keep the microseconds."""
         del translator, node
-        function = "make_timestamptz" if wanted == INSTANT else "make_timestamp"
+        function = "make_timestamptz" if target == INSTANT else "make_timestamp"
         return f"{function}(epoch_us({value.sql}))"
 
 
@@ -200,18 +206,18 @@ class _TextCast(_CastRule):
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
 
-    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> str:
+    def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
         """Cast what fits."""
         fits = f"regexp_full_match({value.sql}, {text_literal(self._pattern)})"
-        number = f"CAST(TRIM({value.sql}, {_SPACES}) AS {duckdb_type(wanted)})"
-        otherwise = translator.failure(node, _malformed(value, wanted))
+        number = f"CAST(TRIM({value.sql}, {_SPACES}) AS {duckdb_type(target)})"
+        otherwise = translator.failure(node, _malformed(value, target))
         return f"(CASE WHEN {value.sql} IS NULL THEN NULL WHEN {fits} THEN {number} ELSE {otherwise} END)"
 
 
-def _malformed(value: DuckdbExpression, wanted: pa.DataType) -> str:
+def _malformed(value: DuckdbExpression, target: pa.DataType) -> str:
     """Return, in SQL, what is wrong with text that is no value of a type."""
     start = text_literal("the value '")
-    end = text_literal(f'\' of the type "STRING" cannot be cast to "{spelled(wanted).upper()}": it is malformed')
+    end = text_literal(f'\' of the type "STRING" cannot be cast to "{spelled(target).upper()}": it is malformed')
     return f"{start} || {value.sql} || {end}"
 
 

@@ -42,7 +42,7 @@ _NULL_TESTS: Final[Mapping[str, str]] = {"isnull": "IS NULL", "isnotnull": "IS N
 @rule(*_SIGNS)
 def _(translator: Translator, node: exp.Binary) -> DuckdbExpression:
     sign = _SIGNS[type(node)]
-    left, right = alike(translator, node, [node.this, node.expression])
+    left, right = in_one_type(translator, node, [node.this, node.expression])
     sql = f"({left.sql} {sign} {right.sql})"
     if sign not in (NULL_SAFE, _NULL_SAFE_UNEQUAL):
         sql = unless_null(left, right, sql)
@@ -58,7 +58,7 @@ def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
 
 @rule(exp.Between)
 def _(translator: Translator, node: exp.Between) -> DuckdbExpression:
-    value, low, high = alike(translator, node, [node.this, node.args["low"], node.args["high"]])
+    value, low, high = in_one_type(translator, node, [node.this, node.args["low"], node.args["high"]])
     sql = f"({value.sql} BETWEEN {low.sql} AND {high.sql})"
     return DuckdbExpression(sql, pa.bool_(), any_raises(value, low, high))
 
@@ -67,7 +67,7 @@ def _(translator: Translator, node: exp.Between) -> DuckdbExpression:
 def _(translator: Translator, node: exp.In) -> DuckdbExpression:
     if not node.expressions:
         raise translator.refusal(node, "looks into a query", "list the values: x IN (1, 2)")
-    value, *choices = alike(translator, node, [node.this, *node.expressions])
+    value, *choices = in_one_type(translator, node, [node.this, *node.expressions])
     listed = ", ".join(choice.sql for choice in choices)
     return DuckdbExpression(f"({value.sql} IN ({listed}))", pa.bool_(), any_raises(value, *choices))
 
@@ -83,8 +83,12 @@ def _(translator: Translator, node: exp.Is) -> DuckdbExpression:
     return DuckdbExpression(f"({value.sql} IS NULL)", pa.bool_(), value.may_raise)
 
 
-def alike(translator: Translator, node: exp.Expr, operands: Sequence[exp.Expr]) -> list[DuckdbExpression]:
-    """Return operands as values of one type, the one that Spark compares or chooses among."""
+def in_one_type(translator: Translator, node: exp.Expr, operands: Sequence[exp.Expr]) -> list[DuckdbExpression]:
+    """Return operands as values of one type, in which Spark compares them or chooses among them.
+
+    Raises:
+        QueryError: Spark has no such type, or it is not known to mean the same without Spark.
+    """
     values = [translator.of(operand) for operand in operands]
     common = values[0].type
     for value in values[1:]:
@@ -92,34 +96,45 @@ def alike(translator: Translator, node: exp.Expr, operands: Sequence[exp.Expr]) 
         if joint is None:
             raise translator.type_refusal(node, *values)
         common = joint
+    # Text beside a time is one only as a literal: other text Spark casts row by row, by rules of its own.
     if any(not _is_castable(value, common) for value in values):
         raise translator.type_refusal(node, *values)
     return [_as_type(translator, operand, value, common) for operand, value in zip(operands, values, strict=True)]
 
 
-def _as_type(translator: Translator, node: exp.Expr, value: DuckdbExpression, wanted: pa.DataType) -> DuckdbExpression:
-    if value.literal is not None and not pa.types.is_string(wanted):
-        return literal_as(translator, node, value.literal, wanted)
-    return cast(value, wanted)
+def _as_type(translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> DuckdbExpression:
+    if value.literal is not None and not pa.types.is_string(target):
+        return literal_as(translator, node, value.literal, target)
+    return cast(value, target)
 
 
-def literal_as(translator: Translator, node: exp.Expr, text: str, wanted: pa.DataType) -> DuckdbExpression:
-    """Read text that stands beside a time or a date as one."""
+def literal_as(translator: Translator, node: exp.Expr, text: str, target: pa.DataType) -> DuckdbExpression:
+    """Return text that is compared with a time or a date as a literal of that type.
+
+    Args:
+        translator: The translator of the expression, for errors.
+        node: The comparison.
+        text: The text, as ISO 8601 writes a time or a date.
+        target: The type of the other operand.
+
+    Raises:
+        NeedsSparkError: The text is no such time, or one with a zone beside times without.
+    """
     stripped = text.strip()
     try:
-        if pa.types.is_date(wanted):
-            return DuckdbExpression(f"DATE '{date.fromisoformat(stripped).isoformat()}'", wanted)
+        if pa.types.is_date(target):
+            return DuckdbExpression(f"DATE '{date.fromisoformat(stripped).isoformat()}'", target)
         moment = datetime.fromisoformat(stripped)
     except ValueError as error:
         raise translator.refusal(
-            node, f"is no {spelled(wanted)}", "write it as '2024-05-01' or '2024-05-01 12:30:00'"
+            node, f"is no {spelled(target)}", "write it as '2024-05-01' or '2024-05-01 12:30:00'"
         ) from error
-    if moment.tzinfo is not None and wanted == LOCAL_TIME:
+    if moment.tzinfo is not None and target == LOCAL_TIME:
         raise translator.refusal(node, "has a zone, and is compared with times that have none", "leave the zone out")
-    return DuckdbExpression(f"CAST({text_literal(moment.isoformat(sep=' '))} AS {duckdb_type(wanted)})", wanted)
+    return DuckdbExpression(f"CAST({text_literal(moment.isoformat(sep=' '))} AS {duckdb_type(target)})", target)
 
 
-def _is_castable(value: DuckdbExpression, wanted: pa.DataType) -> bool:
+def _is_castable(value: DuckdbExpression, target: pa.DataType) -> bool:
     """Say whether a value may stand for one of a common type: text only as a literal."""
-    is_text = pa.types.is_string(value.type) and not pa.types.is_string(wanted)
+    is_text = pa.types.is_string(value.type) and not pa.types.is_string(target)
     return not is_text or value.literal is not None

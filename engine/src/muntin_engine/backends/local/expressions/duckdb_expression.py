@@ -51,11 +51,11 @@ def any_raises(*values: DuckdbExpression) -> bool:
     return any(value.may_raise for value in values)
 
 
-def cast(value: DuckdbExpression, wanted: pa.DataType) -> DuckdbExpression:
+def cast(value: DuckdbExpression, target: pa.DataType) -> DuckdbExpression:
     """Return a value in a wider type, which holds it as it is."""
-    if value.type == wanted:
+    if value.type == target:
         return value
-    return DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(wanted)})", wanted, value.may_raise)
+    return DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(target)})", target, value.may_raise)
 
 
 def unless_null(left: DuckdbExpression, right: DuckdbExpression, sql: str) -> str:
@@ -79,7 +79,7 @@ def computed_where(condition: DuckdbExpression | None, value: DuckdbExpression) 
     return replace(value, sql=f"(CASE WHEN {condition.sql} THEN {value.sql} END)")
 
 
-def is_there(value: DuckdbExpression) -> DuckdbExpression:
+def is_not_null(value: DuckdbExpression) -> DuckdbExpression:
     """Return the condition that a value is not null."""
     return DuckdbExpression(f"({value.sql} IS NOT NULL)", pa.bool_(), value.may_raise)
 
@@ -97,22 +97,25 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
         return right
     if is_number(left) and is_number(right):
         return _common_number(left, right)
-    for text, other in ((left, right), (right, left)):
-        if pa.types.is_string(text) and (pa.types.is_date(other) or pa.types.is_timestamp(other)):
-            return other
+    # Text beside a time or a date is read as one, on either side.
+    for text, time in ((left, right), (right, left)):
+        if pa.types.is_string(text) and (pa.types.is_date(time) or pa.types.is_timestamp(time)):
+            return time
     return None
 
 
 def _common_number(left: pa.DataType, right: pa.DataType) -> pa.DataType:
+    """Return the type of numbers that holds those of two types: any float makes it a float, any decimal a decimal."""
     if pa.types.is_floating(left) or pa.types.is_floating(right):
         return pa.float32() if left == right == pa.float32() else pa.float64()
     if pa.types.is_integer(left) and pa.types.is_integer(right):
         return INTEGERS[max(INTEGERS.index(left), INTEGERS.index(right))]
     left, right = (_decimal_of(operand) for operand in (left, right))
     scale = max(left.scale, right.scale)
-    whole = max(left.precision - left.scale, right.precision - right.scale)
+    whole = max(left.precision - left.scale, right.precision - right.scale)  # digits before the point
     return pa.decimal128(min(whole + scale, MOST_DIGITS), scale)
 
 
 def _decimal_of(data_type: pa.DataType) -> pa.DataType:
+    """Return the decimal that Spark takes for a type of whole numbers; a decimal as it is."""
     return pa.decimal128(DIGITS[data_type], 0) if pa.types.is_integer(data_type) else data_type

@@ -88,7 +88,7 @@ def array_of_series(series: pandas.Series[Any], data_type: pa.DataType) -> pa.Ar
 
     if isinstance(series.dtype, pd.CategoricalDtype):
         series = series.astype(series.dtype.categories.dtype)
-    has_nulls_of_its_own = hasattr(series.array, "__arrow_array__")
+    has_nulls_of_its_own = hasattr(series.array, "__arrow_array__")  # an extension type, such as `Float64`
     is_null = None if has_nulls_of_its_own else series.isnull()
     try:
         return pa.Array.from_pandas(series, mask=is_null, type=data_type)

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import spelled
-from muntin_engine.backends.local.expressions.comparisons import alike
-from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression, any_raises, is_there
+from muntin_engine.backends.local.expressions.comparisons import in_one_type
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression, any_raises, is_not_null
 from muntin_engine.backends.local.expressions.translator import Translator, rule
 
-_CONNECTIVES: Final[Mapping[type[exp.Binary], tuple[str, str]]] = {exp.And: ("AND", "FALSE"), exp.Or: ("OR", "TRUE")}
-"""The words that connect conditions, each with the value of the first that decides without the second."""
+
+class _Connective(NamedTuple):
+    """A word that connects two conditions.
+
+    Attributes:
+        word: The word.
+        decisive: The value of the first condition that decides without the second.
+    """
+
+    word: str
+    decisive: str
+
+
+_CONNECTIVES: Final[Mapping[type[exp.Binary], _Connective]] = {
+    exp.And: _Connective("AND", decisive="FALSE"),
+    exp.Or: _Connective("OR", decisive="TRUE"),
+}
 
 _EXTREMES: Final[Mapping[type[exp.Func], str]] = {exp.Greatest: "GREATEST", exp.Least: "LEAST"}
 """The functions of DuckDB that choose the largest or the smallest value."""
@@ -56,35 +71,40 @@ def condition(translator: Translator, node: exp.Expr) -> DuckdbExpression:
 @rule(exp.If)
 def _(translator: Translator, node: exp.If) -> DuckdbExpression:
     test = condition(translator, node.this)
-    choices = alike(translator, node, [node.args["true"], node.args.get("false") or exp.Null()])
-    return chosen([(test, choices[0])], choices[1])
+    choices = in_one_type(translator, node, [node.args["true"], node.args.get("false") or exp.Null()])
+    return case_when([(test, choices[0])], choices[1])
 
 
 @rule(exp.Nvl2)
 def _(translator: Translator, node: exp.Nvl2) -> DuckdbExpression:
     value = translator.of(node.this)
-    choices = alike(translator, node, [node.args["true"], node.args["false"]])
-    return chosen([(is_there(value), choices[0])], choices[1])
+    choices = in_one_type(translator, node, [node.args["true"], node.args["false"]])
+    return case_when([(is_not_null(value), choices[0])], choices[1])
 
 
 @rule(exp.Case)
 def _(translator: Translator, node: exp.Case) -> DuckdbExpression:
     branches: list[exp.If] = node.args["ifs"]
     default = node.args.get("default") or exp.Null()
-    *results, otherwise = alike(translator, node, [*(branch.args["true"] for branch in branches), default])
+    *results, otherwise = in_one_type(translator, node, [*(branch.args["true"] for branch in branches), default])
     conditions: list[DuckdbExpression] = []
     for branch in branches:
         if node.this is None:
             conditions.append(condition(translator, branch.this))
         else:
             conditions.append(translator.of(exp.EQ(this=node.this.copy(), expression=branch.this.copy())))
-    return chosen(list(zip(conditions, results, strict=True)), otherwise)
+    return case_when(list(zip(conditions, results, strict=True)), otherwise)
 
 
-def chosen(
+def case_when(
     branches: Sequence[tuple[DuckdbExpression, DuckdbExpression]], otherwise: DuckdbExpression
 ) -> DuckdbExpression:
-    """Return the value of the first branch whose condition is true."""
+    """Return the value of the first branch whose condition is true.
+
+    Args:
+        branches: The branches, each a condition and its value.
+        otherwise: The value where no condition is true.
+    """
     parts = [f"WHEN {condition.sql} THEN {result.sql}" for condition, result in branches]
     may_raise = otherwise.may_raise or any(part.may_raise for branch in branches for part in branch)
     return DuckdbExpression(f"(CASE {' '.join(parts)} ELSE {otherwise.sql} END)", otherwise.type, may_raise)
@@ -92,10 +112,11 @@ def chosen(
 
 @rule(exp.Coalesce)
 def _(translator: Translator, node: exp.Coalesce) -> DuckdbExpression:
-    values = alike(translator, node, [node.this, *node.expressions])
-    *tried, last = values
+    values = in_one_type(translator, node, [node.this, *node.expressions])
+    *first_values, last = values
     if any_raises(*values):
-        return chosen([(is_there(value), value) for value in tried], last)
+        # As CASE, which computes no value after the first that is not null; COALESCE may compute all.
+        return case_when([(is_not_null(value), value) for value in first_values], last)
     return DuckdbExpression(f"COALESCE({', '.join(value.sql for value in values)})", last.type)
 
 
@@ -110,6 +131,6 @@ def _(translator: Translator, node: exp.Nullif) -> DuckdbExpression:
 def _(translator: Translator, node: exp.Func) -> DuckdbExpression:
     # Newer versions of sqlglot note that Spark's leave nulls out; those of DuckDB do so too.
     _ = node.args.get("ignore_nulls")
-    values = alike(translator, node, [node.this, *node.expressions])
+    values = in_one_type(translator, node, [node.this, *node.expressions])
     listed = ", ".join(value.sql for value in values)
     return DuckdbExpression(f"{_EXTREMES[type(node)]}({listed})", values[0].type, any_raises(*values))

@@ -8,7 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import quoted
-from muntin_engine.backends.local.expressions.comparisons import alike
+from muntin_engine.backends.local.expressions.comparisons import in_one_type
 from muntin_engine.backends.local.expressions.duckdb_expression import (
     DuckdbExpression,
     any_raises,
@@ -24,16 +24,19 @@ def _(translator: Translator, node: exp.Bracket) -> DuckdbExpression:
     container = translator.of(node.this)
     (place_node,) = node.expressions
     if pa.types.is_map(container.type):
-        _ = node.args.get("offset")  # `element_at` has one for arrays
+        # `element_at` notes an offset, which means nothing for a map. It is read all the same: the translator refuses
+        # a node with a part that its rule has not read.
+        _ = node.args.get("offset")
         return _value_at(translator, node, container, place_node)
     place = _place_in(translator, node, container, place_node)
+
+    # In brackets elements are counted from 0 on; `element_at` notes an offset, and counts from 1 on or from the end.
     length = f"len({container.sql})"
     outside = translator.failure(node, f"'the index ' || {place.sql} || ' is outside of an array of ' || {length}")
     if not node.args.get("offset"):
         is_outside = f"{place.sql} < 0 OR {place.sql} >= {length}"
         position = f"{place.sql} + 1"
     else:
-        # An array of `element_at` is counted from 1 on, or from its end.
         zero = translator.failure(node, "'the index 0 is invalid: elements are counted from 1 on'")
         is_outside = f"ABS({place.sql}) > {length}"
         position = f"(CASE WHEN {place.sql} = 0 THEN {zero} ELSE {place.sql} END)"
@@ -90,6 +93,7 @@ def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
 
 
 def _size(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
+    """Return the number of elements of an array or a map; null for null."""
     container = translator.of(operand)
     if pa.types.is_map(container.type):
         length = f"cardinality({container.sql})"
@@ -143,6 +147,7 @@ def _(translator: Translator, node: exp.ArrayContains) -> DuckdbExpression:
     if not is_list or common_type(container.type.value_type, value.type) != container.type.value_type:
         raise translator.type_refusal(node, container, value)
     value = cast(value, container.type.value_type)
+    # Where the value is not found, a null among the elements may have been it: then it is not known.
     has_nulls = f"list_count({container.sql}) < len({container.sql})"
     sql = (
         f"(CASE WHEN {container.sql} IS NULL OR {value.sql} IS NULL THEN NULL"
@@ -168,9 +173,10 @@ def _(translator: Translator, node: exp.VarMap) -> DuckdbExpression:
 
 
 def _of_one_type(translator: Translator, node: exp.Expr, operands: Sequence[exp.Expr]) -> list[DuckdbExpression]:
+    """Return the elements of an array, or the keys or values of a map, in the one type that they share."""
     if not operands:
         raise translator.refusal(node, "is empty, so that its elements have no type", "write a column")
-    return alike(translator, node, operands)
+    return in_one_type(translator, node, operands)
 
 
 @rule(exp.Struct)

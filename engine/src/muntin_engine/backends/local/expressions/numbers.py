@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import duckdb_type
-from muntin_engine.backends.local.expressions.comparisons import alike
+from muntin_engine.backends.local.expressions.comparisons import in_one_type
 from muntin_engine.backends.local.expressions.duckdb_expression import (
     MOST_DIGITS,
     DuckdbExpression,
@@ -109,6 +109,7 @@ def _(translator: Translator, node: exp.Round) -> DuckdbExpression:
     if pa.types.is_integer(value.type):
         return value
     if pa.types.is_decimal(value.type):
+        # One digit more before the point, for a carry: 9.95 becomes 10.0.
         scale = min(value.type.scale, count)
         result = pa.decimal128(min(value.type.precision - value.type.scale + 1 + scale, MOST_DIGITS), scale)
         return DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(result)})", result, value.may_raise)
@@ -121,10 +122,11 @@ def _(translator: Translator, node: exp.Round) -> DuckdbExpression:
 
 @function_rule("pmod")
 def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
-    left, right = alike(translator, node, node.expressions)
+    left, right = in_one_type(translator, node, node.expressions)
     if not pa.types.is_integer(left.type):
         raise translator.type_refusal(node, left, right)
     zero = translator.failure(node, "'division by zero'")
+    # The remainder has the sign of the dividend, and `pmod` that of the divisor.
     remainder = f"({left.sql} % {right.sql})"
     positive = f"(CASE WHEN {remainder} < 0 THEN ({remainder} + {right.sql}) % {right.sql} ELSE {remainder} END)"
     is_null = f"{left.sql} IS NULL OR {right.sql} IS NULL"
@@ -134,7 +136,7 @@ def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
 
 @rule(*_OF_BITS)
 def _(translator: Translator, node: exp.Binary) -> DuckdbExpression:
-    left, right = alike(translator, node, [node.this, node.expression])
+    left, right = in_one_type(translator, node, [node.this, node.expression])
     if not pa.types.is_integer(left.type):
         raise translator.type_refusal(node, left, right)
     sql = unless_null(left, right, _OF_BITS[type(node)].format(left.sql, right.sql))
@@ -151,7 +153,7 @@ def _(translator: Translator, node: exp.BitwiseNot) -> DuckdbExpression:
 
 @rule(exp.Nanvl)
 def _(translator: Translator, node: exp.Nanvl) -> DuckdbExpression:
-    value, other = alike(translator, node, [node.this, node.expression])
+    value, other = in_one_type(translator, node, [node.this, node.expression])
     if not pa.types.is_floating(value.type):
         raise translator.type_refusal(node, value, other)
     sql = f"(CASE WHEN ISNAN({value.sql}) THEN {other.sql} ELSE {value.sql} END)"

@@ -108,6 +108,7 @@ def _translated_call(translator: Translator, node: exp.Anonymous, function: Func
 
 
 def _has_struct(data_type: pa.DataType) -> bool:
+    """Say whether a type is that of structs, or has one in it."""
     if pa.types.is_struct(data_type):
         return True
     if pa.types.is_list(data_type):

@@ -72,7 +72,15 @@ def _joined(translator: Translator, node: exp.Expr, operands: Sequence[exp.Expr]
 
 
 def _in_case(translator: Translator, node: exp.Expr, function: str, other_letters: str) -> DuckdbExpression:
-    """Return a text in capitals or in small letters; a row is an error where Spark may write other ones."""
+    """Return a text in capitals or in small letters; a row is an error where Spark may write other ones.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node, whose operand is the text.
+        function: The function of DuckDB.
+        other_letters: A pattern for letters in whose case the two systems differ.
+    """
+    # Bytes and characters are as many only in ASCII, where nothing can differ: most texts stop there.
     value = text_in(translator, node, node.this)
     failure = translator.failure(node, "'the text has letters that have no single letter in the other case'")
     sql = (
@@ -162,7 +170,7 @@ def _part(
         f"(CASE WHEN {start.sql} > 0 THEN {start.sql} - 1 WHEN {start.sql} = 0 THEN 0"
         f" ELSE LENGTH({value.sql}) + {start.sql} END)"
     )
-    # A part that begins before the text has less of it.
+    # A part that begins before the text has fewer characters of it: those before the first one are not there.
     count = f"({first} + {length.sql} - GREATEST({first}, 0))"
     is_null = f"{start.sql} IS NULL OR {length.sql} IS NULL"
     sql = (
@@ -207,6 +215,7 @@ def _(translator: Translator, node: exp.StrPosition) -> DuckdbExpression:
         raise translator.refusal(node, "begins at a place", "look in a part: INSTR(SUBSTRING(s, 3), 'a')")
     value = text_in(translator, node, node.this)
     searched = text_in(translator, node, node.args["substr"])
+    # Empty text is found at 1, and not in null: `0 * LENGTH(null)` makes it null again.
     sql = (
         f"(CASE WHEN {searched.sql} = '' THEN 1 + 0 * LENGTH({value.sql}) ELSE instr({value.sql}, {searched.sql}) END)"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 from sqlglot import exp
@@ -84,16 +84,29 @@ _YEAR_DIGITS: Final = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
 
 _TWO_DIGITS: Final = "([0-9]{2})"
 
-_DATE_LAYOUTS: Final[Mapping[str, tuple[str, str]]] = {
-    "%Y-%mstrict-%dstrict": (f"{_YEAR_DIGITS}-{_TWO_DIGITS}-{_TWO_DIGITS}", r"\1-\2-\3"),
-    "%Y%mstrict%dstrict": (f"{_YEAR_DIGITS}{_TWO_DIGITS}{_TWO_DIGITS}", r"\1-\2-\3"),
-    "%Y/%mstrict/%dstrict": (f"{_YEAR_DIGITS}/{_TWO_DIGITS}/{_TWO_DIGITS}", r"\1-\2-\3"),
-    "%dstrict.%mstrict.%Y": (rf"{_TWO_DIGITS}\.{_TWO_DIGITS}\.{_YEAR_DIGITS}", r"\3-\2-\1"),
-    "%dstrict-%mstrict-%Y": (f"{_TWO_DIGITS}-{_TWO_DIGITS}-{_YEAR_DIGITS}", r"\3-\2-\1"),
-    "%dstrict/%mstrict/%Y": (f"{_TWO_DIGITS}/{_TWO_DIGITS}/{_YEAR_DIGITS}", r"\3-\2-\1"),
-    "%mstrict/%dstrict/%Y": (f"{_TWO_DIGITS}/{_TWO_DIGITS}/{_YEAR_DIGITS}", r"\3-\1-\2"),
+
+class _DateLayout(NamedTuple):
+    """A format of dates.
+
+    Attributes:
+        pattern: The regular expression for text that fits, with a group for each part.
+        iso_date: The groups in the order in which ISO 8601 writes a date.
+    """
+
+    pattern: str
+    iso_date: str
+
+
+_DATE_LAYOUTS: Final[Mapping[str, _DateLayout]] = {
+    "%Y-%mstrict-%dstrict": _DateLayout(f"{_YEAR_DIGITS}-{_TWO_DIGITS}-{_TWO_DIGITS}", r"\1-\2-\3"),
+    "%Y%mstrict%dstrict": _DateLayout(f"{_YEAR_DIGITS}{_TWO_DIGITS}{_TWO_DIGITS}", r"\1-\2-\3"),
+    "%Y/%mstrict/%dstrict": _DateLayout(f"{_YEAR_DIGITS}/{_TWO_DIGITS}/{_TWO_DIGITS}", r"\1-\2-\3"),
+    "%dstrict.%mstrict.%Y": _DateLayout(rf"{_TWO_DIGITS}\.{_TWO_DIGITS}\.{_YEAR_DIGITS}", r"\3-\2-\1"),
+    "%dstrict-%mstrict-%Y": _DateLayout(f"{_TWO_DIGITS}-{_TWO_DIGITS}-{_YEAR_DIGITS}", r"\3-\2-\1"),
+    "%dstrict/%mstrict/%Y": _DateLayout(f"{_TWO_DIGITS}/{_TWO_DIGITS}/{_YEAR_DIGITS}", r"\3-\2-\1"),
+    "%mstrict/%dstrict/%Y": _DateLayout(f"{_TWO_DIGITS}/{_TWO_DIGITS}/{_YEAR_DIGITS}", r"\3-\1-\2"),
 }
-"""The formats of dates as sqlglot has them: the text that fits, and the date of its parts as ISO 8601 writes it."""
+"""The formats of dates, by what sqlglot makes of Spark's letters for them."""
 
 
 # ---------------------------------------------------------------------------------------------------- parts of a time
@@ -181,10 +194,9 @@ def _(translator: Translator, node: exp.TsOrDsToDate) -> DuckdbExpression:
             "reads a format that is not known to mean the same without Spark",
             "expected: one of yyyy-MM-dd, yyyyMMdd, yyyy/MM/dd, dd.MM.yyyy, dd-MM-yyyy, dd/MM/yyyy, MM/dd/yyyy",
         )
-    pattern, written = layout
     failure = translator.failure(node, f"{text_literal('the text fits no date of the format: ')} || {value.sql}")
-    day = f"CAST(regexp_replace({value.sql}, '{pattern}', '{written}') AS DATE)"
-    fits = f"regexp_full_match({value.sql}, '{pattern}')"
+    day = f"CAST(regexp_replace({value.sql}, '{layout.pattern}', '{layout.iso_date}') AS DATE)"
+    fits = f"regexp_full_match({value.sql}, '{layout.pattern}')"
     sql = f"(CASE WHEN {value.sql} IS NULL THEN NULL WHEN {fits} THEN {day} ELSE {failure} END)"
     return DuckdbExpression(sql, pa.date32(), True)
 
@@ -271,11 +283,12 @@ def _(translator: Translator, node: exp.StrToUnix) -> DuckdbExpression:
 
 
 def _ticks(translator: Translator, node: exp.Expr, operand: exp.Expr, length: int) -> DuckdbExpression:
-    """Return how many lengths a moment is after 1970, the last one begun."""
+    """Return the number of whole lengths between 1970 and a moment; rounded down, also before 1970."""
     moment = _instant_in(translator, node, operand)
     micros = f"epoch_us({moment.sql})"
     sql = micros
     if length > 1:
+        # DuckDB's `//` rounds towards zero: before 1970 that is one too many, unless nothing is left over.
         remainder = f"((({micros} % {length}) + {length}) % {length})"
         sql = f"({micros} // {length} - CAST({micros} % {length} < 0 AND {remainder} > 0 AS BIGINT))"
     return DuckdbExpression(sql, pa.int64(), moment.may_raise)
@@ -297,6 +310,7 @@ def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
 
 
 def _moment(translator: Translator, node: exp.Anonymous, length: int) -> DuckdbExpression:
+    """Return the moment after a number of lengths since 1970, each of so many microseconds."""
     count = cast(_whole_number_in(translator, node, node.expressions[0]), pa.int64())
     return DuckdbExpression(f"make_timestamptz(multiply({count.sql}, CAST({length} AS BIGINT)))", INSTANT, True)
 
@@ -345,6 +359,11 @@ def _(translator: Translator, node: exp.Interval) -> DuckdbExpression:
 
 
 def _microseconds(translator: Translator, node: exp.Interval) -> int:
+    """Return the length of an interval that is written out.
+
+    Raises:
+        QueryError: The interval is of months, or of parts that cannot be read.
+    """
     number = node.this
     unit = node.args.get("unit")
     refusal = translator.refusal(
@@ -386,12 +405,13 @@ def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
     parts: list[DuckdbExpression] = []
     for operand in node.expressions:
         parts.append(_int_in(translator, node, operand))
+    # The arguments are days, hours, minutes and seconds; those at the end may be left out.
     lengths = (_LENGTHS["DAY"], _LENGTHS["HOUR"], _LENGTHS["MINUTE"], _LENGTHS["SECOND"])
     products = [f"CAST({part.sql} AS BIGINT) * {length}" for part, length in zip(parts, lengths, strict=False)]
     return DuckdbExpression(f"({' + '.join(products) or 'CAST(0 AS BIGINT)'})", LENGTH, True)
 
 
-def moved(translator: Translator, node: exp.Binary, sign: str) -> DuckdbExpression | None:
+def sum_of_times(translator: Translator, node: exp.Binary, sign: str) -> DuckdbExpression | None:
     """Return a sum of times and lengths; None for one of numbers.
 
     Raises:
@@ -399,6 +419,7 @@ def moved(translator: Translator, node: exp.Binary, sign: str) -> DuckdbExpressi
     """
     left_node = node.this
     right_node = node.expression
+    # An interval of months has no length, and so no translation as a value of its own.
     months = _months_in(right_node)
     left = translator.of(left_node)
     is_time = pa.types.is_date(left.type) or pa.types.is_timestamp(left.type)
@@ -407,7 +428,7 @@ def moved(translator: Translator, node: exp.Binary, sign: str) -> DuckdbExpressi
     right = translator.of(right_node)
 
     if sign == "+" and left.type == LENGTH and pa.types.is_timestamp(right.type):
-        left, right = right, left
+        left, right = right, left  # a time comes first from here on
     if right.type == LENGTH and pa.types.is_timestamp(left.type):
         sql = f"({left.sql} {sign} to_microseconds({right.sql}))"
         return DuckdbExpression(unless_null(left, right, sql), left.type, True)
@@ -454,7 +475,7 @@ def _moved_by_months(value: DuckdbExpression, sign: str, months: int) -> DuckdbE
     return DuckdbExpression(sql, value.type, True)
 
 
-def multiplied(translator: Translator, node: exp.Mul) -> DuckdbExpression | None:
+def product_of_length(translator: Translator, node: exp.Mul) -> DuckdbExpression | None:
     """Return a length times a number; None for a product of numbers."""
     left = translator.of(node.this)
     right = translator.of(node.expression)

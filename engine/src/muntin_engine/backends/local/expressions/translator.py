@@ -175,7 +175,7 @@ class Translator:
         if node_rule is None:
             raise self.unknown(node, node.key)
         parts = _ReadParts(node.args)
-        node.args = parts
+        node.args = parts  # the tree is this translation's own, so that it may be changed
         value = node_rule(self, node)
         # A later sqlglot may note what it reads today in another part, as it did with the NOT of NOT LIKE.
         for part in parts.unread():

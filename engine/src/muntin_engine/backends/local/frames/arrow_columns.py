@@ -94,7 +94,7 @@ def _nested_type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:
             return None
         parts.append(part.with_type(part_type))
     if parts == [data_type.field(place) for place in range(data_type.num_fields)]:
-        return data_type
+        return data_type  # as it is: casting it to its like would copy all values
     if pa.types.is_struct(data_type):
         return pa.struct(parts)
     if pa.types.is_map(data_type):

@@ -32,7 +32,7 @@ class ArrowData(FrameKind):
         return hasattr(frame, "__arrow_c_stream__") or is_from(frame, "pyarrow", "Dataset")
 
     def opened(self, frame: Any) -> Any:
-        """Return an object of pyarrow's as it is, and a stream of any other."""
+        """Return an object of pyarrow's as it is, and any other as an `ArrowStream`."""
         is_known = isinstance(frame, pa.Table | pa.RecordBatchReader) or is_from(frame, "pyarrow", "Dataset")
         return frame if is_known else ArrowStream(frame)
 
@@ -111,8 +111,9 @@ class ArrowStream:
             QueryError: The object is no table.
         """
         self._frame = frame
+        # Kept for the rows: an object that can be read once must not be asked for a second reader.
         self._first_reader: pa.RecordBatchReader | None = _reader_of(frame)
-        self._has_rows = False
+        self._has_rows = False  # true once rows were read: no rows after that mean that they can be read only once
         self.schema: pa.Schema = self._first_reader.schema
 
     def reader(self) -> pa.RecordBatchReader:
@@ -123,6 +124,7 @@ class ArrowStream:
         """
         reader = self._first_reader or _reader_of(self._frame)
         self._first_reader = None
+        # A reader says only by its batches whether there are rows: the first one is read, and put before the others.
         batches = iter(reader)
         first_batch = next((batch for batch in batches if len(batch)), None)
         if first_batch is None:
@@ -160,7 +162,7 @@ def _reader_of(frame: Any) -> pa.RecordBatchReader:
 
 
 def _with_columns(names: Sequence[str], reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
-    """Return a reader of columns of a reader."""
+    """Return a reader that has only some columns of another one."""
     places = [reader.schema.names.index(name) for name in names]
     schema = pa.schema([reader.schema.field(place) for place in places])
     batches = (batch.select(places) for batch in reader)

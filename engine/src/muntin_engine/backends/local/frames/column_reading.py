@@ -281,7 +281,7 @@ def reading_of(data_type: duckdb.sqltypes.DuckDBPyType, *, has_lengths: bool = F
         return NoReading(str(data_type)) if reading is None else reading
 
     children: Any = data_type.children
-    parts = dict(children)
+    parts = dict(children)  # types of parts by name, and sizes of decimals and arrays
     if kind == "decimal":
         return ScalarReading(pa.decimal128(parts["precision"], parts["scale"]))
     parts.pop("size", None)  # of an array, which is read as a list

@@ -41,7 +41,7 @@ class FilePart(os.PathLike[str]):
 
 
 class RowGroup(NamedTuple):
-    """A row group of a file.
+    """A row group of a file of Parquet: the smallest piece of it that is read without the rows before it.
 
     Attributes:
         file: The file.
@@ -90,7 +90,8 @@ def parts_of(path: str, files: Sequence[str]) -> list[FilePart]:
         files: The files.
 
     Returns:
-        The parts; none where files have other columns than others, as each part would be read with columns of its own.
+        The parts. There are none if the files differ in their columns: a part would then have the columns of its own
+        files only, and the part with a file that lacks a column would lack it too, in the place of nulls.
     """
     schemas: list[pa.Schema] = []
     groups_by_file: list[list[RowGroup]] = []
@@ -98,15 +99,18 @@ def parts_of(path: str, files: Sequence[str]) -> list[FilePart]:
         try:
             metadata = pq.read_metadata(file)
         except (pa.ArrowException, OSError):
-            return []  # whoever reads the file says what is wrong with it
+            return []  # the file is then read as a whole, which fails with an error that says what is wrong with it
         schemas.append(metadata.schema.to_arrow_schema().remove_metadata())
         groups_by_file.append(list(_row_groups_of(file, metadata)))
+
+    # A part of a file is found by DuckDB's row numbers, which a column of the file may hide by its name.
     if any(schema != schemas[0] for schema in schemas) or _ROW_NUMBER in schemas[0].names:
         return []
     return [_part(path, groups) for groups in _cut(groups_by_file)]
 
 
 def _row_groups_of(file: str, metadata: pq.FileMetaData) -> Iterator[RowGroup]:
+    """Yield the row groups of a file, in their order."""
     first_row = 0
     for place in range(metadata.num_row_groups):
         group = metadata.row_group(place)
@@ -115,12 +119,14 @@ def _row_groups_of(file: str, metadata: pq.FileMetaData) -> Iterator[RowGroup]:
 
 
 def _cut(groups_by_file: Sequence[Sequence[RowGroup]]) -> Iterator[list[RowGroup]]:
-    """Yield the row groups of each part: large files are cut, small ones come together."""
+    """Yield the row groups of each part: a large file becomes several parts, several small ones become one."""
     small_files = PartRows()
     for groups in groups_by_file:
-        file_size = PartRows()
-        file_size.add(groups)
-        if file_size.is_large:
+        file_rows = PartRows()
+        file_rows.add(groups)
+        if file_rows.is_large:
+            # The small files before it are a part of their own, so that rows stay in order and a cut part is of one
+            # file: only then row numbers tell its rows.
             if small_files.groups:
                 yield small_files.groups
                 small_files = PartRows()
@@ -135,6 +141,7 @@ def _cut(groups_by_file: Sequence[Sequence[RowGroup]]) -> Iterator[list[RowGroup
 
 
 def _cut_file(groups: Sequence[RowGroup]) -> Iterator[list[RowGroup]]:
+    """Yield the row groups of each part of one large file."""
     part = PartRows()
     for group in groups:
         part.add([group])
@@ -146,9 +153,10 @@ def _cut_file(groups: Sequence[RowGroup]) -> Iterator[list[RowGroup]]:
 
 
 def _part(path: str, groups: Sequence[RowGroup]) -> FilePart:
+    """Return row groups that lie one after the other as a part; those of several files are all of these files."""
     files = tuple(dict.fromkeys(group.file for group in groups))
     rows = sum(group.rows for group in groups)
     if len(files) > 1:
-        return FilePart(path, files, rows)
+        return FilePart(path, files, rows)  # whole files, so no condition is needed
     first_row = groups[0].first_row
     return FilePart(path, files, rows, f"{_ROW_NUMBER} >= {first_row} AND {_ROW_NUMBER} < {first_row + rows}")

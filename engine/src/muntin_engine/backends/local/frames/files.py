@@ -143,6 +143,7 @@ class CsvFiles(FileFormat):
                 union_by_name=True,
             )
         except duckdb.Error as error:
+            # A row with too many fields is the usual fault, and DuckDB's words for it are many lines of settings.
             for path in paths:
                 _check_lines(path, delimiter)
             raise QueryError(f"{paths[0]!r} cannot be read: {reason_of(error)}") from error
@@ -196,11 +197,12 @@ class Files(FrameKind):
         """Describe the columns of the files."""
         files = NamedFiles.of(frame)
         columns = columns_of_relation(files.rows(connection), files.format.word, may_change=True)
+        # A column that files do not have in common is refused only where a query reads it.
         refusals = files.refusals(columns.names, columns.names)
-        described: list[FrameColumn] = []
+        columns_with_refusals: list[FrameColumn] = []
         for column in columns.columns:
-            described.append(replace(column, refusal=refusals.get(column.name)))
-        return replace(columns, columns=tuple(described))
+            columns_with_refusals.append(replace(column, refusal=refusals.get(column.name)))
+        return replace(columns, columns=tuple(columns_with_refusals))
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
@@ -214,6 +216,8 @@ class Files(FrameKind):
         rows = files.rows(connection)
         if isinstance(frame, FilePart) and frame.condition is not None:
             rows = rows.filter(frame.condition)
+
+        # Checked again: files may have come, gone or changed since the query was planned.
         for name in names:
             if name not in rows.columns:
                 raise changed_since(f"{files.path!r} has no column {name!r} any more")
@@ -290,6 +294,7 @@ class NamedFiles:
             names: The names of columns.
             all_names: The names of all columns, as DuckDB has them.
         """
+        # One file has its columns in common with itself, unless it has two of one name. No file is opened for that.
         if len(self.paths) == 1 and not any(map(_second_name_of, all_names)):
             return {}
         columns_by_file: dict[str, list[FileColumn]] = {}
@@ -306,11 +311,17 @@ class NamedFiles:
         return refusals
 
     def _refusal(self, name: str, columns_by_file: Mapping[str, Sequence[FileColumn]]) -> str | None:
-        """Return the error for reading a column that the files do not have in common; None if they have it."""
+        """Return the error for reading a column that the files do not have in common; None if they have it.
+
+        Args:
+            name: The name of the column, as DuckDB has it: the second of two columns `km` is `km_1` there.
+            columns_by_file: The columns of each file as they are called in it.
+        """
         file_by_type: dict[str, str] = {}
         for file_path, columns in columns_by_file.items():
             alike = _columns_named(name, columns)
             if not alike:
+                # DuckDB's name of a second column is in no file: its own name is, twice.
                 doubled_name = _second_name_of(name)
                 if len(_columns_named(doubled_name, columns)) > 1:
                     return f"{file_path!r} has several columns {doubled_name!r}\n  rename all but one of them"
@@ -398,12 +409,16 @@ def _with_whole_numbers_of_64_bits(rows: duckdb.DuckDBPyRelation) -> duckdb.Duck
         return rows
 
     # A number that does not fit is null after the cast, also within a list or a struct.
-    changes = [f"bool_or({quoted(name)} IS DISTINCT FROM {cast})" for name, cast in casts.items()]
-    (changed,) = rows.aggregate(", ".join(changes)).fetchall()
-    for name, is_changed in zip(list(casts), changed, strict=True):
-        if is_changed:
+    losses = [f"bool_or({quoted(name)} IS DISTINCT FROM {cast})" for name, cast in casts.items()]
+    (is_lossy,) = rows.aggregate(", ".join(losses)).fetchall()  # one row, with a column for each cast
+    for name, loses_values in zip(list(casts), is_lossy, strict=True):
+        if loses_values:
             del casts[name]
-    return rows.project(", ".join(f"{casts.get(name, quoted(name))} AS {quoted(name)}" for name in rows.columns))
+
+    columns: list[str] = []
+    for name in rows.columns:
+        columns.append(f"{casts.get(name, quoted(name))} AS {quoted(name)}")
+    return rows.project(", ".join(columns))
 
 
 def _check_lines(path: str, delimiter: str) -> None:

@@ -70,6 +70,7 @@ class FrameColumns:
 
     @cached_property
     def _first_by_name(self) -> dict[str, FrameColumn]:
+        """The columns by name. Reversed, so that of several with one name the first comes last and stays."""
         return {column.name: column for column in reversed(self.columns)}
 
 

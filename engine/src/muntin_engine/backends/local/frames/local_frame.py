@@ -311,8 +311,8 @@ class ChangedFrame(LocalFrame):
 
     Attributes:
         frame: The other table.
-        columns: All columns, as names and expressions over that table.
-        kept_names: The names of those that are columns of the other table.
+        columns: All columns in order, each with its name and its expression over that table. Names may come twice.
+        kept_names: The names of the columns that are columns of the other table as they are.
     """
 
     frame: LocalFrame

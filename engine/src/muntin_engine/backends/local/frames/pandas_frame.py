@@ -46,7 +46,7 @@ class PandasFrame(FrameKind):
                 # The type of a column of one library type is that of its first rows.
                 data_type = _array_of_pandas(column if has_objects else column.iloc[:0]).type
             except _NO_ARROW_TYPE as error:
-                if has_objects:
+                if has_objects:  # "object" says nothing of what is in it
                     spelled_type += f" (its values are not of one type: {reason_of(error)})"
             else:
                 if has_objects:
@@ -95,6 +95,7 @@ class PandasFrame(FrameKind):
         """
         import pandas
 
+        # Without nulls a column has the plain type of NumPy, as pandas users expect it.
         nullable = {
             pa.int8(): pandas.Int8Dtype(),
             pa.int16(): pandas.Int16Dtype(),
@@ -109,7 +110,7 @@ class PandasFrame(FrameKind):
             if column.null_count:
                 has_nan = column.type in floats and pc.any(pc.is_nan(column)).as_py()
                 dtypes = floats if has_nan else nullable
-            # Integers are those inside of structs and lists.
+            # `integer_object_nulls` is about integers inside of structs and lists, which would become floats.
             columns[name] = column.to_pandas(types_mapper=dtypes.get, integer_object_nulls=True)
         return pandas.DataFrame(columns, copy=False)
 

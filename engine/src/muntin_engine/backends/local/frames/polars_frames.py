@@ -33,6 +33,7 @@ class PolarsFrame(FrameKind):
         return self._columns_of_schema(connection, frame.schema)
 
     def _columns_of_schema(self, connection: duckdb.DuckDBPyConnection, schema: Any) -> FrameColumns:
+        """Describe the columns of a schema of Polars, by the Arrow data that an empty frame of it gives."""
         import polars
 
         columns: list[ArrowColumn] = []

@@ -83,6 +83,7 @@ def input_columns(frame: LocalFrame) -> list[InputColumn]:
 
 
 def _described(name: str, data_type: pa.DataType, refusal: str | None = None) -> InputColumn:
+    """Describe a column of a type; with a refusal, it is an error to let the column travel."""
     return InputColumn(name, data_type, spelled(data_type), part_without_type=_unread_part(data_type), refusal=refusal)
 
 

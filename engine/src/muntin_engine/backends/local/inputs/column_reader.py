@@ -68,15 +68,20 @@ class LocalColumnReader(ColumnReader):
         expressions: dict[str, DuckdbExpression] = {}
         for name, column in columns.items():
             expressions[name] = column_expression(frame, column, name)
+
+        # Rows of punctuation and of a clock are told from events by their change, so events have to say theirs.
         has_marks = bool(request.heartbeats) or request.clock is not None
         if has_marks and "change" not in columns:
             projected["change"] = None  # no column of the input
             expressions["change"] = DuckdbExpression("'insert'", pa.string())
         condition = None if request.rows is None else column_expression(frame, request.rows, "rows").sql
+
+        # Functions of plugins are found by their names in DuckDB's SQL, in all that is computed of the table.
         sqls = [expression.sql for expression in expressions.values()]
         if condition is not None:
             sqls.append(condition)
-        rows = LocalRows(frame, expressions, condition, functions=(*frame.called_functions(), *functions_in(*sqls)))
+        functions = (*frame.called_functions(), *functions_in(*sqls))
+        rows = LocalRows(frame, expressions, condition, functions=functions)
         if has_marks:
             rows = replace(rows, marks=marks_of(request, rows.schema, scale))
         return rows, ProjectedRows(frame.origin, projected, identities, request.rows)

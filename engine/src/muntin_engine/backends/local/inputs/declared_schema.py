@@ -76,6 +76,7 @@ def declared_schema(schema: object) -> pa.Schema:
     Raises:
         QueryError: It is something else, a type has no meaning in a query, or two columns have one name.
     """
+    # Only the text of a query writer is read as DDL; each other kind of schema names its columns and types itself.
     if isinstance(schema, str):
         columns = _columns_of_text(schema)
     elif isinstance(schema, pa.Schema):
@@ -122,6 +123,7 @@ def _columns_of_text(text: str) -> dict[str, pa.DataType]:
 
 
 def _unreadable(text: str) -> QueryError:
+    """Return the error for text that declares no columns."""
     return QueryError(
         f"schema={text!r:.200} cannot be read as columns of Spark's DDL\n  expected, for example, {_EXAMPLE}"
     )
@@ -167,7 +169,7 @@ def _type_of_node(name: str, node: exp.DataType) -> pa.DataType:
     kind = node.this
     if kind == exp.DType.DECIMAL:
         digits = [int(str(part.this.this)) for part in node.expressions]
-        precision = digits[0] if digits else 10
+        precision = digits[0] if digits else 10  # a bare DECIMAL is DECIMAL(10, 0) in Spark
         scale = digits[1] if len(digits) > 1 else 0
         return pa.decimal128(precision, scale)
     if kind in (exp.DType.ARRAY, exp.DType.LIST) and len(node.expressions) == 1:
@@ -253,6 +255,7 @@ def _type_of_field(name: str, field: Field) -> pa.DataType:
 
 
 def _refuse(name: str, spelled_type: str) -> NoReturn:
+    """Raise the error for a column of a type that has no meaning in a query."""
     raise QueryError(
         f"schema= declares {name!r} as {spelled_type}, which has no meaning in a query\n"
         "  expected: numbers, text, bytes, booleans, dates, timestamps, intervals of days to seconds,\n"
@@ -261,6 +264,7 @@ def _refuse(name: str, spelled_type: str) -> NoReturn:
 
 
 def _refuse_collation(name: str, spelled_type: str) -> NoReturn:
+    """Raise the error for a column of text with a collation."""
     raise QueryError(
         f"schema= declares {name!r} as {spelled_type}, and text with a collation has no meaning in a query\n"
         "  expected: string; before events(), cast it to one whose bytes are compared: collate(name, 'UTF8_BINARY')"

@@ -44,7 +44,7 @@ class LocalInputs(LocalColumnReader, Inputs):
         self, df: Any, keys: Sequence[ColumnLike], order: ColumnLike | tuple[ColumnLike, ...] | None
     ) -> None:
         """Refuse keys, and columns that order rows, which a table does not have."""
-        _ = opened(df).schema  # also where there are none, so that what cannot be read is refused
+        _ = opened(df).schema  # only for its error: a table that cannot be read is refused here, keys or not
         keys_of(self, df, keys)
         self.look_up(df, orders_by_name(order), {})
 

@@ -41,6 +41,7 @@ def with_payload(
     Raises:
         QueryError: A column cannot be computed, there is none of a name, or there would be several.
     """
+    # Punctuation, and changes that name their event by its id alone, have no payload: computed columns are null there.
     has_payload = None if change is None else _has_payload(frame, change, event_columns)
     computed: dict[str, DuckdbExpression] = {}
     for name, column in columns.items():
@@ -49,22 +50,23 @@ def with_payload(
         expression = column_expression(frame, SqlExpression(column) if is_expression else column, call)
         if has_payload is not None:
             sql = f"(CASE WHEN {has_payload} THEN {expression.sql} END)"
-            expression = replace(expression, sql=sql, literal=None)
+            expression = replace(expression, sql=sql, literal=None)  # a constant is none where it may be null
         computed[name] = expression
 
     if keeps_others:
         _check_names(call, (), list(computed))
         return _with_replaced(frame, computed)
+
     folded_names = {name.casefold() for name in (*names, *event_columns)}
     kept_names = [name for name in frame.schema.names if name.casefold() in folded_names]
-    added = [*_fields_of_structs(frame, call, names), *computed.items()]
-    _check_names(call, kept_names, [name for name, _ in added])
-    return ChangedFrame(frame, [*kept_columns(frame, kept_names), *added], frozenset(kept_names))
+    new_columns = [*_fields_of_structs(frame, call, names), *computed.items()]
+    _check_names(call, kept_names, [name for name, _ in new_columns])
+    return ChangedFrame(frame, [*kept_columns(frame, kept_names), *new_columns], frozenset(kept_names))
 
 
 def _with_replaced(frame: LocalFrame, computed: Mapping[str, DuckdbExpression]) -> ChangedFrame:
-    """Return a table with further columns; one that has the name of another column takes its place."""
-    new_names = {name.casefold(): name for name in computed}
+    """Return a table with computed columns; one that has the name of a column of the table takes its place."""
+    new_names = {name.casefold(): name for name in computed}  # those that are left at the end come last
     columns: list[tuple[str, DuckdbExpression]] = []
     kept_names: set[str] = set()
     for name, column in kept_columns(frame, frame.schema.names):

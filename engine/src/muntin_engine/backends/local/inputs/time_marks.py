@@ -67,7 +67,7 @@ def _punctuation(start: InputColumn, heartbeat: Heartbeat, delay: int, schema: p
 
 
 def _readings(start: InputColumn, clock: LocalFrame, schema: pa.Schema, scale: AxisScale) -> LocalRows:
-    """Return the readings of a clock as rows that say so.
+    """Return the readings of a clock as rows with the change 'clock'.
 
     Raises:
         QueryError: The times of the query are decimals, or the readings are no moments.
@@ -89,7 +89,13 @@ def _readings(start: InputColumn, clock: LocalFrame, schema: pa.Schema, scale: A
 
 
 def _fitted(frame: LocalFrame, columns: Mapping[str, str], schema: pa.Schema) -> LocalRows:
-    """Return columns of a table, in DuckDB's SQL, under the schema of projected events; the others are null."""
+    """Return the rows of a table under the schema of projected events.
+
+    Args:
+        frame: The table.
+        columns: The columns that its rows have, in DuckDB's SQL, by name; the other columns are null.
+        schema: The columns of projected events.
+    """
     expressions: dict[str, DuckdbExpression] = {}
     for field in schema:
         value = columns.get(field.name, "NULL")

@@ -121,6 +121,7 @@ def _source(node: exp.Expr, place: int, queries: Queries) -> FromClause:
         name = node.alias or node.name
     else:
         raise refusal_of(node, "is no table")
+    # Views are numbered: the names of a query's own tables could be words of DuckDB's SQL.
     view = f"source_{place}"
     columns: list[SourceColumn] = []
     for column in query.columns:
@@ -129,6 +130,11 @@ def _source(node: exp.Expr, place: int, queries: Queries) -> FromClause:
 
 
 def _joined(left: FromClause, join: exp.Join, right: FromClause) -> FromClause:
+    """Join a source with all that stands before it in the clause.
+
+    Raises:
+        QueryError: The join has no translation of the same meaning.
+    """
     check_parts(join, _JOIN_PARTS)
     words = f"{join.side} {join.kind}".strip().upper()
     kind = _JOINS.get(words)
@@ -167,6 +173,8 @@ def _joined_using(left: FromClause, right: FromClause, kind: str, join: exp.Join
     sql = f"{left.sql} {kind} {right.sql} ON {' AND '.join(conditions)}"
     if kind in _OF_LEFT_ROWS:
         return FromClause(sql, left.columns)
+
+    # The joint columns come first, as in Spark; those that they replace are found with their table's name alone.
     columns = list(joint_columns)
     for column in (*left.columns, *right.columns):
         columns.append(replace(column, is_plain=False) if column in replaced_columns else column)
@@ -183,6 +191,11 @@ def _joint_value(of_left: SourceColumn, of_right: SourceColumn, kind: str) -> st
 
 
 def _using_column(name: str, side: FromClause) -> SourceColumn:
+    """Return a column of one side that USING names.
+
+    Raises:
+        QueryError: The side does not have the column.
+    """
     try:
         column, _ = SourceScope(side.columns).source_column([name])
     except UnknownColumnError as error:

@@ -50,6 +50,7 @@ class GroupScope(Scope):
             self._add(text, f"aggregate_{len(self._values)}", value.sql, value)
 
     def _add(self, text: str, name: str, sql: str, value: DuckdbExpression) -> None:
+        """Add a column of the groups, which the SELECT reads by a name in the place of all nodes of an identity."""
         self.columns.append(f"{sql} AS {quoted(name)}")
         self._values[text] = DuckdbExpression(quoted(name), value.type)
 
@@ -60,8 +61,8 @@ class GroupScope(Scope):
         return self._values.get(self._identity(node))
 
     def column(self, path: Sequence[str]) -> tuple[DuckdbExpression, Sequence[str]]:
-        """Refuse a column that is neither a key nor in an aggregate."""
-        self._source.column(path)
+        """Refuse a column that is neither a key nor in an aggregate: `computed` has found all that are."""
+        self._source.column(path)  # only for its error: there may be no such column at all
         raise UnknownColumnError("is neither grouped nor aggregated", "add it to GROUP BY, or aggregate it: MAX(x)")
 
     def _identity(self, node: exp.Expr) -> str:
@@ -69,12 +70,13 @@ class GroupScope(Scope):
         tree = node.copy()
         if isinstance(tree, exp.Paren):
             tree = tree.unnest()
+        # `km`, `KM` and `r.km` are one column: each is replaced by what it is in DuckDB's SQL, with its fields.
         for part in [*tree.find_all(exp.Column)]:
             path = [name.name for name in part.parts]
             try:
                 source_column, fields = self._source.source_column(path)
             except UnknownColumnError:
-                continue
+                continue  # the translation of the node says what is wrong
             resolved = exp.column(exp.to_identifier("\0".join([source_column.sql, *fields]), quoted=True))
             if part is tree:
                 tree = resolved
@@ -100,6 +102,7 @@ def groups_of(
     groups = GroupScope(scope)
     _add_keys(groups, tree, items, scope, condition)
 
+    # Aggregates may stand in the columns, in HAVING and in ORDER BY; all are computed with the groups.
     nodes = [item.node for item in items if item.node is not None]
     having = tree.args.get("having")
     if having is not None:
@@ -121,6 +124,7 @@ def _add_keys(
     scope: SourceScope,
     condition: DuckdbExpression | None,
 ) -> None:
+    """Add the expressions of GROUP BY to the groups; see `groups_of`."""
     group = tree.args.get("group")
     if group is None:
         return
@@ -141,6 +145,7 @@ def _key_node(node: exp.Expr, items: Sequence[SelectEntry], scope: SourceScope) 
             raise refusal_of(node, "is the number of no column", f"there are {len(items)}")
         return items[place].body
     if isinstance(node, exp.Column) and len(node.parts) == 1:
+        # A column of FROM comes before an alias of the same name.
         try:
             scope.source_column([node.name])
         except UnknownColumnError:

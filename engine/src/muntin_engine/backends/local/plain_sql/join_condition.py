@@ -33,7 +33,7 @@ class JoinSides:
     """The two sides of a join, and the condition of their pairs."""
 
     def __init__(self, left: Sequence[SourceColumn], right: Sequence[SourceColumn], kind: str) -> None:
-        """Begin with the columns of both.
+        """Take the columns of both sides, among which a condition looks up its names.
 
         Args:
             left: The columns of the left side.
@@ -57,6 +57,8 @@ class JoinSides:
         if len(nodes) == 1:
             return self._translated(on).sql
 
+        # The parts that Spark computes before rows are paired. They must not fail, as DuckDB may compute them for
+        # rows that another part leaves out.
         conditions_of_rows: list[str] = []
         nodes_of_pairs: list[exp.Expr] = []
         for node in nodes:
@@ -74,6 +76,8 @@ class JoinSides:
 
         if not nodes_of_pairs:
             return " AND ".join(conditions_of_rows)
+
+        # The parts that Spark computes for pairs, as one condition whose AND leaves out what need not be computed.
         pair_node = nodes_of_pairs[0]
         for node in nodes_of_pairs[1:]:
             pair_node = exp.And(this=pair_node.copy(), expression=node.copy())

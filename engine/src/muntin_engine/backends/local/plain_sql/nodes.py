@@ -20,18 +20,18 @@ def refusal_of(node: exp.Expr, fact: str, advice: str = _ON_SPARK) -> QueryError
     return QueryError("{value!r} {fact}\n  {advice}", value=spark_text(node), fact=fact, advice=advice)
 
 
-def check_parts(node: exp.Expr, known: frozenset[str]) -> None:
+def check_parts(node: exp.Expr, translated_parts: frozenset[str]) -> None:
     """Refuse a node that has a part which is not translated.
 
     Args:
         node: The node.
-        known: The parts that are translated, as sqlglot calls them.
+        translated_parts: The parts that are translated, as sqlglot calls them.
 
     Raises:
         QueryError: It has another part.
     """
     for name, part in node.args.items():
-        if part and name not in known:
+        if part and name not in translated_parts:
             raise refusal_of(part if isinstance(part, exp.Expr) else node, "is not translated")
 
 

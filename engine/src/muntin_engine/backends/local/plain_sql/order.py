@@ -45,6 +45,7 @@ def order_by(tree: exp.Select, columns: Sequence[OutputColumn], scope: Scope) ->
         return ""
     parts: list[str] = []
     for node in order.expressions:
+        # A number names a column of the SELECT, counted from 1 on.
         if isinstance(node.this, exp.Literal) and not node.this.is_string:
             place = int(node.this.this) - 1 if node.this.this.isdigit() else -1
             if not 0 <= place < len(columns):

@@ -108,7 +108,8 @@ class QueriedRows(LocalFrame):
         for number, frame in self.tables.items():
             (relation,) = frame.relations(frame.names_in(self.query.sql))
             is_file = isinstance(frame.origin, str | os.PathLike)
-            # What is no file may be a stream, which is read once.
+            # A query may read a table twice, as a join of it with itself does. Files can be read again; other tables
+            # may be streams of Arrow data, which cannot, so their rows are read into memory.
             rows = relation.to_arrow_table() if self.query.reads(number) > 1 and not is_file else relation
             connection.register(table_view(number), rows)
         columns = [

@@ -50,6 +50,11 @@ def translated_query(text: str, tables: Mapping[str, Sequence[TableColumn]]) -> 
 
 
 def _parsed(text: str) -> exp.Expr:
+    """Parse a text that is one query.
+
+    Raises:
+        QueryError: The text is not SQL, or has several queries or none.
+    """
     try:
         trees = [tree for tree in sqlglot.parse(text, read=SparkText) if tree is not None]
     except SqlglotError as error:
@@ -113,12 +118,17 @@ class _QueryTranslator(Queries):
         if clause.args.get("recursive"):
             raise refusal_of(clause, "is recursive")
         translator = self
-        for cte in clause.expressions:
+        for cte in clause.expressions:  # each sees those before it
             query = renamed(cte, translator.query(cte.this))
             translator = replace(translator, queries={**translator.queries, cte.alias.casefold(): query})
         return translator
 
     def _union(self, tree: exp.Union) -> QueryOverTables:
+        """Translate a UNION, whose columns are matched by their places and have the names of the first query.
+
+        Raises:
+            QueryError: The queries have columns of other types, or of types without a meaning.
+        """
         check_parts(tree, frozenset(("this", "expression", "distinct", "with_")))
         translator = self._with_queries(tree)
         left = translator.query(tree.left)

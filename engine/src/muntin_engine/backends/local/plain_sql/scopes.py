@@ -42,6 +42,7 @@ class SourceScope(Scope):
         Raises:
             UnknownColumnError: There is no such column, or there are several.
         """
+        # `a.b` is column b of table a if there is one, and otherwise field b of column a.
         folded_path = [name.casefold() for name in path]
         if len(path) > 1:
             candidates = self._columns_of_table(folded_path[0], folded_path[1])
@@ -102,6 +103,7 @@ class AliasScope(Scope):
 
     def column(self, path: Sequence[str]) -> tuple[DuckdbExpression, Sequence[str]]:
         """Return a column of the FROM clause, or one that is computed before."""
+        # A column of FROM hides an alias of the same name, but one that may be any of several is an error.
         value = self._values.get(path[0].casefold())
         try:
             return self._inner.column(path)

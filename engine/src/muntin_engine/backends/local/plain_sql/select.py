@@ -54,6 +54,8 @@ def translated_select(tree: exp.Select, sources: FromClause) -> QueryOverTables:
         scope = groups
         where = None  # it holds for the rows of the groups, and reads columns that are no longer there
 
+    # HAVING and ORDER BY may read the columns of the SELECT by their names, so these come first. HAVING filters the
+    # groups, which are rows by then: it is a WHERE of the outer query.
     columns = _columns(items, scope, where)
     _check_names(tree, columns)
     outputs = {column.name.casefold(): column.value for column in columns if not column.is_hidden}
@@ -71,6 +73,7 @@ def translated_select(tree: exp.Select, sources: FromClause) -> QueryOverTables:
 
 
 def _where(tree: exp.Select, scope: Scope) -> DuckdbExpression | None:
+    """Return the condition of WHERE; None without one."""
     clause = tree.args.get("where")
     if clause is None:
         return None
@@ -87,7 +90,7 @@ def _is_grouped(tree: exp.Select, items: Sequence[SelectEntry]) -> bool:
 def _grouped_rows(groups: GroupScope, from_sql: str) -> str:
     """Return a FROM clause of the groups of rows."""
     keys = f" GROUP BY {', '.join(groups.keys)}" if groups.keys else ""
-    listed = ", ".join(groups.columns) or "COUNT(*) AS row_count"
+    listed = ", ".join(groups.columns) or "COUNT(*) AS row_count"  # a SELECT of literals reads nothing of its group
     return f" FROM (SELECT {listed}{from_sql}{keys})"
 
 
@@ -104,6 +107,16 @@ def _columns(items: Sequence[SelectEntry], scope: Scope, where: DuckdbExpression
 
 
 def _column(item: SelectEntry, scope: Scope, alias_scope: AliasScope) -> OutputColumn:
+    """Translate a column of a SELECT.
+
+    Args:
+        item: The column as it is written.
+        scope: The columns that the SELECT reads.
+        alias_scope: Those, and the earlier columns of the SELECT by their aliases.
+
+    Raises:
+        QueryError: The column has no name, or no translation of the same meaning.
+    """
     if item.star_column is not None:
         if isinstance(scope, GroupScope):
             raise QueryError("a grouped SELECT has '*'\n  name the columns")
@@ -111,6 +124,7 @@ def _column(item: SelectEntry, scope: Scope, alias_scope: AliasScope) -> OutputC
     body = item.body
     if not item.name:
         raise refusal_of(item.node or body, "has no name", "name it: ... AS km")
+    # A column as it is may be of a type that no expression reads: it is only passed on.
     if isinstance(body, exp.Column) and isinstance(scope, SourceScope):
         source_column = _whole_column(body, scope)
         if source_column is not None:

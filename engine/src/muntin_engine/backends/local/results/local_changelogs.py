@@ -65,6 +65,7 @@ class LocalChangelogs(Changelogs):
         frame = opened(changelog)
         if table is None:
             return frame.kind.result(_Changelog.of(frame, key).live_rows())
+        # Rows that are live already are the same as rows that this changelog inserts first.
         changes = _with_insertions(_table_of(frame), _table_of(opened(table)))
         stored_keys = frame.keys_of_changelog() if key is None else key
         return frame.kind.result(_Changelog.of(opened(changes), stored_keys).live_rows())
@@ -148,6 +149,7 @@ class _Changelog:
         Raises:
             QueryError: The rows cannot be read.
         """
+        # A row that is live adds up to 1; of what was retracted, or has another end by now, the terms add up to 0.
         sums = self._sums().filter(f"{SIGN} > 0")
         names = [name for name in self.columns.names if name != CHANGE]
         return self._table(sums, {name: self._value(name) for name in names})
@@ -172,12 +174,16 @@ class _Changelog:
     def _sums(self) -> duckdb.DuckDBPyRelation:
         """Add up the terms of each row: a relation of its keys and id, its sum as `SIGN`, `END` and `ROW`."""
         (changes,) = self.frame.relations(self.frame.schema.names)
+
+        # All terms of an id have the same values, so that any of their rows may stand for the sum.
         values = [f"{quoted(name)} := {quoted(name)}" for name in self.columns.values]
         if not values:
             values = ["nothing := 0"]  # DuckDB has no struct without fields
         row = f"struct_pack({', '.join(values)}) AS {ROW}"
         ids = ", ".join(map(quoted, self.columns.identifying))
         key_values = ", ".join(f"{self._key(name)} AS {quoted(name)}" for name in self.columns.identifying)
+
+        # Each change becomes one or two terms, and the terms of one row are summed; ends are summed apart.
         groups = f"{ids}, {END}" if self.columns.has_ends else ids
         return (
             changes.project(f"{key_values}, {row}, unnest({self._terms()}) AS term")

@@ -73,7 +73,7 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
     run = StaticRun(query, task, worker_count())
     skipped_rows = Counter[str]()
     label_of_metric = {skipped_metric(label): label for label in task.choosy_labels}
-    counts: dict[int, BucketCounts] = {}
+    counts: dict[int, BucketCounts] = {}  # by output of the run; 0 is for what the map tasks count
     for place, output in enumerate(run.outputs(), 1):
         if warns:
             counts[place] = BucketCounts.of_output(output.blobs, {}, output.overflows)
@@ -83,7 +83,7 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
             yield BucketOutput(output.bucket, blob)
     if warns:
         skipped_rows.update(run.row_counts.unaccepted_by(task.choosy_labels))
-        counts[0] = BucketCounts(0, {}, skipped_rows)  # of rows that no bucket gets
+        counts[0] = BucketCounts(accepted=0, rejected={}, skipped=skipped_rows)  # of rows that no bucket gets
         StaticCounts(query.metrics_name, len(counts), skipped_nulls(query.plan), counts).warn()
 
 
@@ -95,7 +95,7 @@ def selected(results: pa.Table, selection: Selection) -> pa.Table:
     """
     if selection.condition is None and not selection.columns:
         return results
-    (relation,) = opened(results).relations(results.schema.names)
+    (relation,) = opened(results).relations(results.schema.names)  # a table of Arrow has one
     if selection.condition is not None:
         relation = relation.filter(translated(selection.condition, results.schema).sql)
     fields: list[pa.Field] = []

@@ -96,6 +96,7 @@ def _boolean(value: object, _: pa.DataType) -> bool:
 
 def _integer(value: object, data_type: pa.DataType) -> int:
     limit = 2 ** (data_type.bit_width - 1)
+    # A boolean is an integer to Python, and none to Spark.
     if not isinstance(value, int) or isinstance(value, bool) or not -limit <= value < limit:
         raise _UnfitValueError(value, f"a whole number from {-limit} to {limit - 1}")
     return value
@@ -108,6 +109,7 @@ def _float(value: object, _: pa.DataType) -> float:
 
 
 def _decimal(value: object, data_type: pa.DataType) -> Decimal:
+    """Return a decimal with the places of its column; a float is taken as it is written, 0.1 as one tenth."""
     expected = f"a number of at most {data_type.precision - data_type.scale} digits before the point"
     if not isinstance(value, int | float | str | Decimal) or isinstance(value, bool):
         raise _UnfitValueError(value, expected)
@@ -133,22 +135,24 @@ def _text(value: object, _: pa.DataType) -> str:
 
 
 def _binary(value: object, _: pa.DataType) -> bytes:
+    """Return bytes; text is read as base64, which is how Spark reads bytes in JSON."""
     if isinstance(value, bytes | bytearray):
         return bytes(value)
     try:
         if isinstance(value, str):
             return base64.b64decode(value, validate=True)
     except binascii.Error:
-        pass
+        pass  # refused below, as other values are
     raise _UnfitValueError(value, "bytes, or their text in base64")
 
 
 def _date(value: object, _: pa.DataType) -> date:
+    """Return a date, which may be text; a datetime, which Python has as a kind of date, is refused."""
     try:
         if isinstance(value, str):
             return date.fromisoformat(value)
     except ValueError:
-        pass
+        pass  # refused below: text is no date
     if not isinstance(value, date) or isinstance(value, datetime):
         raise _UnfitValueError(value, "a date, or a text such as '2024-05-01'")
     return value
@@ -184,6 +188,7 @@ def _list(value: object, data_type: pa.DataType) -> list[Any]:
 
 
 def _map(value: object, data_type: pa.DataType) -> list[tuple[Any, Any]]:
+    """Return the entries of a dict, as Arrow takes a map."""
     if not isinstance(value, Mapping):
         raise _UnfitValueError(value, "a dict")
     entries: list[tuple[Any, Any]] = []

@@ -111,15 +111,17 @@ class StoredStream:
         for place, planned in enumerate((*query.before, query)):
             check_progress(planned.plan)
             check_trigger(planned.plan)
-            running = LocalQuery(_task_of(planned), self._cells_of(place))
-            outputs = list(running.process(input_batches(planned, side) for side, _ in enumerate(planned.sources)))
+            running_query = LocalQuery(_task_of(planned), self._cells_of(place))
+            inputs = (input_batches(planned, side) for side, _ in enumerate(planned.sources))
+            outputs = list(running_query.process(inputs))
             micro_batch.passed_on[planned.place_name] = outputs
-            cells = {bucket: dict(bucket_cells.cells) for bucket, bucket_cells in running.cells.items()}
+            # Copied: a later micro-batch writes to the cells, and may fail.
+            cells = {bucket: dict(bucket_cells.cells) for bucket, bucket_cells in running_query.cells.items()}
             states.append(_QueryState(self._identity_of(planned, place), cells))
 
         # Only now, as a micro-batch that failed comes again and goes on from the state before it.
         self._states = states
-        return BatchOutput.of_blobs(running.task, outputs)
+        return BatchOutput.of_blobs(running_query.task, outputs)  # of the last query, which is `query`
 
     def close(self, query: PlannedQuery) -> BatchOutput:
         """Close the stream: windows that are open are emitted, and no micro-batch comes after it.
@@ -134,9 +136,9 @@ class StoredStream:
             raise StateError("the stream is closed already: its last windows were emitted")
         if not self._states:
             raise StateError("the stream has no micro-batch yet, so there is nothing to close\n  feed() it first")
-        self.check(query)
-        running = LocalQuery(_task_of(query), self._cells_of(0))
-        output = BatchOutput.of_blobs(running.task, running.close())
+        self.check(query)  # only for its error
+        running_query = LocalQuery(_task_of(query), self._cells_of(0))  # `check_closes` refuses queries before it
+        output = BatchOutput.of_blobs(running_query.task, running_query.close())
         self._is_closed = True
         return output
 

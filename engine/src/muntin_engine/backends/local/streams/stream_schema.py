@@ -77,7 +77,8 @@ def _columns_in(text: str) -> list[exp.ColumnDef]:
     parts: list[exp.Expr] = []
     # Text that is no schema fails to parse, or parses as a command that has no such parts.
     with suppress(SqlglotError, AttributeError):
-        # Spark's schemas are what stands between the parentheses of a table. With colons they are those of a struct.
+        # A schema is what stands between the parentheses of CREATE TABLE, or of a struct if it has colons: Spark reads
+        # both, and sqlglot takes the colons for something else in a table.
         parts = sqlglot.parse_one(f"CREATE TABLE t ({text})", read="spark").this.expressions
         if len(_with_types(parts)) < len(parts):
             fields = exp.DataType.build(f"struct<{text}>", dialect="spark").expressions
@@ -131,7 +132,7 @@ def _arrow_type(data_type: exp.DataType) -> pa.DataType | None:
     if isinstance(kind, exp.Interval):
         return _interval_type(kind)
     if kind is exp.DataType.Type.DECIMAL:
-        sizes = [int(part.name) for part in parts]
+        sizes = [int(part.name) for part in parts]  # digits and places; digits alone, or none, if the text has no more
         return pa.decimal128(*(sizes or _DECIMAL_SIZES))
     if kind is exp.DataType.Type.STRUCT:
         fields = [(part.name, _arrow_type(part.kind)) for part in parts]

@@ -150,6 +150,7 @@ class Checkpoint:
             StateError: The record is damaged; or, at the last chance, the state cannot be read, or is of another time
                 or place.
         """
+        # First the files: of damaged ones, the checks below would only find what follows from the damage.
         self.check_place()
         self._check_logs()
         if is_last_chance:
@@ -157,11 +158,14 @@ class Checkpoint:
         if self._record is not None:
             self._check_names(names)
 
+        # Read only where a change is found, as it needs a job of Spark's.
         def progress_by_query() -> list[Progress]:
             with suppress(StateError):  # progress only makes the description more exact
                 return self.state.progress(buckets_of(plans, names))
             return []
 
+        # Buckets of one query may have states of several identities, which differ in the same way: each change is told
+        # once, in order.
         changes: dict[str, None] = {}
         for identities in self._stored_identities(plans, names, is_last_chance=is_last_chance):
             for change in check_plans(plans, identities, self._path, DECLARATIONS, names, progress_by_query):
@@ -202,6 +206,11 @@ class Checkpoint:
         return {name: queries[name] for name in self.names}
 
     def _check_names(self, names: Sequence[str]) -> None:
+        """Raise unless the checkpoint is of queries with these names, in this order.
+
+        Raises:
+            StateMismatchError: The names are others.
+        """
         if list(names) != self.names:
             difference = Difference("queries of the pass", _spelled_names(self.names), _spelled_names(names))
             raise StateMismatchError([difference], checkpoint=self._path)
@@ -215,17 +224,20 @@ class Checkpoint:
         Raises:
             StateError: A folder is gone or empty, or of another time than the checkpoint.
         """
+        # A sink may have one micro-batch more than the checkpoint has committed, if that comes again: the one that was
+        # cut short, or the last windows, if closing the stream was.
         last_read = read_of(self._path, self._last_commit)
         next_read = read_of(self._path, self._last_commit + 1) if self.is_cut_short else None
         if self._last_commit >= 0 and self._has_record(_CLOSING):
             next_read = AT_THE_END
+
         for name, sink in sinks.items():
             is_new = sink.place not in self.places
             if not is_new:
                 self._check_folder(name, sink)
             if self._last_commit >= 0:  # else a folder of another query may have that name
                 self._check_not_ahead(name, sink, next_read)
-            if not self.repartitioned:
+            if not self.repartitioned:  # the micro-batch in which Spark only moved state was written to no sink
                 check_not_behind(name, sink, self._last_commit, last_read, is_new=is_new)
 
     def _check_folder(self, name: str, sink: Sink) -> None:
@@ -251,6 +263,7 @@ class Checkpoint:
         try:
             check_not_ahead(name, sink, self._last_commit + 1, next_read)
         except StateError:
+            # Listed anew: `_last_commit` is what this start found, before the sinks were looked at.
             newest_commit = max(self._numbers("commits"), default=-1)
             if newest_commit <= self._last_commit:
                 raise
@@ -358,6 +371,7 @@ class Checkpoint:
             StateError: A file of Spark's logs is gone.
         """
         last = self._last_commit
+        # Spark takes up after the newest file of `offsets`: without that of the last commit, from an earlier place.
         if last >= 0 and last not in self._numbers("offsets"):
             raise StateError(
                 f"the file {self._path}/offsets/{last} is gone, and commits/{last} says that micro-batch {last} is "
@@ -453,9 +467,10 @@ class Checkpoint:
         identities: list[Mapping[str, Any]] = [plan_identity(plan) for plan in plans]
         if self._record is not None:
             stored_identities = self._record.queries
-            identities = [
-                with_stored_hashes(new, stored) for new, stored in zip(identities, stored_identities, strict=True)
-            ]
+            new_identities = identities
+            identities = []
+            for new_identity, stored_identity in zip(new_identities, stored_identities, strict=True):
+                identities.append(with_stored_hashes(new_identity, stored_identity))
         record = _QueryRecord(identities, sorted({*self.places, *places}), list(names), text)
 
         # The record of a micro-batch that was never committed would hold once that one is: it has to be replaced.
@@ -486,10 +501,10 @@ class Checkpoint:
         Raises:
             StateError: The record is damaged.
         """
-        committed = [number for number in self._record_numbers if number <= self._last_commit]
-        if not committed:
+        committed_numbers = [number for number in self._record_numbers if number <= self._last_commit]
+        if not committed_numbers:
             return None
-        file = f"{FOLDER}/{max(committed)}"
+        file = f"{FOLDER}/{max(committed_numbers)}"
         try:
             return _QueryRecord.from_json(self._folder.text_by_spark(file))
         except (ValueError, KeyError, TypeError, RecursionError, PySparkException, Py4JError) as error:
@@ -507,6 +522,7 @@ class Checkpoint:
 
     @cached_property
     def _record_files(self) -> list[str]:
+        """The files of records and notes. Spark writes each as a folder of its name with a file of its own in it."""
         return self._folder.files(FOLDER)
 
     @property

@@ -87,12 +87,12 @@ class CheckpointFiles:
             OSError: A file cannot be read.
         """
         commits = self._numbered("commits")
-        by_file: dict[str, str] = {}
+        damage_by_file: dict[str, str] = {}
         for damage in self._damages():
             file = damage.partition(" ")[0]
-            by_file.setdefault(file, damage)
-        # If another program commits meanwhile, files come and go.
-        return list(by_file.values()) if self._numbered("commits") == commits else []
+            damage_by_file.setdefault(file, damage)  # the first damage of a file is the one that says most
+        # If another program commits meanwhile, files come and go: none of the damages need be one.
+        return list(damage_by_file.values()) if self._numbered("commits") == commits else []
 
     def _damages(self) -> Iterator[str]:
         """Yield a description of each damage; a file may have several."""
@@ -140,6 +140,7 @@ class CheckpointFiles:
     def _sources_damage(self, offsets: Mapping[int, Path]) -> Iterator[str]:
         """Check the notes of sources: one of files needs each list of files since its newest compacted one."""
         for source in self._subfolders(self._folder / "sources"):
+            # A compacted list has all files of the lists before it, which Spark then removes.
             notes: dict[int, Path] = {}
             first = 0
             for file in self._files(source):
@@ -163,7 +164,7 @@ class CheckpointFiles:
         whose: each source has the lists up to the least of them.
         """
         try:
-            lines = offsets[max(offsets)].read_text().splitlines()[2:]
+            lines = offsets[max(offsets)].read_text().splitlines()[2:]  # after the version and Spark's metadata
             if len(lines) > len(self._subfolders(self._folder / "sources")):
                 return min(int(json.loads(line)["logOffset"]) for line in lines)
             return int(json.loads(lines[source])["logOffset"])
@@ -172,6 +173,7 @@ class CheckpointFiles:
 
     def _operator_damage(self, operator: Path, version: int) -> Iterator[str]:
         """Check the state of a stateful operator at a version."""
+        # The newest description up to the last micro-batch; one of a micro-batch that was cut short counts for nothing.
         descriptions: dict[int, Path] = {}
         for file in self._files(operator / "_metadata", deep=True):
             number = int(file.name) if file.name.isdigit() else 0  # Spark's older operators have one without a number
@@ -209,6 +211,7 @@ class CheckpointFiles:
                 yield self._changed(file)
 
     def _partitions_damage(self, operator: Path, store: Mapping[str, Any], version: int) -> Iterator[str]:
+        """Check the state of each partition in one of an operator's stores; stores with a name have folders of it."""
         for partition in range(store["numPartitions"]):
             folder = operator / str(partition)
             if store["storeName"] != "default":
@@ -220,6 +223,7 @@ class CheckpointFiles:
 
     def _store_damage(self, folder: Path, version: int) -> Iterator[str]:
         """Check the newest snapshot up to a version, and the changelogs from there to the version."""
+        # Spark loads the newest snapshot, then the changelogs since. Older files are there for a while, and not read.
         snapshots: dict[int, Path] = {}
         changelogs: dict[int, Path] = {}
         for file in self._files(folder):
@@ -276,6 +280,7 @@ class CheckpointFiles:
         if not data.endswith(_LZ4_END):
             yield f"{self._name(file)} is cut short"
             return
+        # Marks at both ends are not enough: bytes in the middle may have changed. Decompressing checks each block.
         try:
             self._decompress(file)
         except Py4JError as error:
@@ -310,10 +315,10 @@ class CheckpointFiles:
 
     def _lost_state(self) -> Iterator[str]:
         """Check that each checksum beside the state has its file; Spark removes a file together with its checksum."""
-        for beside in sorted((self._folder / "state").rglob(".*.crc")):
-            file = beside.with_name(beside.name[1:].removesuffix(".crc"))
+        for checksum in sorted((self._folder / "state").rglob(".*.crc")):
+            file = checksum.with_name(checksum.name[1:].removesuffix(".crc"))
             if not file.exists() and not file.name.endswith(".tmp"):
-                yield f"{self._name(file)} is gone, and its checksum {beside.name} is there"
+                yield f"{self._name(file)} is gone, and its checksum {checksum.name} is there"
 
     def _changed(self, file: Path) -> str:
         return f"{self._name(file)} is changed: it does not have the checksum that Spark wrote beside it"
@@ -346,16 +351,17 @@ class CheckpointFiles:
 
 def has_wrong_checksum(file: Path) -> bool:
     """Return True if there is a checksum of Hadoop's beside a file, and it is not that of the file's bytes."""
-    beside = file.with_name(f".{file.name}.crc")
-    if not beside.exists():
+    checksum_file = file.with_name(f".{file.name}.crc")
+    if not checksum_file.exists():
         return False
-    stored = beside.read_bytes()
-    covered = int.from_bytes(stored[4:8])  # the number of bytes that share a checksum of four bytes
-    if not stored.startswith(b"crc\0") or not 0 < covered <= _MOST_COVERED:
+    # Hadoop's format: "crc\0", the number of bytes that share a checksum, then a checksum of four bytes for each part.
+    stored = checksum_file.read_bytes()
+    part_size = int.from_bytes(stored[4:8])
+    if not stored.startswith(b"crc\0") or not 0 < part_size <= _MOST_COVERED:
         return True
     checksums = bytearray()
     with file.open("rb") as content:
-        while part := content.read(covered):
+        while part := content.read(part_size):
             checksums += zlib.crc32(part).to_bytes(4)
     return bytes(checksums) != stored[8:]
 

@@ -49,12 +49,12 @@ def read_query(spark: SparkSession, checkpoint: str | PathLike[str]) -> Mapping[
     if isinstance(text, Mapping):
         return text
     if stored_checkpoint.last_commit < 0:
-        why = (
+        reason = (
             "no micro-batch was committed yet\n  expected: the checkpoint of a query, as in query.write(checkpoint=...)"
         )
     else:
-        why = text or (
+        reason = text or (
             "only write(...) keeps it, and the query was started by writeStream\n"
             "  keep query.to_dict() beside the program, or start the query by query.write(...)"
         )
-    raise StateError(f"the checkpoint {checkpoint} has no text of its query: {why}")
+    raise StateError(f"the checkpoint {checkpoint} has no text of its query: {reason}")

@@ -42,7 +42,7 @@ def check_not_ahead(name: str, sink: Sink, batch_id: int, read: str | None) -> N
     Raises:
         StateError: The sink has a later micro-batch, or the next one with other input.
     """
-    last = sink.last_written
+    last = sink.last_written  # None of a sink that does not know what it has, such as a function
     if last is None or last.number < batch_id:
         return
     is_later = last.number > batch_id

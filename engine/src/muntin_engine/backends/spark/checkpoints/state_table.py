@@ -135,23 +135,27 @@ def _queries_by_bucket(
     """Return the query of each bucket. Buckets of one operator with equal identities are of one query.
 
     Args:
-        identities: The identity in each bucket, by operator and bucket, in the order of the rows.
+        identities: The identity in the state of each bucket, by operator and bucket; operators are in the order in
+            which rows pass them.
         names_of_pass: The names of the queries, if they are of one pass.
     """
-    numbers: dict[str, int] = {}
+    # A query has no number in the state: queries are numbered in the order in which they are met, by their identities.
+    number_by_identity: dict[str, int] = {}
     number_by_bucket: dict[tuple[int, int], int] = {}
     for (operator, bucket), identity in identities.items():
         text = json.dumps([operator, identity], sort_keys=True)
-        number_by_bucket[operator, bucket] = numbers.setdefault(text, len(numbers))
+        number_by_bucket[operator, bucket] = number_by_identity.setdefault(text, len(number_by_identity))
 
     # Queries of a pass that are alike cannot be told apart: then they have numbers too.
     names = names_of_pass
-    if len(names_of_pass) != len(numbers):
-        names = [str(number) for number in range(len(numbers))]
+    if len(names_of_pass) != len(number_by_identity):
+        names = [str(number) for number in range(len(number_by_identity))]
+
     queries: dict[tuple[int, int], StoredQuery] = {}
-    for place, identity in identities.items():
-        keys = tuple(name for name, _ in identity["keys"])
-        queries[place] = StoredQuery(names[number_by_bucket[place]], identity["evaluator"], keys)
+    for operator_and_bucket, identity in identities.items():
+        name = names[number_by_bucket[operator_and_bucket]]
+        keys = tuple(key for key, _ in identity["keys"])
+        queries[operator_and_bucket] = StoredQuery(name, identity["evaluator"], keys)
     return queries
 
 
@@ -201,18 +205,23 @@ def _reader(
         query = queries.get((operator, bucket))
         if query is None:
             return schema.empty_table()  # no bucket: what a partition notes of micro-batches without rows
+
         cells = MemoryCells()
         for name, data in zip(table.column("name").to_pylist(), table.column("data").to_pylist(), strict=True):
             cells.put(name, data)
         reader = BucketReader(cells, f"bucket {bucket} of operator {operator}")
         rows = list(KEEPS_STATE[query.evaluator].state_rows(reader))
 
-        columns = {name: [getattr(row, name, None) for row in rows] for name in schema.names}
+        # Columns have the names of the attributes of a row, but for those that only the query knows.
+        columns: dict[str, list[Any]] = {}
+        for name in schema.names:
+            columns[name] = [getattr(row, name, None) for row in rows]
         columns["query"] = [query.name] * len(rows)
         columns["bucket"] = [bucket] * len(rows)
         columns["key"] = [dict(zip(query.keys, row.key, strict=True)) for row in rows]
         for name in ("key", "partition", "id", "value"):
-            columns[name] = [as_json(value) for value in columns[name]]
+            columns[name] = [as_json(value) for value in columns[name]]  # one type for the values of all queries
+
         arrays: list[pa.Array] = []
         for column in schema:
             if column.name in ("start", "end"):
@@ -256,9 +265,13 @@ def _plain(value: Any) -> Any:
         number = float(value)
         return number if isfinite(number) else str(number)
     if isinstance(value, Mapping):
-        return {name if isinstance(name, str) else str(_plain(name)): _plain(part) for name, part in value.items()}
+        parts: dict[str, Any] = {}
+        for name, part in value.items():
+            text = name if isinstance(name, str) else str(_plain(name))
+            parts[text] = _plain(part)
+        return parts
     if isinstance(value, set | frozenset):
-        return sorted(map(_plain, value), key=json.dumps)
+        return sorted(map(_plain, value), key=json.dumps)  # by their texts, as values of several types have no order
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, date):

@@ -125,7 +125,7 @@ class StoredState:
 
     @contextmanager
     def every_cell(self) -> Iterator[tuple[DataFrame, bool]]:
-        """Lend the cells of all operators, and whether they can be read only as long as they are lent.
+        """Lend the cells of all operators; and True if they cannot be read any more after the block.
 
         The columns are `operator`, `bucket`, `name` and `data`.
 
@@ -133,7 +133,8 @@ class StoredState:
             StateError: The cells cannot be read.
         """
         with self._readable() as path, self._reading():
-            yield reduce(DataFrame.unionAll, self._by_operator(path)), path != self._path
+            has_borrowed_path = path != self._path  # a link, which is removed after the block
+            yield reduce(DataFrame.unionAll, self._by_operator(path)), has_borrowed_path
 
     def identity_by_bucket(self) -> dict[tuple[int, int], Mapping[str, Any]]:
         """Return the identity of the query in each bucket, by operator and bucket, in the order of the rows.
@@ -152,6 +153,7 @@ class StoredState:
         return identities
 
     def _by_operator(self, path: str) -> list[DataFrame]:
+        """Return the cells of each operator: the columns `operator`, `bucket`, `name` and `data`."""
         columns = ("key.bucket", "user_map_key.name", "user_map_value.data")
         tables: list[DataFrame] = []
         for operator in self._operators(path):
@@ -160,28 +162,35 @@ class StoredState:
         return tables
 
     def identities(self, buckets: Buckets) -> list[list[Mapping[str, object]]]:
-        """Return the identities in the state, each row one of each query; none if there are other operators.
+        """Return the identities in the state as rows, each with one identity of each query.
 
-        The buckets of a query may have several identities: there are as many rows as the query with the most of them
-        has, and other queries repeat their last one.
+        The buckets of a query may have several identities, for example after an upgrade that only some of them have
+        had. There are as many rows as the query with the most identities has; other queries repeat their last one.
+
+        Returns:
+            The rows; none if the state has other operators than `buckets`, or lacks a query.
 
         Raises:
             StateError: The state is damaged, or cannot be read.
         """
-        by_query: list[list[Mapping[str, Any]]] = []
+        identities_by_query: list[list[Mapping[str, Any]]] = []
         with self._readable() as path, self._reading():
             operators = self._operators(path)
             if len(operators) != len(buckets):
                 return []
             for operator, operator_buckets in zip(operators, buckets, strict=True):
                 for query_buckets in operator_buckets:
-                    by_query.append(self._identities(path, operator, query_buckets))
-        if not all(by_query):
+                    identities_by_query.append(self._identities(path, operator, query_buckets))
+        if not all(identities_by_query):
             return []  # a query without state says nothing
 
         rows: list[list[Mapping[str, object]]] = []
-        for place in range(max(map(len, by_query), default=0)):
-            rows.append([identities[min(place, len(identities) - 1)] for identities in by_query])
+        for row_number in range(max(map(len, identities_by_query), default=0)):
+            row: list[Mapping[str, object]] = []
+            for identities in identities_by_query:
+                last = len(identities) - 1
+                row.append(identities[min(row_number, last)])
+            rows.append(row)
         return rows
 
     def progress(self, buckets: Buckets) -> list[Progress]:
@@ -283,9 +292,11 @@ class StoredState:
         operators = self._spark.read.format("state-metadata").options(**self._options).load(path)
         ours = operators.where(F.col("operatorProperties").contains('"stateName":"cells"'))
         rows = ours.select("operatorId", "numPartitions").distinct().collect()
+        # Spark numbers operators from the end of the plan: rows pass the one with the highest number first.
         return sorted((_StatefulOperator(*row) for row in rows), reverse=True)
 
     def _cells(self, path: str, operator: _StatefulOperator) -> DataFrame:
+        """Return the cells of an operator in the columns of Spark's reader: `key`, `user_map_key`, `user_map_value`."""
         reader = self._spark.read.format("statestore").options(**self._options)
         return reader.option("operatorId", operator.id).option("stateVarName", "cells").load(path)
 
@@ -328,12 +339,21 @@ def _misplaced(
     query_id: str,
     last_batch: int | None,
 ) -> Iterator[str]:
-    """Describe the buckets of an operator that are missing, in another partition, or of another query or time."""
+    """Describe the buckets of an operator that are missing, in another partition, or of another query or time.
+
+    Args:
+        operator: The operator.
+        expected_buckets: The ids of the buckets that should be there; those in the state are checked too.
+        origins: The origins of its cells.
+        query_id: Spark's id of the query.
+        last_batch: The last micro-batch; None if a bucket may be of an earlier one.
+    """
     has_origins = origins.has_origins
     for bucket in sorted(expected_buckets | origins.buckets.keys()):
-        home = murmur3(bucket) % operator.partitions
+        home = murmur3(bucket) % operator.partitions  # as Spark's shuffle spreads its keys
         stored = origins.buckets.get(bucket)
         if stored is None:
+            # A bucket has no state only if no micro-batch has had a row yet.
             was_always_idle = origins.idle.get(home) == (0, last_batch)
             if has_origins and last_batch is not None and not was_always_idle:
                 yield f"{_folder(operator, home)} lacks the state of bucket {bucket}"

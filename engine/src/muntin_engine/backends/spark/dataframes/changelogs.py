@@ -32,7 +32,7 @@ def saying_keys(schema: spark_types.StructType, keys: Sequence[str]) -> spark_ty
 
     The names are metadata of the column `event_id`, which DataFrames and Parquet files keep.
     """
-    schema_with_keys = spark_types.StructType(list(schema))
+    schema_with_keys = spark_types.StructType(list(schema))  # a list of its own, and the fields of `schema`
     for part in schema_with_keys:
         if part.name == EVENT_ID:
             part.metadata = {KEYS: list(keys)}
@@ -65,6 +65,7 @@ def live_rows(changelog: DataFrame, key: str | Sequence[str] | None, table: Data
             if name not in table.columns:
                 missing_columns[name] = F.lit(None).cast(changelog.schema[name].dataType)
         table = table.withColumns(missing_columns)
+    # Each row that is live adds up to 1; of what was retracted, or has another end by now, the terms add up to 0.
     sums = _sums(shape, changelog, table)
     return sums.where(F.col(SIGN) > 0).select(*shape.columns())
 
@@ -72,6 +73,7 @@ def live_rows(changelog: DataFrame, key: str | Sequence[str] | None, table: Data
 def netted(batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
     """Return the net changes of a batch to a keyed table; see `muntin_engine.net_changes`."""
     shape = _Shape.of_changelog(batch, key)
+    # A row that was there before and is gone adds up to -1; what came and went in this batch adds up to 0.
     sums = _sums(shape, batch, None).where(F.col(SIGN) != 0)
     if shape.has_ends:
         # A revision leaves -1 for the old end and 1 for the new one: the new one is the row from now on.
@@ -130,6 +132,7 @@ def final_of(results: DataFrame, watermark: int | None, key: str | Sequence[str]
         is_revisable = NEW_END in results.columns
         return settled(live_rows(results, key), watermark, is_revisable=is_revisable).drop(EVENT_ID)
     if TIMING in results.columns:
+        # Early results are among them, and nothing retracts these: only the watermark tells which rows are final.
         return settled(results, watermark, is_revisable=False)
     return results  # each was final when it was emitted
 
@@ -147,13 +150,14 @@ def settled(table: DataFrame, watermark: int | None, *, is_revisable: bool) -> D
     """
     if watermark is None:
         return table.limit(0)
-    if watermark == INFINITY:
+    if watermark == INFINITY:  # the stream has ended; tables without lifetimes have a final state too
         return table
     lifetime = lifetime_column(table.columns)
     times = table.schema[lifetime].dataType
     assert isinstance(times, spark_types.StructType)
     is_settled = _is_before(watermark, lifetime, "start", times["start"].dataType)
     if is_revisable:
+        # A revision may still move an end that is not before the watermark, though the start is.
         is_settled = is_settled & _is_before(watermark, lifetime, "end", times["end"].dataType)
     return table.where(is_settled)
 
@@ -179,6 +183,7 @@ def _sums(shape: _Shape, changelog: DataFrame, table: DataFrame | None) -> DataF
         added = F.array(_signed_end(1, _end(shape)))
         terms = terms.union(table.select(*_terms(shape, added)))
     row = F.first(ROW).alias(ROW)  # all terms of an id have the same values
+    # Rows of one id with different ends are summed apart: a revision takes one end away and adds another.
     ends = [F.col(END)] if shape.has_ends else []
     return terms.groupBy(*shape.ids, *ends).agg(F.sum(SIGN).alias(SIGN), row)
 
@@ -190,7 +195,10 @@ def _terms(shape: _Shape, signed_ends: Column) -> list[Column]:
 
 
 def _signed_ends(shape: _Shape) -> Column:
-    """Return the signs, and ends, of the terms of a change, as an array."""
+    """Return the terms of a change as an array of structs: a sign, and an end where results may be revised.
+
+    An insertion is +1, a retraction -1, and a revision both: -1 for the old end and +1 for the new one.
+    """
     added = _signed_end(1, _end(shape))
     subtracted = _signed_end(-1, _end(shape))
     terms = F.when(F.col(CHANGE) == "insert", F.array(added))
@@ -202,6 +210,7 @@ def _signed_ends(shape: _Shape) -> Column:
 
 
 def _signed_end(sign: int, end: Column | None) -> Column:
+    """Return a term: a sign, and the end of the row if there is a column of ends."""
     columns = [F.lit(sign).alias(SIGN)]
     if end is not None:
         columns.append(end.alias(END))
@@ -209,8 +218,10 @@ def _signed_end(sign: int, end: Column | None) -> Column:
 
 
 def _end(shape: _Shape) -> Column | None:
+    """Return the column of ends; None if no revision can give a row another end."""
     return F.col(LIFETIME).getField("end") if shape.has_ends else None
 
 
 def _column(name: str) -> Column:
+    """Return a column by its whole name: without quotes Spark would read a dot in it as a field of a struct."""
     return F.col("`" + name.replace("`", "``") + "`")

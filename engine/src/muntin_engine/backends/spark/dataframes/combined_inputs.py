@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def united(sources: Sequence[Projection]) -> DataFrame:
-    """Return the rows of all inputs; the rows of a single input as they are."""
+    """Return the rows of all inputs in one DataFrame; the rows of a single input stay as they are.
+
+    Several inputs keep their columns apart: each column has its side in its name, and is null in rows of other sides.
+    """
     if len(sources) == 1:
         rows: DataFrame = sources[0].df
         return rows
@@ -33,6 +36,8 @@ def united(sources: Sequence[Projection]) -> DataFrame:
     all_rows = reduce(lambda rows, side: rows.unionByName(side, allowMissingColumns=True), sides)
     if not all(is_known(source.df) for source in sources):
         return all_rows
+
+    # The query writer declared the columns of all sides, so those of the union are known without asking Spark.
     fields = [spark_types.StructField(SIDE, spark_types.IntegerType())]
     for side, source in enumerate(sources):
         for part in source.df.schema:
@@ -46,11 +51,11 @@ class SharedRows:
 
     Attributes:
         df: The rows, with the columns of all queries.
-        owned: The columns and the flag of each query.
+        columns_by_query: For each query, its columns and the flag of its rows.
     """
 
     df: DataFrame
-    owned: tuple[QueryColumns, ...]
+    columns_by_query: tuple[QueryColumns, ...]
 
 
 def shared(sources: Sequence[Projection]) -> SharedRows:
@@ -65,40 +70,46 @@ def shared(sources: Sequence[Projection]) -> SharedRows:
         for name, column in projection.columns.items():
             columns[names[name]] = column
 
+    # A flag says of each row whether it is one of the query's. Without conditions and marks, all rows are.
     has_marks = any(projection.marks for projection in projections)
-    owned: list[QueryColumns] = []
+    columns_by_query: list[QueryColumns] = []
     for place, (projection, names) in enumerate(zip(projections, shared_names, strict=True)):
         flag = None
         if has_marks or projection.condition is not None:
             flag = f"q{place}"
-            is_own = F.lit(True)
+            is_row_of_query = F.lit(True)
             if projection.condition is not None:
-                is_own = F.coalesce(as_column(projection.df, projection.condition), F.lit(False))
-            columns[flag] = is_own
-        owned.append(QueryColumns(tuple(names), tuple(names.values()), flag))
+                # A condition that is null of a row leaves it out, as `where` does.
+                is_row_of_query = F.coalesce(as_column(projection.df, projection.condition), F.lit(False))
+            columns[flag] = is_row_of_query
+        columns_by_query.append(QueryColumns(tuple(names), tuple(names.values()), flag))
     df = projections[0].df.select(*(column.alias(name) for name, column in columns.items()))
 
     # Rows of heartbeats and clocks are those of one query: the flags of the others are false in them.
     schema = df.schema
-    for projection, names, query_columns in zip(projections, shared_names, owned, strict=True):
+    for projection, names, query_columns in zip(projections, shared_names, columns_by_query, strict=True):
         flags: dict[str, Column] = {}
-        for columns_of_query in owned:
-            if columns_of_query.condition is not None:
-                flags[columns_of_query.condition] = F.lit(columns_of_query is query_columns)
+        for flagged_columns in columns_by_query:
+            if flagged_columns.condition is not None:
+                flags[flagged_columns.condition] = F.lit(flagged_columns is query_columns)
         for stream, mark_columns in projection.marks:
             renamed = {names[name]: column for name, column in mark_columns.items()}
             df = df.unionByName(fitted(schema, stream, flags | renamed))
-    return SharedRows(df, tuple(owned))
+    return SharedRows(df, tuple(columns_by_query))
 
 
 def _shared_names(projections: Sequence[ProjectedRows]) -> list[dict[str, str]]:
-    """Return for each projection the names that its columns have in the shared rows, by their own names."""
+    """Return, for each projection, the names of its columns in the shared rows, by their names in the projection.
+
+    A column that can be told by its text has one name in all projections, `c0`, `c1`, ...; any other has a name with
+    the place of its query, `q0_start`.
+    """
     name_of_text: dict[str, str] = {}
     shared_names: list[dict[str, str]] = []
     for place, projection in enumerate(projections):
         names: dict[str, str] = {}
         for name in projection.columns:
-            if name in projection.named:  # a column of the input, which others may name too
+            if name in projection.named:  # a column of the input, which other queries may read too
                 names[name] = name_of_text.setdefault(projection.named[name], f"c{len(name_of_text)}")
             else:
                 names[name] = f"q{place}_{name}"

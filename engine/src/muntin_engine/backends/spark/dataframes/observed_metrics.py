@@ -65,7 +65,7 @@ def with_observed_metrics(
         return like(blobs, blobs.observe(_reported_name(query), *columns), blobs.schema)
     try:
         observed = blobs.observe(_reported_name(query), *columns)
-        observed.schema  # noqa: B018  # has Spark check the names
+        observed.schema  # noqa: B018  # has Spark check the names: here, and not when a stream has started
     except AnalysisException as error:
         if error.getCondition() != "DUPLICATED_METRICS_NAME":
             raise
@@ -78,19 +78,21 @@ def with_observed_metrics(
 
 def _flags(query: PlannedQuery, taken_outputs: Collection[str]) -> dict[str, bool]:
     """Return the facts of a query by which monitoring reads its metrics, by their names among the metrics."""
+    # Monitoring sees nothing of the query but its metrics, so these facts travel as constants among them.
     flags = {
         TIME_AXIS: query.plan.axis is Axis.TIME,
         WAITS_FOR_ENDS: waits_for_open_ends(query.plan),
     }
     for kind, name in UNREAD.items():
         flags[name] = f"{kind}_rows" not in taken_outputs
+    # Late rows that the policy drops are in no output: of those nobody is warned that they are unread.
     has_late_rows = any(source.late.policy is not LatePolicy.DROP for source in query.plan.inputs)
     flags[UNREAD[LATE]] = flags[UNREAD[LATE]] and has_late_rows
     return flags
 
 
 def _reported_name(query: PlannedQuery) -> str:
-    """Return the name of a query's metrics, which differs from all others by itself unless the query was given one."""
+    """Return the name of a query's metrics: the name that its writer gave it, or one that no other query has."""
     if query.is_named:
         return query.metrics_name
     rows = united(query.sources)
@@ -105,5 +107,6 @@ def _total(metric: Metric, totals: Column) -> Column:
     """Return a metric over all buckets of a query."""
     total = _TOTALS[metric.total](totals[metric.name])
     if not metric.is_level:
+        # Without any row the sum is null and means none; a level, such as a watermark, is then unknown and stays null.
         total = F.coalesce(total, F.lit(0))
     return total.alias(metric.name)

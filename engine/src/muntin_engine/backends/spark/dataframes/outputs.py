@@ -45,15 +45,16 @@ def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
 @in_session()
 def refused_rows(query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> DataFrame:
     """Return the late or the rejected rows of a query."""
-    running = query.with_late_rows() if output == LATE_ROWS else query
-    blobs = after_its_tables(running, output_blobs(running, warns=False))
+    # A query drops late rows unless something reads them: so one that keeps them is run in its place.
+    running_query = query.with_late_rows() if output == LATE_ROWS else query
+    blobs = after_its_tables(running_query, output_blobs(running_query, warns=False))
     rows = typed_rows(blobs, output, refused_schema(query))
     return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
 
 
 @in_session()
 def evicted_rows(query: PlannedQuery) -> DataFrame:
-    """Return the rows of the second output, which rows that leave give."""
+    """Return the rows of the second output, which modules give for rows that leave a window."""
     blobs = after_its_tables(query, output_blobs(query, warns=False))
     rows = typed_rows(blobs, EVICTED_ROWS, evicted_schema(query))
     return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
@@ -85,5 +86,5 @@ def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | tuple
     check_output_events(query, is_stream=query.source.df.isStreaming)
     schema = result_schema(query) if output == RESULTS else evicted_schema(query)
     rows = event_rows(query, output_blobs(query), schema, output)
-    look_up(rows, orders_by_name(order), {})
+    look_up(rows, orders_by_name(order), {})  # only for its error: the rows must have the columns of the order
     return EventRows(rows, event_columns(query.plan, output))

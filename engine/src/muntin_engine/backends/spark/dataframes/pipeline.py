@@ -30,7 +30,7 @@ from muntin_engine.backends.planning import query_task
 from muntin_engine.backends.spark.column_types import arrow_schema_of, spark_schema_of
 from muntin_engine.backends.spark.dataframes.combined_inputs import shared, united
 from muntin_engine.backends.spark.dataframes.observed_metrics import with_observed_metrics
-from muntin_engine.backends.spark.dataframes.static_warnings import reporter_of
+from muntin_engine.backends.spark.dataframes.static_warnings import begin_reports
 from muntin_engine.backends.spark.delivery.packed_task import pack_task, pack_tasks
 from muntin_engine.backends.spark.delivery.preflight import check_workers
 from muntin_engine.backends.spark.inputs.declared_frames import like
@@ -78,10 +78,11 @@ def _static_blobs(query: PlannedQuery, *, warns: bool) -> DataFrame:
     task = task_of(query)
     packed_task = pack_task(task)
     check_workers(session, [packed_task], is_streaming=False)
+    # A static input has no progress to count bad rows in: workers report them to the driver by an accumulator.
     reporter = None
     if warns:
         buckets = len(task.buckets) if keeps_state else None
-        reporter = reporter_of(session, query.metrics_name, buckets, skipped_nulls(query.plan))
+        reporter = begin_reports(session, query.metrics_name, buckets, skipped_nulls(query.plan))
 
     rows = united(query.sources)
     if keeps_state:
@@ -110,15 +111,19 @@ def streaming_blobs(
     first_query = queries[0]
     session = first_query.source.df.sparkSession
     recordings = recordings or [None] * len(queries)
+
+    # What can be refused is refused before anything is packed or a job asks the workers.
     check_session(session)
     observe_session(session)
     for query in queries:
         check_progress(query.plan)
         check_trigger(query.plan)
+
     tasks = [task_of(query, place) for place, query in enumerate(queries)]
     packed_tasks = pack_tasks(tasks)
     check_workers(session, packed_tasks, is_streaming=True)
 
+    # Queries without state are never in a pass with others: `one_pass` refuses them.
     if not first_query.plan.choice.keeps_state:
         blobs = united(first_query.sources).mapInArrow(StatelessTask(packed_tasks[0], None, recordings[0]), OUTPUT)
     else:
@@ -127,6 +132,7 @@ def streaming_blobs(
         blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, "Append", "None")
     blobs = like(first_query.source.df, blobs, OUTPUT)
 
+    # Each query observes the one stream of blobs under its own name, and counts the blobs that are its own.
     for query, task, outputs in zip(queries, tasks, taken_outputs, strict=True):
         totals = F.col("totals")
         if len(queries) > 1:
@@ -143,7 +149,7 @@ def _exchanged(
     if len(queries) == 1:
         return united(queries[0].sources).mapInArrow(Distributor(packed_tasks[0], recordings[0]), schema)
     rows = shared([query.source for query in queries])
-    return rows.df.mapInArrow(SharedDistributor(packed_tasks, rows.owned, recordings), schema)
+    return rows.df.mapInArrow(SharedDistributor(packed_tasks, rows.columns_by_query, recordings), schema)
 
 
 def closing_blobs(queries: Sequence[PlannedQuery], cells: DataFrame) -> DataFrame:
@@ -154,9 +160,11 @@ def closing_blobs(queries: Sequence[PlannedQuery], cells: DataFrame) -> DataFram
         cells: Their state: the columns `bucket`, `name` and `data`.
     """
     session = cells.sparkSession
+    # Tasks of a static input end with the closing of the stream, which is what is wanted here.
     tasks = [replace(task_of(query, place), is_static=True) for place, query in enumerate(queries)]
     tasks_by_bucket = _tasks_by_bucket(tasks, pack_tasks(tasks))
     check_workers(session, set(tasks_by_bucket.values()), is_streaming=False)
+    # Buckets without any cell are closed too, so that each has its metrics and its watermark.
     buckets = session.createDataFrame([(bucket,) for bucket in tasks_by_bucket], "bucket int")
     with_state = buckets.join(cells, "bucket", "left")
     return with_state.groupBy("bucket").applyInArrow(closing_bucket(tasks_by_bucket), OUTPUT)
@@ -171,9 +179,10 @@ def typed_rows(blobs: DataFrame, output: str, schema: spark_types.StructType, pl
         schema: The schema of its rows.
         place: The place of the query among those of one pass.
     """
-    is_of_output = (F.col("place") == place) & F.col("stream").isin(*STREAMS[output]) & F.col("data").isNotNull()
-    output_blobs = data_of(blobs, is_of_output)
-    return output_blobs.mapInArrow(BlobReader(arrow_schema_of(schema)), schema)
+    has_rows = F.col("data").isNotNull()  # metrics and watermarks are rows without data
+    is_of_output = (F.col("place") == place) & F.col("stream").isin(*STREAMS[output]) & has_rows
+    blobs_of_output = data_of(blobs, is_of_output)
+    return blobs_of_output.mapInArrow(BlobReader(arrow_schema_of(schema)), schema)
 
 
 def data_of(blobs: DataFrame, condition: Column) -> DataFrame:

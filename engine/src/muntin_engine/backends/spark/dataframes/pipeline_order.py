@@ -32,12 +32,15 @@ def after_its_tables(query: PlannedQuery, blobs: DataFrame) -> DataFrame:
     """
     session = query.source.df.sparkSession
     if not query.plan.choice.keeps_state or not is_in_pipeline() or not is_connect(session):
-        return blobs
+        return blobs  # without state Spark finds the tables by itself, and outside a pipeline nothing has an order
+
+    # By the name of each table, whether the query reads it as a stream: it is named in the same way below.
     tables: dict[str, bool] = {}
     for source in query.sources:
         for read in reads_of(connect_relation(source.df)):
             if read.HasField("named_table"):
                 tables[read.named_table.unparsed_identifier] = read.is_streaming
+
     ordered = blobs
     for name, is_streaming in tables.items():
         table = session.readStream.table(name) if is_streaming else session.read.table(name)

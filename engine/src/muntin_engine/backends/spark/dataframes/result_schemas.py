@@ -42,7 +42,11 @@ def result_time_type(query: PlannedQuery) -> spark_types.DataType:
 
 
 def _schema(query: PlannedQuery, schema: pa.Schema) -> spark_types.StructType:
-    """Return a schema in Spark's types; columns of an input have theirs there, which may be finer than Arrow's."""
+    """Return a schema in Spark's types.
+
+    Columns that pass through from an input keep the types of its DataFrame: Spark has types that Arrow has not, such as
+    strings with a collation.
+    """
     inputs = projected_columns(query.plan)
     fields: list[spark_types.StructField] = []
     for part in schema:

@@ -53,15 +53,19 @@ def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: s
     _check_watermark_column(plan, column, schema)
     result_blobs = data_of(blobs, F.col("stream").isin(RESULTS, OUTPUT_WATERMARK))
     if not steps_of(plan):
-        # Watermarks meet in one place, where the least of them is found; results stay apart by bucket.
+        # The output watermark is the least of all buckets', so their watermarks (blobs without data) go to one task,
+        # and the results stay spread by bucket.
         result_blobs = result_blobs.repartition(F.when(F.col("data").isNull(), F.lit(-1)).otherwise(F.col("bucket")))
     parts = [spark_types.StructField(part.name, part.dataType, metadata=part.metadata) for part in schema]
     marked = spark_types.StructType([*parts, spark_types.StructField(_MARK, spark_types.TimestampType())])
     rows = result_blobs.mapInArrow(WatermarkReader(arrow_schema_of(marked)), marked)
+
     # Spark moves filters below the watermark, and a filter of the user's would take away the rows that carry it. No
     # filter is moved below one that is not deterministic, such as this.
     is_result = F.col(_MARK).isNull() & (F.spark_partition_id() >= 0)
     only_results = rows.withWatermark(_MARK, "0 seconds").where(is_result)
+
+    # The user's column says by its metadata that it is the one that Spark's watermark is about.
     start = F.col(plan.lifetime_column).getField("start").alias(column, metadata={_DELAY: 0})
     return only_results.select(*[F.col(f"`{name}`") for name in schema.names], start)
 

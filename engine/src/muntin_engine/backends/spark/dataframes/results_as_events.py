@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.StructType, output: str) -> DataFrame:
-    """Return the rows of an output, and rows of punctuation among them.
+    """Return the rows of an output, with the watermarks of its buckets among them as rows of punctuation.
 
     Args:
         query: The query.
@@ -30,6 +30,7 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
         schema: The schema of the output.
         output: `results` or `evicted_rows`.
     """
+    # Fields without the metadata of the schema: they are columns of events from here on, and no changelog.
     fields = [spark_types.StructField(part.name, part.dataType) for part in schema]
     for name in (CHANGE, SOURCE):
         fields.append(spark_types.StructField(name, spark_types.StringType()))

@@ -30,8 +30,8 @@ def selected(rows: DataFrame, selection: Selection, always: tuple[str, ...] = ()
     if not selection.columns:
         return rows
     columns = [F.expr(text).alias(name) for name, text in selection.columns.items()]
-    kept_names = selection.names(rows.columns, always)[len(columns) :]
-    return rows.select(*columns, *kept_names)
+    unselected_names = selection.names(rows.columns, always)[len(columns) :]  # those of `always` and of changes
+    return rows.select(*columns, *unselected_names)
 
 
 def reselected(
@@ -53,6 +53,7 @@ def reselected(
     Raises:
         QueryError: Spark cannot compute a column or the condition.
     """
+    # The results need not exist: Spark analyses expressions over a DataFrame that has their schema and no rows.
     spark = source.sparkSession
     empty = like(source, spark.createDataFrame([], schema), schema)
     if columns is not None:
@@ -60,6 +61,7 @@ def reselected(
             raise QueryError("select() needs columns: select('station', start='window.start')")
         expressions = {name: SqlExpression(text) for name, text in columns.items()}
         look_up(empty, expressions, dict.fromkeys(columns, "select()"))
+        # An aggregate alone is a valid `select`, of one row. Beside a plain column Spark refuses it.
         try:
             empty.select(*map(F.expr, columns.values()), F.col(f"`{empty.columns[0]}`"))
         except AnalysisException as error:
@@ -69,7 +71,7 @@ def reselected(
             ) from error
         selection = replace(selection, columns=dict(columns))
     if condition is not None:
-        condition_of(empty, condition)
+        condition_of(empty, condition)  # only for its error
         if selection.condition is not None:
             condition = f"({selection.condition}) AND ({condition})"
         selection = replace(selection, condition=condition)

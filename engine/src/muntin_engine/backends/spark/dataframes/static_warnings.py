@@ -57,7 +57,7 @@ class StaticWarnings:
         self._lock = threading.RLock()
 
     def expect(self, name: str, buckets: int | None, skipping: Mapping[str, SkippedNulls] | None = None) -> int:
-        """Return a number for a query that may be computed from now on.
+        """Begin to collect the counts of a query that is about to be built, and return the number for its reports.
 
         Args:
             name: The name of the query.
@@ -74,11 +74,13 @@ class StaticWarnings:
     def add_counts(self, counts: Counts) -> None:
         """Add the counts of buckets, and warn of queries that are complete."""
         with self._lock:
-            counted_numbers = {number for number, _ in counts} & self._queries.keys()
+            # A query that has warned already is gone: buckets that are computed again report nothing new.
+            reported_numbers = {number for number, _ in counts} & self._queries.keys()
             for (number, bucket), bucket_counts in counts.items():
-                if number in counted_numbers:
+                if number in reported_numbers:
                     self._queries[number].counts[bucket] = bucket_counts
-            for number in counted_numbers:
+
+            for number in reported_numbers:
                 query = self._queries[number]
                 if query.is_complete:
                     query.warn()
@@ -94,7 +96,8 @@ class StaticWarnings:
                 query.warn()
 
     def _warn_when_idle(self) -> None:
-        is_idle = self._is_idle()
+        """Warn of incomplete queries if Spark runs no job; otherwise look again after a while."""
+        is_idle = self._is_idle()  # outside the lock: the answer of the JVM may take a while
         with self._lock:
             self._is_waiting = not is_idle
         if is_idle:
@@ -119,7 +122,7 @@ class CountsParam(AccumulatorParam[Counts]):
         return {}
 
     def addInPlace(self, value1: Counts, value2: Counts) -> Counts:
-        """Add more counts."""
+        """Add more counts: on a worker to its own, on the driver to the warnings, where nothing stays behind."""
         if self._warnings is None:
             return value1 | value2
         with suppress(Exception):  # an error would end Spark's own thread, and with it all accumulators
@@ -127,7 +130,7 @@ class CountsParam(AccumulatorParam[Counts]):
         return {}
 
     def __reduce__(self) -> tuple[type[CountsParam], tuple[()]]:
-        return CountsParam, ()
+        return CountsParam, ()  # pickled on its way to a worker: the warnings, with their lock, stay on the driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,31 +157,45 @@ class CountReporter:
         self.accumulator.add({(self.query, bucket): counts})
 
 
-def reporter_of(
+def begin_reports(
     session: AnySession, name: str, buckets: int | None, skipping: Mapping[str, SkippedNulls]
 ) -> CountReporter | None:
-    """Return the reporter of a query that is about to be built; None on Spark Connect, which has no accumulators."""
+    """Have the driver wait for the counts of a query that is about to be built, and return what reports them.
+
+    Args:
+        session: The session.
+        name: The name of the query.
+        buckets: The number of its buckets; None for a query without buckets.
+        skipping: The modules to warn of if they skip rows, by label.
+
+    Returns:
+        The reporter for the workers; None on Spark Connect, which has no accumulators.
+    """
     if not isinstance(session, SparkSession):
         return None
+    # One accumulator serves all queries of a context, as PySpark never forgets an accumulator.
     context = session.sparkContext
     if context not in _ACCUMULATORS:
         _ACCUMULATORS[context] = context.accumulator(Counts(), CountsParam(_WARNINGS))
-    return CountReporter(_ACCUMULATORS[context], _WARNINGS.expect(name, buckets, skipping))
+    query_number = _WARNINGS.expect(name, buckets, skipping)
+    return CountReporter(_ACCUMULATORS[context], query_number)
 
 
 def _after_a_while(function: Callable[[], None]) -> None:
+    """Call a function from another thread, which does not keep the program from ending."""
     timer = threading.Timer(_PATIENCE, function)
     timer.daemon = True
     timer.start()
 
 
-def _has_no_tasks() -> bool:
+def _has_no_jobs() -> bool:
+    """True if Spark runs no job, or has ended."""
     with suppress(Exception):  # the session may end at any time
         context = active_context()
         return context is None or not context.statusTracker().getActiveJobsIds()
     return True
 
 
-_WARNINGS: Final = StaticWarnings(_after_a_while, _has_no_tasks)
+_WARNINGS: Final = StaticWarnings(_after_a_while, _has_no_jobs)
 _ACCUMULATORS: Final[WeakKeyDictionary[SparkContext, Accumulator[Counts]]] = WeakKeyDictionary()
 atexit.register(_WARNINGS.warn_of_incomplete)

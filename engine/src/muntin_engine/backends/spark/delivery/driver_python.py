@@ -25,18 +25,19 @@ def check_driver_python(spark: AnySession) -> None:
     Raises:
         WorkerEnvironmentError: The workers' Python does not run here, or has no engine.
     """
-    if isinstance(spark, SparkSession):
-        python = spark.sparkContext.pythonExec
-        trouble = trouble_with(python)
-        if trouble:
-            raise WorkerEnvironmentError(
-                {f"the driver, {python}": [trouble]},
-                [
-                    "Spark starts this Python on the driver too, for each streaming query; nothing shipped reaches it",
-                    "install the engine for it (pip install 'muntin-engine[spark]'), or set PYSPARK_PYTHON to the\n"
-                    "  path of a Python that has it, on the driver as on the workers, before the session starts",
-                ],
-            )
+    if not isinstance(spark, SparkSession):
+        return
+    python = spark.sparkContext.pythonExec
+    trouble = trouble_with(python)
+    if trouble:
+        raise WorkerEnvironmentError(
+            {f"the driver, {python}": [trouble]},
+            [
+                "Spark starts this Python on the driver too, for each streaming query; nothing shipped reaches it",
+                "install the engine for it (pip install 'muntin-engine[spark]'), or set PYSPARK_PYTHON to the\n"
+                "  path of a Python that has it, on the driver as on the workers, before the session starts",
+            ],
+        )
 
 
 @lru_cache

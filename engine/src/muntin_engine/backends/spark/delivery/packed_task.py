@@ -51,8 +51,9 @@ def pack_tasks(tasks: Sequence[TaskPayload]) -> list[bytes]:
 
 def _pickled(task: TaskPayload) -> bytes:
     try:
+        # The labels come first, in the same bytes: a worker compares them with the versions that it has.
         return pickled_with_local_code(cloudpickle, (_labels(task), task))
-    except Exception as error:
+    except Exception as error:  # a module's own pickling may raise anything
         reason = f"the query's modules cannot travel to the workers: {error}"
         raise ShippingError(reason, task.modules) from error
 
@@ -67,12 +68,18 @@ def open_task(data: bytes) -> TaskPayload:
     try:
         return _opened(data)
     except ModuleNotOnWorkerError:
+        # Archives that were sent after this worker had started are in its folder, and not yet on its path.
         if not find_fetched_archives():
             raise
         return _opened(data)
 
 
 def _opened(data: bytes) -> TaskPayload:
+    """Unpickle a task, and check that its modules have the versions here that they have on the driver.
+
+    Raises:
+        ModuleNotOnWorkerError: A module cannot be imported here, or has another version.
+    """
     try:
         labels, task = cloudpickle.loads(data)
     except MuntinError:

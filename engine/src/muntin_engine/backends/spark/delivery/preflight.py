@@ -51,7 +51,9 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
         return  # while a pipeline is defined, Spark runs nothing
     if is_streaming:
         check_driver_python(spark)
-    checked = _CHECKED.setdefault(name_of(spark), set())
+
+    # What the pickled tasks refer to, of packages that no query of this session has asked for yet.
+    checked_units = _CHECKED.setdefault(name_of(spark), set())
     references: set[Reference] = set()
     for task in tasks:
         references |= references_of(task)
@@ -59,23 +61,26 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
     units: set[str] = set()
     for reference in references:
         unit = _unit(reference.module)
-        if unit not in checked:
+        if unit not in checked_units:
             unchecked.add(reference)
             units.add(unit)
     if not unchecked:
         return
 
-    needed = needed_by(unchecked)
-    reports = worker_reports(spark, unchecked, needed)
+    # A module that one of the references imports may be what is missing. It is asked for by its package, so that the
+    # advice can name the driver's version of that.
+    needs = needed_by(unchecked)
+    reports = worker_reports(spark, unchecked, needs)
     missing: set[Reference] = set()
     for report in reports:
+        # A failure is a module, the reason, and the name of another module that is missing for it, if that is it.
         for _, _, name in report["failures"]:
-            if name:  # a module that one of the references imports
+            if name:
                 missing.add(Reference(name))
     if missing:
-        needed = needed_by(unchecked | missing)
-    judge(reports, needed, platform.python_version())
-    checked |= units
+        needs = needed_by(unchecked | missing)
+    check_reports(reports, needs, platform.python_version())
+    checked_units |= units  # only now, as the check may have raised
 
 
 def _unit(module: str) -> str:
@@ -83,7 +88,7 @@ def _unit(module: str) -> str:
     return module if is_local(module) else module.partition(".")[0]
 
 
-def worker_reports(spark: AnySession, references: Iterable[Reference], needed: Needed) -> list[dict[str, Any]]:
+def worker_reports(spark: AnySession, references: Iterable[Reference], needs: Needed) -> list[dict[str, Any]]:
     """Return the reports of the workers, one per task.
 
     Raises:
@@ -92,7 +97,7 @@ def worker_reports(spark: AnySession, references: Iterable[Reference], needed: N
     try:
         with by_value([worker_report]):
             names = [(reference.module, reference.name) for reference in sorted(references)]
-            reporting = worker_report.reporting(names, needed.imports)
+            reporting = worker_report.reporting(names, needs.imports)
             rows = spark.range(_ROWS).mapInArrow(reporting, "report string").collect()
     except PySparkException as error:
         reasons = root_cause(error).splitlines()
@@ -100,12 +105,12 @@ def worker_reports(spark: AnySession, references: Iterable[Reference], needed: N
     return [json.loads(row[0]) for row in rows]
 
 
-def judge(reports: Iterable[Mapping[str, object]], needed: Needed, python: str) -> None:
-    """Raise if a report shows that a worker cannot run a query.
+def check_reports(reports: Iterable[Mapping[str, object]], needs: Needed, python: str) -> None:
+    """Check that no report shows that a worker cannot run a query.
 
     Args:
         reports: The reports of the workers.
-        needed: The requirements of the query.
+        needs: The requirements of the query.
         python: The driver's version of Python.
 
     Raises:
@@ -115,41 +120,41 @@ def judge(reports: Iterable[Mapping[str, object]], needed: Needed, python: str) 
     lacking: set[str] = set()
     for report in reports:
         place = f"{report['host']}, {report['executable']}, Python {report['python']}"
-        for subject, trouble in _troubles(report, needed, python):
+        for subject, trouble in _troubles(report, needs, python):
             troubles_by_place.setdefault(place, {})[trouble] = None  # tasks of one worker report the same
             lacking.add(subject)
     if troubles_by_place:
         troubles = {place: list(lines) for place, lines in troubles_by_place.items()}
-        raise WorkerEnvironmentError(troubles, _remedies(lacking, needed))
+        raise WorkerEnvironmentError(troubles, _remedies(lacking, needs))
 
 
-def _troubles(report: Mapping[str, Any], needed: Needed, python: str) -> Iterator[tuple[str, str]]:
+def _troubles(report: Mapping[str, Any], needs: Needed, python: str) -> Iterator[tuple[str, str]]:
     """Yield the troubles of a worker, each after the name of its package, or of the module if no package has it."""
     if report["python"].split(".")[:2] != python.split(".")[:2]:
         yield "", f"it is Python {report['python']}, and the driver is {python}: the minor versions must be equal"
     worker_versions: Mapping[str, str | None] = report["packages"]
     for package, version in worker_versions.items():
-        driver_version = needed.versions[package]
+        driver_version = needs.versions[package]
         if version is None:
             advice = f", the driver has {driver_version}" if driver_version else ""
             yield package, f"{package} is missing{advice}"
-        elif package in needed.same and version and driver_version and version != driver_version:
+        elif package in needs.same and version and driver_version and version != driver_version:
             yield package, f"{package} is {version}, and the driver has {driver_version}"
     for module, reason, missing in report["failures"]:
-        subject = needed.home(missing or module)
+        subject = needs.home(missing or module)
         is_missing = worker_versions.get(subject, "") is None
         if not is_missing:  # else it was said above
-            yield subject, f"{needed.home(module)} cannot be imported: {reason}"
+            yield subject, f"{needs.home(module)} cannot be imported: {reason}"
 
 
-def _remedies(lacking: set[str], needed: Needed) -> list[str]:
+def _remedies(lacking: set[str], needs: Needed) -> list[str]:
     """Return advice on the packages and modules that workers lack."""
     remedies: list[str] = []
     pins: list[str] = []
     shippable: list[str] = []
     for name in sorted(lacking):
-        if name in needed.versions:
-            version = needed.versions[name]
+        if name in needs.versions:
+            version = needs.versions[name]
             pins.append(f"{name}=={version}" if version else name)
             if name not in THEIRS and is_shippable(name):
                 shippable.append(repr(name))

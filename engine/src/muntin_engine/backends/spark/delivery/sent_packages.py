@@ -34,6 +34,7 @@ def ship_packages(target: Any, packages: Sequence[str | PathLike[str]]) -> list[
     for archive in archives:
         package_name = canonicalize_name(archive.name)
         shipped_file = shipped_files.get(package_name)
+        # An archive's file name has a hash of its contents: an equal name is the same archive, sent already.
         if shipped_file is None:
             _send(spark, archive)
             shipped_files[package_name] = archive.file_name

@@ -111,10 +111,12 @@ def root_cause(error: BaseException) -> str:
     driver_error = _error_of_driver(error)
     if driver_error is not None:
         return str(driver_error)
+    # All that was said, from the outermost error to the innermost. Deaths show in the JVM's stacks, the rest without.
     full_messages = list(_messages(error))
     messages = [_without_jvm(message) for message in full_messages]
     death = last_death() if any(map(_DEAD.search, full_messages)) else ""
 
+    # A sink of Python's failed, which Spark calls on the driver: no worker is to blame.
     sink_failures = [message for message in messages if _SINK.search(message) and _TRACEBACK in message]
     if sink_failures:
         innermost = sink_failures[-1]
@@ -128,9 +130,9 @@ def root_cause(error: BaseException) -> str:
     # Code of Spark or a library that fails in a worker may fail because of a module that ran before.
     is_of_worker = any(_WORKER in message or _RUNNER.search(message) for message in full_messages)
     if is_of_worker and not death and not _OURS.search(explanation):
-        last = last_module()
-        if last and last.split("\n")[0] not in explanation:
-            explanation += f"\n  the module that ran last in a worker: {last}"
+        module_call = last_module()
+        if module_call and module_call.split("\n")[0] not in explanation:
+            explanation += f"\n  the module that ran last in a worker: {module_call}"
     return _with_death(death, explanation)
 
 
@@ -150,6 +152,7 @@ def _failure_explanation(full_messages: list[str], messages: list[str]) -> str:
         explanation = _of_worker(python_failures[-1])
     else:
         explanation = _innermost_words(messages)
+    # Only the innermost cause names the file of the state that could not be loaded.
     causes = _CAUSED_BY.findall(full_text)
     if _NO_STATE in explanation and causes:
         explanation += f"\n  because of {causes[-1]}"
@@ -195,6 +198,7 @@ def cause_first(error: BaseException) -> str:
     explanation = root_cause(error)
     if not explanation.startswith(_TRACEBACK):
         return explanation if _OURS.match(explanation) is None else _OURS.sub("", explanation, count=1)
+    # Python writes the innermost traceback first and the outermost error last, which is the one with key and window.
     error_lines = list(_OURS.finditer(explanation)) or list(_LAST_LINE.finditer(explanation))
     last_error = _OURS.sub("", explanation[error_lines[-1].start() :], count=1)
     innermost_traceback = explanation.partition(_CAUSED)[0]
@@ -243,6 +247,7 @@ def is_from_spark(error: BaseException) -> bool:
 
 
 def _messages(error: BaseException) -> Iterator[str]:
+    """Yield the message of an error, then those of its causes, in Python and in the JVM, down to the innermost."""
     yield str(error)
     if isinstance(error, Py4JJavaError):
         with suppress(Py4JError, OSError):  # its JVM may have ended since
@@ -279,6 +284,7 @@ def _of_worker(message: str) -> str:
 
 
 def _without_machinery(traceback: str) -> str:
+    """Return a traceback without the frames of PySpark and Py4J."""
     return _FRAME.sub(lambda frame: "" if _MACHINERY.search(frame["file"]) else frame[0], traceback)
 
 

@@ -53,6 +53,7 @@ def module_error_first() -> Iterator[None]:
 
 def _frames_of_module(error: BaseException) -> str:
     """Return the traceback of an error and of its causes, without the frames that called the module; empty if none."""
+    # Frames are dropped from the copy that is printed; those of the exceptions themselves cannot be taken out.
     traceback = TracebackException.from_exception(error)
     has_frames = False
     link: TracebackException | None = traceback

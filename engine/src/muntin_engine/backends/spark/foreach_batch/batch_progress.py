@@ -54,7 +54,7 @@ def progress_of(
             watermarks.append(number)
         elif is_count(name):
             counts[name] += number
-    column_counts = [counts.pop(name, 0) for name in COUNTED]
+    column_counts = [counts.pop(name, 0) for name in COUNTED]  # taken out: `metrics` has only the others
     watermark = _time(min(watermarks, default=EARLIEST), schema["watermark"].dataType)
     return batch_id, *column_counts, watermark, dict(counts)
 

@@ -76,7 +76,7 @@ class QuerySinks(NamedTuple):
 
 
 class Written(NamedTuple):
-    """Queries of one pass with the sinks that they write to.
+    """Queries of one Spark query, with the sinks that they write to.
 
     Attributes:
         queries: The queries, planned so that they have those outputs.
@@ -113,24 +113,24 @@ class Written(NamedTuple):
 
 def written_to(
     queries: Mapping[str, PlannedQuery],
-    wanted: Mapping[str, Mapping[str, object]],
+    requested_sinks: Mapping[str, Mapping[str, object]],
     checkpoint: str | PathLike[str],
 ) -> Written:
     """Return queries with the sinks that were asked for.
 
     Args:
         queries: The queries by name; the name of a query that is written alone is empty.
-        wanted: The sinks by output, by the name of their query.
+        requested_sinks: The sinks by output, by the name of their query.
         checkpoint: The checkpoint.
 
     Raises:
         QueryError: A query has no such output, or no sink; a sink cannot take its output, or is of two queries.
     """
-    chosen = choose_sinks(wanted, checkpoint)
+    chosen_sinks = choose_sinks(requested_sinks, checkpoint)
     planned_queries: list[PlannedQuery] = []
     sinks_by_query: list[QuerySinks] = []
     for name, query in queries.items():
-        planned_query, query_sinks = _with_outputs(query, QuerySinks(name, chosen[name], {}))
+        planned_query, query_sinks = _with_outputs(query, QuerySinks(name, chosen_sinks[name], {}))
         planned_queries.append(planned_query)
         sinks_by_query.append(query_sinks)
     return Written(tuple(planned_queries), tuple(sinks_by_query))
@@ -145,6 +145,8 @@ def _with_outputs(query: PlannedQuery, query_sinks: QuerySinks) -> tuple[Planned
     planned_query = query.with_late_rows() if LATE_ROWS in query_sinks.sinks else query
     if EVICTED_ROWS in query_sinks.sinks:
         check_evicts_rows(planned_query.plan)
+
+    # A sink that updates rows needs the keys of results. Other outputs have none: their rows are only added.
     schemas = schemas_of(planned_query)
     for output, sink in query_sinks.sinks.items():
         columns = schemas[output].names
@@ -192,7 +194,7 @@ class BatchWriter:
         self._query_id = query_id
         self._queries = queries
         self._recordings = recordings
-        self._is_open = False
+        self._is_open = False  # the sinks are opened with the first micro-batch, when Spark's id of the query is known
         self._can_persist = True
 
     def __call__(self, blobs: DataFrame, batch_id: int) -> None:
@@ -231,11 +233,13 @@ class BatchWriter:
         return f"{self._checkpoint}/{FOLDER}/{_BLOBS}"
 
     def _stored(self, blobs: DataFrame) -> DataFrame:
+        """Store the blobs of a micro-batch in place of the previous ones, and return them as they are read there."""
         blobs.write.mode("overwrite").parquet(self._storage)
         return blobs.sparkSession.read.schema(blobs.schema).parquet(unpatterned(self._storage))
 
     def _write(self, blobs: DataFrame, batch_id: int) -> None:
         """Write the evaluated blobs of a micro-batch."""
+        # This action evaluates all buckets. Only sizes and metrics come to the driver; the data stays with Spark.
         summaries: list[list[Row]] = [[] for _ in self._queries]
         is_blob = F.col("data").isNotNull().alias("is_blob")
         for row in blobs.select("place", "stream", "rows", is_blob, "totals").collect():
@@ -249,6 +253,7 @@ class BatchWriter:
             self._write_query(place, blobs, summary, batch_id, read)
         self._is_open = True
 
+        # Committed last: a recording says of a micro-batch that all sinks have it. There may be no recordings at all.
         for summary, recording in zip(summaries, self._recordings, strict=False):
             if recording is not None:
                 query_id = self._query_id.of(blobs.sparkSession)
@@ -269,6 +274,7 @@ class BatchWriter:
         """
         query = self._queries[place]
         metrics = _metrics(summary)
+        # Results are complete as far as those of the slowest bucket are.
         watermark = min((value for name, value in metrics if name == OUTPUT_WATERMARK), default=EARLIEST)
         for output, sink in query.sinks.items():
             if output == METRICS:
@@ -277,6 +283,8 @@ class BatchWriter:
                 count = 1
             else:
                 rows, count = self._rows_of(query, output, place, blobs, summary)
+
+            # A sink is told all that it may keep beside the rows before it gets them, as `write` may commit.
             try:
                 if not self._is_open:
                     sink.open(self._query_id.of(rows.sparkSession))
@@ -286,14 +294,22 @@ class BatchWriter:
                 sink.take_count(count)
                 sink.take_read(read)
                 sink.write(rows, batch_id)
-            except Exception as error:
+            except Exception as error:  # a sink of a user's may raise anything
                 reason = root_cause(error) if is_from_spark(error) else f"{type(error).__name__}: {error}"
                 raise SinkError(query.spelled(output), str(sink), batch_id, reason) from error
 
     def _rows_of(
         self, query: QuerySinks, output: str, place: int, blobs: DataFrame, summary: Sequence[Row]
     ) -> tuple[DataFrame, int]:
-        """Return the rows of an output in a micro-batch, and how many there are; see `_write_query`."""
+        """Return the rows of an output in a micro-batch, as the query selects them, and their number.
+
+        Args:
+            query: The query, with its sinks.
+            output: The output.
+            place: The place of the query among those of one pass.
+            blobs: The blobs of all queries.
+            summary: The blobs of the query without their data.
+        """
         schema = query.schemas[output]
         count = sum(row.rows for row in summary if row.is_blob and row.stream in STREAMS[output])
         if count:
@@ -305,16 +321,21 @@ class BatchWriter:
         if output == RESULTS:
             rows = selected(rows, query.selection)
             if count and query.selection.condition is not None:
-                count = rows.count()
+                count = rows.count()  # a job of its own: nothing else knows how many rows meet the condition
         return rows, count
 
     def _check_of_one_time(self, name: str, sink: Sink, batch_id: int, read: str) -> None:
         """Raise unless an open sink has what the checkpoint has done; some know that only now."""
         check_not_ahead(name, sink, batch_id, read)
         if self._places is not None:
-            done = read_of(self._checkpoint, batch_id - 1)
-            check_not_behind(name, sink, batch_id - 1, done, is_new=sink.place not in self._places)
+            last_read = read_of(self._checkpoint, batch_id - 1)
+            check_not_behind(name, sink, batch_id - 1, last_read, is_new=sink.place not in self._places)
 
 
 def _metrics(summary: Sequence[Row]) -> list[tuple[str, int]]:
-    return [metric for row in summary if row.totals is not None for metric in row.totals.items()]
+    """Return the metrics of all buckets of a query, by name; each bucket has one row with its totals."""
+    metrics: list[tuple[str, int]] = []
+    for row in summary:
+        if row.totals is not None:
+            metrics += row.totals.items()
+    return metrics

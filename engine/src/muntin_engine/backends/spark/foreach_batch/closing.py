@@ -76,7 +76,7 @@ def write_last_windows(
     """
     session = written.queries[0].source.df.sparkSession
     checkpoint = Checkpoint(session, path)
-    checkpoint.check_not_closed()  # a stream whose closing was cut short goes on with it
+    checkpoint.check_not_closed()  # and not `check_open`: a closing that was cut short is taken up again
     checkpoint.check(written.plans, written.names)
     checkpoint.check_sinks(written.by_name)
     if checkpoint.last_commit < 0:
@@ -88,16 +88,19 @@ def write_last_windows(
             "  expected: a checkpoint whose last micro-batch was committed\n"
             "  start the query once more, with available_now=True and on_end='close'"
         )
+
+    # The note that the closing has begun is kept before any sink gets a row, and the note of its end after all have.
+    # In between, a start is refused, and the closing runs again with the same number: sinks know what they have of it.
     with checkpoint.state.cells() as cells:
-        batches = BatchWriter(
+        batch_writer = BatchWriter(
             written.sinks,
             StoredQueryId(fspath(path)),
             fspath(path),
-            checkpoint.closing_begins,
-            AT_THE_END,
-            recordings,
+            record=checkpoint.closing_begins,
+            read=AT_THE_END,
+            recordings=recordings,
         )
-        batches(closing_blobs(written.queries, cells), batch_id)
+        batch_writer(closing_blobs(written.queries, cells), batch_id)
     checkpoint.closing_ends.keep(session, batch_id)
 
 
@@ -113,7 +116,7 @@ class ClosingQuery(WrittenQuery):
         finish: Callable[[], None],
         close: Callable[[], None],
         checkpoint: str,
-        shown: Sequence[PlannedQuery],
+        planned_queries: Sequence[PlannedQuery],
     ) -> None:
         """Wrap a running query.
 
@@ -122,9 +125,9 @@ class ClosingQuery(WrittenQuery):
             finish: Runs a micro-batch that was cut short, if there is one.
             close: Closes the stream.
             checkpoint: The checkpoint of the query.
-            shown: The queries of Muntin's in it, which a notebook shows.
+            planned_queries: The queries of Muntin's in it, which a notebook shows.
         """
-        super().__init__(running, checkpoint, shown)
+        super().__init__(running, checkpoint, planned_queries)
         self._finish = finish
         self._close = close
         self._is_closed = False
@@ -144,6 +147,7 @@ class ClosingQuery(WrittenQuery):
             self._end()
 
     def _end(self) -> None:
+        """Close the stream, once: several threads may wait for the query, and stop it meanwhile."""
         with self._closing:
             if not self._is_closed:
                 self._finish()

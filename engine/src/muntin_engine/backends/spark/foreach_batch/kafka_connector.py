@@ -59,9 +59,12 @@ def messages(batch: DataFrame, keys: Sequence[str], query_id: str, batch_id: int
     value = F.to_json(F.struct("*"), _JSON)
     key = F.to_json(F.struct(*(F.col(f"`{name.replace('`', '``')}`") for name in keys)), _JSON) if keys else F.lit(None)
     rows = batch.select(key.cast("string").alias("key"), value.alias("value"))
+
+    # The id of a message is the same when its micro-batch comes again, in whatever order its rows then come: it is a
+    # hash of the row's own text, and of its number among equal rows.
     number = F.row_number().over(Window.partitionBy("value").orderBy("value"))
-    named = F.concat_ws(" ", F.lit(query_id), F.lit(batch_id), number, "value")
-    headers = {"muntin-id": F.substring(F.sha2(named, 256), 1, 32), "muntin-batch": F.lit(str(batch_id))}
+    identity = F.concat_ws(" ", F.lit(query_id), F.lit(batch_id), number, "value")
+    headers = {"muntin-id": F.substring(F.sha2(identity, 256), 1, 32), "muntin-batch": F.lit(str(batch_id))}
     header_structs: list[Column] = []
     for name, text in headers.items():
         header_structs.append(F.struct(F.lit(name).alias("key"), F.encode(text, "UTF-8").alias("value")))

@@ -25,7 +25,10 @@ class QueryId(Protocol):
 
 
 class StartedQuery:
-    """The id of a query that this process starts. Spark may run the first micro-batch before it says the id."""
+    """The id of a query that this process starts.
+
+    Spark may run the first micro-batch, in another thread, before `start` returns the query and with it the id.
+    """
 
     def __init__(self) -> None:
         self._id: Future[str] = Future()

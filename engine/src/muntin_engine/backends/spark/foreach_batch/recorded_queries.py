@@ -79,7 +79,10 @@ def _recorders_by_name(queries: Mapping[str, PlannedQuery], record: object) -> d
 
 
 def _queries_before(query: PlannedQuery) -> dict[str, PlannedQuery]:
-    """Return the queries whose results a query reads, each after those that it reads itself, by their place names."""
+    """Return the queries whose results a query reads, each after those that it reads itself, by their place names.
+
+    A query whose results are read twice is there once.
+    """
     return {inner_query.place_name: inner_query for inner_query in query.before}
 
 
@@ -115,16 +118,20 @@ def begin(
     for place, (recording, query) in enumerate(zip(recordings, queries, strict=True)):
         if recording is None:
             continue
-        # A query that is read twice has two operators and one recording, of the first one.
+
+        # The operators in Spark's plan, by place name. A query that is read twice has two of them, and one recording,
+        # which is that of the first operator.
         operators = [inner_query.place_name for inner_query in query.before]
-        before = _queries_before(query)
-        place_names = list(before)
-        recorded_before: list[RecordedQuery] = []
-        for place_name, inner_query in before.items():
+        inner_queries = _queries_before(query)
+        place_names = list(inner_queries)
+        recorded_inner_queries: list[RecordedQuery] = []
+        for place_name, inner_query in inner_queries.items():
             operator = operators.index(place_name)
-            recorded_before.append(_recorded(inner_query, 0, operator, checkpoint, place_names))
+            recorded_inner_queries.append(_recorded(inner_query, 0, operator, checkpoint, place_names))
+
+        # The query itself is the last operator that rows pass.
         recorded_query = _recorded(query, place, len(operators), checkpoint, place_names)
-        recording.begin(recorded_query, query_id, last, recorded_before)
+        recording.begin(recorded_query, query_id, last, recorded_inner_queries)
 
 
 def _recorded(
@@ -141,6 +148,7 @@ def _recorded(
     """
     task = task_of(query, place)
 
+    # Read only if the recording begins here: one that goes on from an earlier run has its state already.
     def cells() -> pa.Table:
         with checkpoint.state.cells(operator) as operator_cells:
             return operator_cells.where(F.col("bucket").isin(*task.buckets)).toArrow()

@@ -81,8 +81,9 @@ def write(request: WriteRequest) -> StreamingQuery:
             _SINKS.info("%s=%s: each row arrives %s", query_sinks.spelled(output), sink, sink.guarantee)
     begin(recordings, outputs.queries, stored_checkpoint)
 
+    # Start it. Its id is known only then, and the first micro-batch may run before: its writer waits for the id.
     query_id = StartedQuery()
-    batches = BatchWriter(
+    batch_writer = BatchWriter(
         outputs.sinks,
         StoredQueryId(checkpoint) if is_remote else query_id,
         checkpoint,
@@ -90,22 +91,26 @@ def write(request: WriteRequest) -> StreamingQuery:
         recordings=recordings,
         places=None if stored_checkpoint.repartitioned else stored_checkpoint.places,
     )
+
+    # Tasks see the settings that the session has at the start: Spark copies them for the query's own session.
     settings = recording_settings(recordings, outputs.queries)
     if stored_checkpoint.repartitioned is not None:
         settings[REPARTITIONED] = str(stored_checkpoint.repartitioned)
     usual_name = _usual_name(queries)
     with _set(session, settings), _alone(checkpoint):
-        streaming = _start(blobs, batches, checkpoint, pace, request.name, usual_name)
+        streaming = _start(blobs, batch_writer, checkpoint, pace, request.name, usual_name)
     query_id.name(str(streaming.id))
 
     shown_queries = tuple(queries.values())
     if request.on_end == "leave":
         return streaming if is_remote else WrittenQuery(streaming, checkpoint, shown_queries)
 
+    # A stream is closed after a whole micro-batch. One that `stop` cut short is run again, alone, by Spark's old
+    # trigger `once`: `availableNow` would go on to all rows that have come since.
     def finish() -> None:
         if Checkpoint(session, checkpoint).is_cut_short:
             with _alone(checkpoint):
-                repeated = _start(blobs, batches, checkpoint, {"once": True}, request.name, usual_name)
+                repeated = _start(blobs, batch_writer, checkpoint, {"once": True}, request.name, usual_name)
             repeated.awaitTermination()
 
     def close() -> None:
@@ -166,47 +171,48 @@ def check_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | Path
     return changes
 
 
-def free_name(spark: AnySession, wanted: str) -> str:
+def free_name(spark: AnySession, usual_name: str) -> str:
     """Return a name that no running query of a session has, as Spark refuses one that is in use."""
     used_names = {running.name for running in spark.streams.active}
-    name = wanted
+    name = usual_name
     numbers = count(2)
     while name in used_names:
-        name = f"{wanted} ({next(numbers)})"
+        name = f"{usual_name} ({next(numbers)})"
     return name
 
 
 def _start(
     blobs: DataFrame,
-    batches: BatchWriter,
+    batch_writer: BatchWriter,
     checkpoint: str | PathLike[str],
     trigger: Mapping[str, Any],
     name: str | None,
-    unnamed: str,
+    usual_name: str,
 ) -> StreamingQuery:
     """Start a query of Spark's; if Spark cannot, say what is wrong with the files of the checkpoint.
 
     Args:
         blobs: The output of the buckets.
-        batches: The writer to the sinks.
+        batch_writer: The writer to the sinks.
         checkpoint: The path of the checkpoint.
         trigger: The arguments of Spark's trigger; empty to begin each micro-batch when the last one has ended.
         name: The name of the query of Spark's; None to take a free one.
-        unnamed: The beginning of the free name.
+        usual_name: The beginning of the free name.
     """
     writer = blobs.writeStream.option("checkpointLocation", fspath(checkpoint))
     if trigger:
         writer = writer.trigger(**trigger)
-    writer = _with_sinks(writer, batches)
+    writer = _with_sinks(writer, batch_writer)
     while True:
-        query_name = name or free_name(blobs.sparkSession, unnamed)
+        query_name = name or free_name(blobs.sparkSession, usual_name)
         try:
             return writer.queryName(query_name).start()
         except (PySparkException, Py4JError) as error:
             if is_cut_off(error):
                 raise
-            if name is None and free_name(blobs.sparkSession, unnamed) != query_name:
+            if name is None and free_name(blobs.sparkSession, usual_name) != query_name:
                 continue  # another thread started a query of that name
+            # Spark does not name the file that it stumbled on. If one is damaged, that is the error.
             stored_checkpoint = Checkpoint(blobs.sparkSession, checkpoint)
             stored_checkpoint.check_metadata()  # Spark has no words for cut JSON in it
             stored_checkpoint.check_files()
@@ -236,6 +242,7 @@ def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """
     refused = set_settings(spark, settings)
     try:
+        # Raised in the block, so that the settings that were set are unset.
         for name, reason in refused.items():
             raise SetupError(
                 f"the session refuses to set {name}, by which the workers of this query know what to do: {reason}\n"
@@ -248,11 +255,11 @@ def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
             spark.conf.unset(name)
 
 
-def _with_sinks(writer: DataStreamWriter, batches: BatchWriter) -> DataStreamWriter:
+def _with_sinks(writer: DataStreamWriter, batch_writer: BatchWriter) -> DataStreamWriter:
     """Attach the sinks with foreachBatch; Spark Connect pickles them for its server."""
     try:
         with by_value(local_modules()):
-            return writer.foreachBatch(batches)
+            return writer.foreachBatch(batch_writer)
     except PySparkPicklingError as error:
         reason = error.__cause__ or error.__context__ or error
         raise QueryError(

@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 class WrittenQuery(StreamingQuery):
     """The running query that `write` returns."""
 
-    def __init__(self, running: StreamingQuery, checkpoint: str, shown: Sequence[PlannedQuery]) -> None:
+    def __init__(self, running: StreamingQuery, checkpoint: str, planned_queries: Sequence[PlannedQuery]) -> None:
         """Wrap a running query.
 
         Args:
             running: The query.
             checkpoint: The checkpoint of the query.
-            shown: The queries of Muntin's in it, which a notebook shows.
+            planned_queries: The queries of Muntin's in it, which a notebook shows.
         """
         super().__init__(java_query(running))
         self._checkpoint = checkpoint
-        self._shown = shown
+        self._planned_queries = planned_queries
 
     def awaitTermination(self, timeout: int | None = None) -> bool | None:
         """Wait until the query has ended; False if it has not ended after some seconds.
@@ -62,19 +62,20 @@ class WrittenQuery(StreamingQuery):
         return None if error is None else self._in_our_words(error)
 
     def _in_our_words(self, error: StreamingQueryException) -> StreamingQueryException:
+        """Return an error of the query with what failed first: a module, or a damaged file of the checkpoint."""
         damage = None
-        if not names_module(error):  # else the checkpoint is not the cause
+        if not names_module(error):  # an error that names a module has another cause than the checkpoint
             with suppress(PySparkException, Py4JError):  # the session may have ended since
-                damage = damage_of(self._shown[0].source.df.sparkSession, self._checkpoint)
+                damage = damage_of(self._planned_queries[0].source.df.sparkSession, self._checkpoint)
         return in_our_words(error, StreamingQueryException, damage)
 
     def _repr_html_(self) -> str:
         """Return the queries and their last micro-batches, as of now, and their plans, for notebooks."""
         is_active = self.isActive  # read first: a query that ends after this has reported everything by then
-        parts = [observer.html(self, is_active=is_active) for observer in OBSERVERS.all()]
-        shown: Sequence[Any] = self._shown
-        parts += [query._repr_html_() for query in shown]
-        return "".join(parts)
+        panels = [observer.html(self, is_active=is_active) for observer in OBSERVERS.all()]
+        queries: Sequence[Any] = self._planned_queries
+        plans = [query._repr_html_() for query in queries]
+        return "".join([*panels, *plans])
 
 
 class _Interrupted(KeyboardInterrupt):
@@ -84,6 +85,8 @@ class _Interrupted(KeyboardInterrupt):
         super().__init__("interrupted: the query has stopped, and goes on from its checkpoint when it is started again")
         previous_hook = sys.excepthook
 
+        # Python calls the hook only with an exception that nothing caught. Without it, the end of a program that was
+        # merely stopped would be a traceback of several screens.
         def hook(cls: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
             if error is self:
                 sys.stderr.write(f"muntin: {error}\n")

@@ -13,6 +13,8 @@ from muntin_engine.backends.spark.private_parts import analyzed_plan, connect_pl
 from muntin_engine.backends.spark.session.kinds import AnySession, is_connect
 
 _CALLED: Final = re.compile(r'PythonUDF","num-children":\d+,"name":"(\w+)"')
+"""A call of a function in an analysed plan, as JSON."""
+
 _REGISTERED: Final[dict[str, dict[str, Function[..., Any]]]] = {}
 """By session, the functions that were registered last under their names in SQL."""
 
@@ -31,7 +33,9 @@ def called_functions(df: DataFrame) -> Iterator[Function[..., Any]]:
     registered = _REGISTERED.get(_session_id(spark)) if _REGISTERED else None
     if not registered:
         return
-    if is_connect(spark):  # what is sent to the server names functions; a name of a column among them does no harm
+    if is_connect(spark):
+        # The plan that is sent to the server has names of functions as plain bytes. A column of the same name is taken
+        # for a call, which only has one function more looked at.
         sent_plan = connect_plan(df)
         for name, function in registered.items():
             if name.encode() in sent_plan:

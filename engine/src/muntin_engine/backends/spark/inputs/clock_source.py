@@ -68,7 +68,7 @@ class ClockSource(DataSource):
 
 
 class _Reading(InputPartition):
-    """The one reading of a micro-batch."""
+    """The one reading of a micro-batch, as its `value`."""
 
 
 class ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -77,12 +77,12 @@ class ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, now: Any, period: int) -> None:
         self._now = now
         self._period = period
-        self._last: int | None = None
+        self._final_reading: int | None = None  # with `availableNow`, the reading at which the stream ends
         self._newest = 0
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Read the clock for the last time."""
-        self._last = self._read()
+        self._final_reading = self._read()
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """Return that every reading is of interest."""
@@ -97,9 +97,10 @@ class ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: Mapping[str, int] | None = None, limit: ReadLimit | None = None) -> dict[str, int]:
         """Return the latest reading; it never goes back, whatever the machine's clock does.
 
-        PySpark 4.1 does not say where it starts from.
+        PySpark 4.1 calls it without `start`; after a restart, the first reading may then be before the last one of the
+        previous run, and `partitions` has nothing to read until the clock has passed that.
         """
-        reading = self._read() if self._last is None else self._last
+        reading = self._read() if self._final_reading is None else self._final_reading
         self._newest = max(self._newest, reading, start["reading"] if start else 0)
         return {"reading": self._newest}
 

@@ -61,6 +61,8 @@ def text_of_column(df: DataFrame, column: Column) -> str | None:
     """Return an expression in SQL that means the same over a DataFrame as a column; None if none is known."""
     try:
         with unlogged():
+            # Spark writes an expression in SQL where it names a column, and where it prints one. Neither is meant to be
+            # read again, so each is taken only if Spark finds that it means the same.
             selected = df.select(column)
             for text in (selected.columns[0], str(column).removeprefix("Column<'").removesuffix("'>")):
                 with suppress(PySparkException):  # a name that hides the expression need not be one
@@ -74,12 +76,12 @@ def text_of_column(df: DataFrame, column: Column) -> str | None:
 def look_up(
     df: DataFrame, columns: Mapping[str, ColumnLike | None], readers: Mapping[str, str]
 ) -> dict[str, InputColumn]:
-    """Return the names and types that columns have in the input; those that are None are left out.
+    """Return the names and types that columns have in the input; columns that are None are left out.
 
     Args:
         df: The input.
-        columns: By name.
-        readers: By that name, who reads a column, where that is another one.
+        columns: The columns, by the name of the argument that has them.
+        readers: What errors call the reader of a column, by the same name, where it is not that name.
 
     Raises:
         QueryError: The input does not have one of them.
@@ -87,24 +89,31 @@ def look_up(
     named_columns = {name: column for name, column in columns.items() if column is not None}
     if not named_columns:
         return {}
+
+    # A DataFrame whose columns are declared answers without Spark.
     if is_known(df):
         return look_up_known(df, named_columns, readers)
+
+    # A plain name needs no analysis by Spark, and gets a clearer error.
     with unlogged():
         input_names = {part.casefold() for part in df.columns}
     for name, column in named_columns.items():
         is_name = isinstance(column, str) and not isinstance(column, SqlExpression) and column.isidentifier()
         if is_name and str(column).casefold() not in input_names:
             raise _no_such_column(df, readers.get(name, name), column)
+
+    # All columns are analysed at once: each analysis is a call of the JVM, or of the server.
     try:
         with unlogged():
             fields = df.select(*(_named_column(df, column) for column in named_columns.values())).schema.fields
     except AnalysisException as error:
-        if len(named_columns) > 1:  # Spark does not say which one
+        if len(named_columns) > 1:
+            # Spark does not say which column it refuses; looked up alone, that one raises.
             for name, column in named_columns.items():
                 look_up(df, {name: column}, readers)
         name, column = next(iter(named_columns.items()))
         raise _no_such_column(df, readers.get(name, name), column, error) from error
-    if len(fields) != len(named_columns):
+    if len(fields) != len(named_columns):  # a star, as in "reading.*"
         name = next(iter(named_columns))
         spelled = ", ".join(map(str, named_columns.values()))
         raise QueryError(f"{readers.get(name, name)} names several columns with one of {spelled}\n  name each one")
@@ -152,19 +161,20 @@ def _no_such_column(
             alike=", ".join(alike),
             before_events=Earlier("events"),
         )
-    said = next(line for line in (*str(reason).splitlines(), condition) if line)  # that of the parser starts empty
+    # The message of Spark's parser begins with an empty line.
+    first_line = next(line for line in (*str(reason).splitlines(), condition) if line)
     return QueryError(
         "{reader} reads {written}, which Spark refuses: {reason}",
         value=expression,
         reader=reader,
         written=spelled,
-        reason=said,
+        reason=first_line,
     )
 
 
 @contextmanager
 def unlogged() -> Iterator[None]:
-    """Keep PySpark from logging exceptions, with all that the JVM was doing, that are raised again in our words."""
+    """Keep PySpark from logging exceptions in a block, which raises them again in words of its own."""
     loggers = [logger for logger in map(PySparkLogger.getLogger, _LOGGERS) if not logger.disabled]
     try:
         for logger in loggers:

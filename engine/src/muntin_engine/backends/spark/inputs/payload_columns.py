@@ -77,6 +77,8 @@ def _changed(
         name: F.expr(column) if isinstance(column, str) else spark_column(column) for name, column in columns.items()
     }
     if change is not None:
+        # Punctuation has no payload, and neither have revisions and retractions that name their event by its id alone:
+        # there, an expression such as `coalesce(km, 0)` must stay null.
         kind = F.col(change) if isinstance(change, str) else spark_column(change)
         payload = [F.col(f"`{name}`").isNotNull() for name in df.columns if name not in event_columns]
         repeats_payload = kind.isin("revise", "retract") & reduce(or_, payload, F.lit(False))
@@ -85,11 +87,11 @@ def _changed(
     if keeps_others:
         return df.withColumns(computed)
 
-    kept_names = {name.casefold() for name in (*names, *event_columns)}
-    all_names = {name.casefold() for name in df.columns}
-    kept: list[Column] = [F.col(f"`{name}`") for name in df.columns if name.casefold() in kept_names]
-    kept += [F.col(name) for name in names if name.casefold() not in all_names]  # fields of structs
-    return df.select(*kept, *(column.alias(name) for name, column in computed.items()))
+    names_to_keep = {name.casefold() for name in (*names, *event_columns)}
+    input_names = {name.casefold() for name in df.columns}
+    unchanged: list[Column] = [F.col(f"`{name}`") for name in df.columns if name.casefold() in names_to_keep]
+    unchanged += [F.col(name) for name in names if name.casefold() not in input_names]  # fields of structs
+    return df.select(*unchanged, *(column.alias(name) for name, column in computed.items()))
 
 
 def _check_columns(df: DataFrame, call: str, names: Sequence[str], columns: Mapping[str, ColumnLike]) -> None:
@@ -98,10 +100,10 @@ def _check_columns(df: DataFrame, call: str, names: Sequence[str], columns: Mapp
     Raises:
         QueryError: The DataFrame has no such column, or a column cannot be computed.
     """
-    checked: dict[str, ColumnLike] = {name: name for name in names}
+    columns_to_check: dict[str, ColumnLike] = {name: name for name in names}
     for name, column in columns.items():
         if isinstance(column, str) and not column.isidentifier():
-            checked[name] = F.expr(column)
+            columns_to_check[name] = F.expr(column)
         else:
-            checked[name] = column  # looked up by its name, so that the error names the columns that there are
-    look_up(df, checked, dict.fromkeys(checked, call))
+            columns_to_check[name] = column  # looked up by its name, so that the error lists the columns of the input
+    look_up(df, columns_to_check, dict.fromkeys(columns_to_check, call))

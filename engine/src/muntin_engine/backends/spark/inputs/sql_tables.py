@@ -16,35 +16,42 @@ if TYPE_CHECKING:
     from muntin_engine.backends.spark.session.kinds import AnySession
 
 
-def table_of(session: AnySession | None, table: str | Mapping[str, str], given: Mapping[str, DataFrame]) -> DataFrame:
+def table_of(
+    session: AnySession | None, table: str | Mapping[str, str], dataframes: Mapping[str, DataFrame]
+) -> DataFrame:
     """Return a table by its name, or the rows that a query of Spark's has.
 
     Args:
         session: The session, whose tables and views may be named; None for that of the DataFrames.
         table: The name, or an object with the query as `sql`.
-        given: DataFrames that are read by these names.
+        dataframes: DataFrames that are read by these names.
 
     Raises:
         QueryError: Spark refuses it.
     """
-    spark: AnySession = next(iter(given.values())).sparkSession if session is None else session
+    spark: AnySession = next(iter(dataframes.values())).sparkSession if session is None else session
     try:
         with unlogged():
             if isinstance(table, str):
-                rows: DataFrame = given[table] if table in given else spark.table(table)
+                rows: DataFrame = dataframes[table] if table in dataframes else spark.table(table)
                 return rows
             text = table["sql"]
-            read: dict[str, Any] = {
-                name: df for name, df in given.items() if re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE)
-            }
-            if not read:
+            named_tables: dict[str, Any] = {}
+            for name, df in dataframes.items():
+                if re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE):
+                    named_tables[name] = df
+            if not named_tables:
                 result: DataFrame = spark.sql(text)
                 return result
-            before = ", ".join(f"`{name}` AS (SELECT * FROM {{{name}}})" for name in read)
+
+            # `spark.sql` puts a DataFrame where its name stands in braces. A clause WITH gives it that name in the
+            # text, which stays as it was written but for its own braces.
+            with_clause = ", ".join(f"`{name}` AS (SELECT * FROM {{{name}}})" for name in named_tables)
             escaped = text.replace("{", "{{").replace("}", "}}")
-            return spark.sql(f"WITH {before} SELECT * FROM ({escaped})", **read)
+            return spark.sql(f"WITH {with_clause} SELECT * FROM ({escaped})", **named_tables)
     except AnalysisException as error:
-        said = re.sub(r"^\[[\w.]+\] | SQLSTATE: .*", "", str(error).strip().partition("\n")[0])
+        # Spark's message without its class of errors, "[...] ", and its state, " SQLSTATE: ...".
+        reason = re.sub(r"^\[[\w.]+\] | SQLSTATE: .*", "", str(error).strip().partition("\n")[0])
         parameters = error.getMessageParameters() or {}
         name = parameters.get("relationName") or parameters.get("objectName") or ""
-        raise QueryError("{reason}", value=name.replace("`", ""), reason=said) from error
+        raise QueryError("{reason}", value=name.replace("`", ""), reason=reason) from error

@@ -39,27 +39,35 @@ def marks_of(start: InputColumn, heartbeats: Sequence[Heartbeat], clock: DataFra
             times are decimals.
     """
     marks = [_punctuation(start, heartbeat) for heartbeat in heartbeats]
-    return (*marks, *([] if clock is None else [_readings(start, clock, scale)]))
+    if clock is not None:
+        marks.append(_readings(start, clock, scale))
+    return tuple(marks)
 
 
 def with_marks(projected: DataFrame, marks: Iterable[tuple[DataFrame, Mapping[str, Column]]]) -> DataFrame:
-    """Return projected events, which say what they do, with the rows of other streams among them."""
-    for stream, given in marks:
-        projected = projected.unionByName(fitted(projected.schema, stream, given))
+    """Return projected events, which have a column `change`, with the rows of other streams among them."""
+    for stream, mark_columns in marks:
+        projected = projected.unionByName(fitted(projected.schema, stream, mark_columns))
     return projected
 
 
-def fitted(schema: spark_types.StructType, df: DataFrame, given: Mapping[str, Column]) -> DataFrame:
-    """Return some columns of a stream under the schema of projected events; the others are null."""
-    return df.select(*(given.get(part.name, F.lit(None)).cast(part.dataType).alias(part.name) for part in schema))
+def fitted(schema: spark_types.StructType, df: DataFrame, mark_columns: Mapping[str, Column]) -> DataFrame:
+    """Return the rows of a stream under the schema of projected events; columns that it does not have are null."""
+    columns: list[Column] = []
+    for part in schema:
+        column = mark_columns.get(part.name, F.lit(None))
+        columns.append(column.cast(part.dataType).alias(part.name))
+    return df.select(*columns)
 
 
 def _punctuation(start: InputColumn, heartbeat: Heartbeat) -> tuple[DataFrame, Mapping[str, Column]]:
     """Return a heartbeat as rows of punctuation."""
-    named = {"at": heartbeat.at, "source": heartbeat.source}
-    beat = look_up(heartbeat.df, named, {name: f"with_heartbeat({name}=...)" for name in named})["at"]
+    heartbeat_columns = {"at": heartbeat.at, "source": heartbeat.source}
+    calls = {name: f"with_heartbeat({name}=...)" for name in heartbeat_columns}
+    beat = look_up(heartbeat.df, heartbeat_columns, calls)["at"]  # the source is looked up to refuse a missing one
     at = as_column(heartbeat.df, heartbeat.at)
     check_heartbeat(start, beat)
+    # A heartbeat says that rows up to its time have come, but for those of the last `delay` ticks.
     if beat.axis is Axis.TIME:
         time = at - F.expr(f"make_dt_interval(0, 0, 0, {heartbeat.delay // _SECOND}.{heartbeat.delay % _SECOND:06})")
     elif beat.places is not None:
@@ -74,7 +82,7 @@ def _punctuation(start: InputColumn, heartbeat: Heartbeat) -> tuple[DataFrame, M
 
 
 def _readings(start: InputColumn, clock: DataFrame, scale: AxisScale) -> tuple[DataFrame, Mapping[str, Column]]:
-    """Return the readings of a clock as rows that say so.
+    """Return the readings of a clock as rows with the change 'clock'.
 
     Raises:
         QueryError: The times of the query are decimals.
@@ -83,5 +91,6 @@ def _readings(start: InputColumn, clock: DataFrame, scale: AxisScale) -> tuple[D
     if start.axis is Axis.TIME:
         reading = F.col(clock.columns[0])
     else:
+        # Numbers count units since the epoch: microseconds are divided by the length of the unit.
         reading = F.expr(f"unix_micros(`{clock.columns[0]}`) * {UNITS['us']} div {UNITS[scale.unit or 'us']}")
     return clock, {"change": F.lit("clock"), "start": reading}

@@ -114,14 +114,14 @@ def _rows(reader: SparkColumnReader, union_columns: UnionColumns, name: str, str
             condition = reduce(and_, (as_column(stream.df, part) for part in stream.conditions))
         columns[union_columns.condition] = condition
 
-    own_names = [part.name for part in fields.values()]
-    payload = union_columns.payload(name, stream.df.columns, list(columns), own_names)
+    event_names = [part.name for part in fields.values()]
+    payload = union_columns.payload(name, stream.df.columns, list(columns), event_names)
     sources = F.array(*map(F.lit, sources_of(name, stream)))
     if stream.source is not None:
         # Punctuation without a source is that of all sources of its stream: a row for each.
         is_of_all = columns["source"].isNull() & columns["change"].isin("punctuate", "close")
         sources = F.when(is_of_all, sources).otherwise(F.array(F.concat(F.lit(f"{name}."), columns["source"])))
-    columns.pop("source", None)
+    columns.pop("source", None)  # `sources` has it, with the name of the stream before it
     renamed = [column.alias(part) for part, column in columns.items()]
     rows: DataFrame = stream.df.select(*(F.col(f"`{part}`") for part in payload), *renamed, sources.alias("source"))
     return rows.withColumn("source", F.explode("source"))
@@ -146,6 +146,7 @@ def _heartbeats(name: str, stream: InputRequest) -> Iterator[Heartbeat]:
     """Yield the heartbeats of a stream as those of its sources."""
     for beat in stream.heartbeats:
         if beat.source is None:
+            # A heartbeat of the whole stream is a row for each of its sources.
             every = F.explode(F.array(*map(F.lit, sources_of(name, stream))))
             yield replace(beat, df=beat.df.withColumn("source of all", every), source=F.col("`source of all`"))
         else:

@@ -57,10 +57,20 @@ class SharedDistributor:
     """Sends the rows that several queries share to the buckets of each; for `mapInArrow`."""
 
     def __init__(
-        self, tasks: Sequence[bytes], owned: Sequence[QueryColumns], recordings: Sequence[RowRecording | str | None]
+        self,
+        tasks: Sequence[bytes],
+        columns_by_query: Sequence[QueryColumns],
+        recordings: Sequence[RowRecording | str | None],
     ) -> None:
+        """Create the function.
+
+        Args:
+            tasks: The packed task of each query.
+            columns_by_query: The columns of each query among those of the shared rows.
+            recordings: The recording of each query, or the name by which its tasks find it; None for no recording.
+        """
         self._tasks = tuple(tasks)
-        self._owned = tuple(owned)
+        self._columns_by_query = tuple(columns_by_query)
         self._recordings = tuple(recordings)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -68,8 +78,8 @@ class SharedDistributor:
         tasks = list(map(open_task, self._tasks))
         settle()
         recorded_rows = [_recorded_rows(recording) for recording in self._recordings]
-        with module_error_first():
-            yield from distribute_to_all(tasks, self._owned, batches, recorded_rows)
+        with module_error_first():  # each task is overseen in `distribute_to_all`
+            yield from distribute_to_all(tasks, self._columns_by_query, batches, recorded_rows)
 
 
 class StatelessTask:
@@ -89,6 +99,7 @@ class StatelessTask:
         blobs_to_report: list[OutputBlob] = []
         settle()
 
+        # Blobs go on as they come. Those that are counted at the end are few: blobs of results are not among them.
         def evaluated_blobs() -> Iterator[OutputBlob]:
             for blob in run_task(task, batches, _recorded_rows(self._recording)):
                 if blob.stream != RESULTS:
@@ -99,6 +110,7 @@ class StatelessTask:
             for blob in with_totals(evaluated_blobs()):
                 row = {"bucket": task.buckets[0], "place": task.place, **blob.columns()}
                 yield pa.RecordBatch.from_pylist([row], schema)
+
         context = TaskContext.get()
         if self._reporter is None or context is None:
             task.overflows.report()  # for a static input on Spark Connect the log of the worker is all there is
@@ -109,6 +121,7 @@ class StatelessTask:
             label = label_by_metric.get(blob.stream)
             if label is not None:
                 skipped[label] = blob.rows
+        # A query without state has no buckets: its tasks report in their place.
         self._reporter.report(context.partitionId(), blobs_to_report, skipped, task.overflows.take())
 
 
@@ -144,10 +157,11 @@ def _recorded_rows(recording: RowRecording | str | None, kind: str = ROWS) -> Re
     if batch is None:
         return None  # a static input
     if isinstance(recording, str):
-        place = context.getLocalProperty(RECORDING + recording)
-        if not place:
+        # The sinks wrote the recording's fields into a property of the micro-batch, if the query is recorded.
+        packed_recording = context.getLocalProperty(RECORDING + recording)
+        if not packed_recording:
             return None
-        recording = RowRecording(*json.loads(place))
+        recording = RowRecording(*json.loads(packed_recording))
     return recording.of_task(int(batch), context.partitionId(), kind)
 
 
@@ -192,5 +206,6 @@ def closing_bucket(tasks: Mapping[int, bytes]) -> Callable[[tuple[Any, ...], pa.
 
 
 def _table_of(bucket: int, place: int, blobs: Sequence[OutputBlob]) -> pa.Table:
+    """Return the output of a bucket as a table with the columns of `OUTPUT`, the metrics in its last row."""
     rows = [{"bucket": bucket, "place": place, **blob.columns()} for blob in with_totals(blobs)]
     return pa.Table.from_pylist(rows, arrow_schema_of(OUTPUT))

@@ -120,6 +120,7 @@ class BucketProcessor(StatefulProcessor):
         task = open_task(self._tasks[bucket])
         origin = _origin_of(bucket)
 
+        # A bucket that had state in this process has all its cells: then nothing need be asked before it is read.
         bucket_of_query = (origin.query if origin else "", bucket)
         self._cells.may_be_new = bucket_of_query not in _WITH_STATE
 
@@ -141,6 +142,7 @@ class BucketProcessor(StatefulProcessor):
             return
         from muntin_engine.state.cells import seal
 
+        # The note goes on from that of the previous micro-batch, if this one was idle too.
         with self._cells_of(_NO_BUCKET, origin):
             first = self._idle_since(origin)
             if first is None:
@@ -156,22 +158,26 @@ class BucketProcessor(StatefulProcessor):
         from muntin_engine.state.bucket_state import BucketMetadata
         from muntin_engine.state.cells import METADATA, split, unseal
 
+        # Spark's repartition moves buckets to other partitions, whose notes are not about them.
         context = TaskContext.get()
-        repartitioned = None if context is None else context.getLocalProperty(REPARTITIONED)
-        if repartitioned and int(repartitioned) >= first:
+        repartitioned_batch = None if context is None else context.getLocalProperty(REPARTITIONED)
+        if repartitioned_batch and int(repartitioned_batch) >= first:
             return True
+
         with self._cells_of(_NO_BUCKET, origin):
-            since = self._idle_since(origin)
-        if since is not None and since <= first:
+            idle_since = self._idle_since(origin)
+        if idle_since is not None and idle_since <= first:
+            # Idle from the very first micro-batch on, a bucket has no state. If the checkpoint had one, it was lost.
             return not (first == 0 and self._has_begun)
         if first > 0:
             return False
+
         # The bucket has no state. If another bucket has the state of another query, that is the reason.
         for bucket in self._tasks:
             with self._cells_of(bucket, origin):
                 sealed = self._cells.get(METADATA)
             if sealed is not None:
-                # This raises unless the state is of this query.
+                # Only for its error, which it raises unless the state is of this query.
                 BucketMetadata.from_bytes(split(unseal(METADATA, sealed))[1], task.compatibility, task.codec)
         return False
 
@@ -182,9 +188,10 @@ class BucketProcessor(StatefulProcessor):
         sealed = self._cells.get(IDLE)
         if not sealed:
             return None
+        # An older note is of an idle time that has ended since: in between, a micro-batch had rows and wrote none.
         note = unseal(IDLE, sealed, "a partition")
-        is_of_last_batch = note.origin == (origin.query, _NO_BUCKET, origin.batch - 1)
-        return int(note.data) if is_of_last_batch else None
+        is_of_previous_batch = note.origin == (origin.query, _NO_BUCKET, origin.batch - 1)
+        return int(note.data) if is_of_previous_batch else None
 
     @contextmanager
     def _cells_of(self, bucket: int, origin: Origin) -> Iterator[None]:
@@ -198,6 +205,7 @@ class BucketProcessor(StatefulProcessor):
         self._cells.may_be_new = True
         self._client.set_implicit_key((bucket,))
         yield
+        # After an exception Spark gives up the partition, and with it this object: nothing is put back then.
         self._client.set_implicit_key((origin.bucket,))
         self._cells.may_be_new = may_be_new
 

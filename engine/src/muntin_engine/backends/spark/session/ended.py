@@ -50,7 +50,7 @@ def has_ended(error: BaseException) -> bool:
 
 def is_cut_off(error: BaseException) -> bool:
     """Return True if an error means that the JVM does not answer."""
-    is_refused = isinstance(error, OSError) and _is_raised_in(error, "py4j")
+    is_refused = isinstance(error, OSError) and _is_raised_in(error, "py4j")  # a connection to a JVM that is gone
     return isinstance(error, Py4JNetworkError) or is_refused
 
 
@@ -66,6 +66,7 @@ def _is_stopped(error: BaseException) -> bool:
 
 def _is_raised_in(error: BaseException, package: str) -> bool:
     """Return True if the code of a package raised an error."""
+    # The last frame is the one that raised. Without a traceback, the error was never raised.
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

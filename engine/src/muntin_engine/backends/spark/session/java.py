@@ -102,18 +102,19 @@ def find_java(
     Raises:
         JavaNotFoundError: No Java is new enough; the error lists each place with its Java.
     """
-    tried: list[str] = []
+    rejected_places: list[str] = []
     for place, executable in _candidates(environment, bundled):
         java = ask(executable) if executable else None
         if java and java.version >= OLDEST:
             return java
-        tried.append(f"{place}: {_rejection(executable, java)}")
-    raise JavaNotFoundError(OLDEST, tried)
+        rejected_places.append(f"{place}: {_rejection(executable, java)}")
+    raise JavaNotFoundError(OLDEST, rejected_places)
 
 
 def _candidates(
     environment: Mapping[str, str], bundled: Callable[[], Path | None]
 ) -> Iterator[tuple[str, Path | None]]:
+    """Yield the places where a Java may be, each with the executable there, if there is one."""
     home = environment.get("JAVA_HOME")
     yield "JAVA_HOME", Path(home, "bin", "java") if home else None
     on_path = shutil.which("java", path=environment.get("PATH", ""))

@@ -117,7 +117,7 @@ def stop_session(spark: SparkSession) -> None:
     """
     if not jvm_is_dead():
         with suppress(Py4JError, OSError), warnings.catch_warnings(action="ignore"):
-            spark.stop()
+            spark.stop()  # it may warn of queries that are running
     end_jvm()
 
 
@@ -141,12 +141,19 @@ def local_settings(name: str, cores: int, conf: Mapping[str, str]) -> dict[str, 
 
 
 def _start(settings: Mapping[str, str]) -> SparkSession:
-    end_jvm()
+    """Start a JVM with a session in it.
+
+    Raises:
+        JavaNotFoundError: There is no Java 17 or newer.
+        SparkStartError: The JVM or Spark in it did not start.
+    """
+    end_jvm()  # of a session that was stopped: a JVM has the memory and the log that it was started with
     java_home = spark_java_home(find_java())
     log = Path(settings.get(LOG_SETTING) or _new_log())
     try:
         start_context({**settings, LOG_SETTING: str(log)}, java_home, log)
     except (PySparkException, Py4JError) as error:
+        # A JVM that is alive says why Spark did not start; of one that has ended, only its log does.
         has_jvm = gateway() is not None and not jvm_is_dead()
         failure = SparkStartError(java_home, log, root_cause(error) if has_jvm else log_tail(log))
         end_jvm()

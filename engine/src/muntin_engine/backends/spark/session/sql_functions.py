@@ -25,19 +25,19 @@ _TIMES: Final = pa.timestamp("us", tz="UTC")
 """The type of the instants that a function returns."""
 
 
-def register(spark: AnySession, named: Sequence[str | Function[..., object]]) -> list[str]:
+def register(spark: AnySession, names: Sequence[str | Function[..., object]]) -> list[str]:
     """Register functions with Spark SQL, and return their names there.
 
     Code of no installed package is pickled whole, as that of modules is.
 
     Args:
         spark: The session.
-        named: Functions, or the full names of installed ones; all installed functions if there are none.
+        names: Functions, or the full names of installed ones; all installed functions if there are none.
     """
     functions: list[Function[..., object]] = []
-    for name in named:
+    for name in names:
         functions.append(installed().function(name) if isinstance(name, str) else name)
-    if not named:
+    if not names:
         functions = _installed_functions()
     for function in functions:
         with by_value(local_modules()):
@@ -54,6 +54,7 @@ def _installed_functions() -> list[Function[..., object]]:
 
 
 def _udf(function: Function[..., object]) -> Any:
+    """Return a function of a plugin as a UDF of Spark's, over batches of rows if the function takes these."""
     result = spark_type_of(result_type(function.result, _TIMES))
     wrap: Any = pandas_udf if function.is_vectorized else F.udf
     implementation = function.implementation
