@@ -80,7 +80,13 @@ class StreamOperatorRun:
         while self.wake_up is not None and self.wake_up <= tick:
             if not self._wake_ups_left:
                 raise too_many_wake_ups(
-                    self._label, None, MOST_WAKE_UPS, self._latest_wake_up, self.wake_up, tick, Axis.TICKS
+                    self._label,
+                    key=None,
+                    limit=MOST_WAKE_UPS,
+                    woken_at=self._latest_wake_up,
+                    next_wake_up=self.wake_up,
+                    watermark=tick,
+                    axis=Axis.TICKS,
                 )
             output += self._wake(self.wake_up)
         return output
@@ -104,7 +110,12 @@ class StreamOperatorRun:
         while self.wake_up is not None and count != most_wake_ups:
             if self._wake_ups_left <= 0:
                 raise wake_ups_without_end(
-                    self._label, None, MOST_WAKE_UPS, self._latest_wake_up, self.wake_up, Axis.TICKS
+                    self._label,
+                    key=None,
+                    limit=MOST_WAKE_UPS,
+                    woken_at=self._latest_wake_up,
+                    next_wake_up=self.wake_up,
+                    axis=Axis.TICKS,
                 )
             output += self._wake(self.wake_up)
             count += 1
