@@ -55,6 +55,7 @@ class CumulateWindows(WindowKind):
                 "cumulating windows need a step above zero and a size that is a multiple of it, "
                 f"got the size {size} and the step {step}"
             )
+            # The arguments would be right the other way round: Flink's CUMULATE has the step first.
             is_swapped = 0 < self.size < self.step and self.step % self.size == 0
             if is_swapped:
                 offset = f", {spell_as_written(self.offset)}" if self.offset else ""

@@ -100,13 +100,14 @@ class ScheduledWindows(WindowKind):
         """Yield the windows that the clock makes of the timetable from a tick on."""
         zone = zone_named(self.zone)
         shown = shown_at(zone, start // self.second)
+        # Times outside the years of datetimes have no timetable.
         first = max(shown, _seconds(_FIRST))
         if first >= _seconds(_LAST):
             return
         previous: tuple[datetime, datetime] | None = None
         candidate: Window | None = None  # the last window, which one that begins at the same instant replaces
         for opens, closes in self.ending_after(_EPOCH + first * _SECOND):
-            _check(opens, closes, previous)
+            _check_times(opens, closes, previous)
             if opens >= _LAST:
                 break
             previous = (opens, closes)
@@ -124,10 +125,11 @@ class ScheduledWindows(WindowKind):
 
 
 def _seconds(shown: datetime) -> int:
+    """Return the seconds since 1970-01-01 00:00 by the same clock."""
     return (shown - _EPOCH) // _SECOND
 
 
-def _check(opens: datetime, closes: datetime, previous: tuple[datetime, datetime] | None) -> None:
+def _check_times(opens: datetime, closes: datetime, previous: tuple[datetime, datetime] | None) -> None:
     """Refuse times that cannot be the next window of a timetable."""
     for time in (opens, closes):
         if time.tzinfo is not None or time.microsecond:
