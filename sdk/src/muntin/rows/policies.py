@@ -32,6 +32,7 @@ class PlainPolicy:
         data: dict[str, Any] = {"policy": self.policy}
         for part in fields(self):
             value = getattr(self, part.name)
+            # A bool is an int too, and stays true or false.
             is_length = isinstance(value, int) and type(value) is not bool
             data[part.name] = int(value) if is_length else value  # without the note of how a length was written
         return data
