@@ -146,6 +146,7 @@ def fold(changes: Iterable[Change[P]]) -> Mapping[Identity, Event[P]]:
     for change in changes:
         if isinstance(change, Punctuation):
             continue
+        # The start belongs to the name: it never changes, as revisions move ends alone.
         identity = (change.id, change.event.start)
         event = table.get(identity)
         if isinstance(change, Insertion):

@@ -162,6 +162,7 @@ class _Ruler:
         low, high = span(bars)
         least = max(1, -(-(high - low) // _COLUMNS))
         if axis is Axis.TIME:  # a point lasts a microsecond, for which no column is needed
+            # The smallest round scale that fits all columns; beyond the list, whatever fits.
             least = next((scale for scale in _TIMES if scale * _COLUMNS >= high - low - 1), least)
         return cls(low, high, least, axis)
 

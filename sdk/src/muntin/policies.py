@@ -247,6 +247,8 @@ def parse_policy(kind: type[PolicyT], value: PolicyT | str) -> PolicyT:
     except ValueError:
         members = ", ".join(repr(str(member)) for member in kind)
         article = "an" if kind.__name__.startswith("E") else "a"
+
+        # A word of another system, such as Spark's output modes, has better advice than the nearest spelling.
         similar_members = get_close_matches(str(value).lower(), [str(member) for member in kind], n=1, cutoff=0.7)
         name = getattr(value, "__name__", None)
         instead = kind._instead_of((name or str(value)).lower())

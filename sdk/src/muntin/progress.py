@@ -243,6 +243,7 @@ class Periodic(ProgressPolicy):
             return bound // self.span * self.span
         if not self.rows:
             return None
+        # The number of rows has passed a multiple of the step in this micro-batch.
         has_passed_a_step = progress.rows // self.rows > progress.rows_before // self.rows
         return bound if has_passed_a_step else None
 
@@ -334,6 +335,7 @@ def punctuate_every(*, rows: int | None = None, span: Duration | None = None, de
         5 ticks behind the newest start, every 1000 rows
     """
     step = rows if span is None else ticks(span)
+    # Exactly one of the two, a whole number above zero.
     gives_one = (rows is None) != (span is None)
     is_whole = isinstance(step, int) and not isinstance(step, bool)
     if not gives_one or not is_whole or step is None or step <= 0:

@@ -32,7 +32,7 @@ from muntin.modules.module import Module
 from muntin.modules.row_operator import RowOperator
 from muntin.modules.stream_operator import StreamOperator
 from muntin.policies import ClipPolicy, TimestampPolicy
-from muntin.query_checks import QueryShape, check_cause, check_each, check_instance, check_needs, check_start
+from muntin.query_checks import QueryShape, check_cause, check_computations, check_instance, check_needs, check_start
 from muntin.rows import RowWindows
 from muntin.testing.equality import equal
 from muntin.testing.fitting import check_declared, check_evicted
@@ -95,7 +95,7 @@ class WindowedQuery:
     order: Callable[[Any], Any] | None = None
 
     def __post_init__(self) -> None:
-        check_each(self.computations, Computation)
+        check_computations(self.computations, Computation)
         self.check_events(())
         check_needs(self.modules, self.window)
 
