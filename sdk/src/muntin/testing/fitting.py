@@ -94,6 +94,7 @@ def _misfits(field: Field, value: object, path: str, is_result: bool) -> Iterato
     if value is None and (field.is_nullable or is_column):
         return
     data_type = field.type
+    # The class of a payload says which input it is of, and so which record it has to fit.
     if isinstance(data_type, OneOf):
         input_field = data_type.input_of(value)
         if input_field is None:
@@ -104,6 +105,7 @@ def _misfits(field: Field, value: object, path: str, is_result: bool) -> Iterato
     if not _has_type(data_type, value, is_column=is_column, is_result=is_result):
         yield f"{path or 'it'} is {value!r}, expected {_spell(field)}"
         return
+    # Before the parts: a field that is missing has no value to look at.
     difference = _difference(data_type, value) if isinstance(data_type, Struct) else ""
     if difference:
         yield f"{path or 'it'} is {value!r}, {difference}; expected {_spell(field)}"
@@ -169,6 +171,7 @@ def _difference(struct: Struct, value: object) -> str:
 
 
 def _struct_parts(struct: Struct, value: object, path: str) -> list[tuple[Field, object, str]]:
+    """List the values of a record's fields, with these fields and their paths; tuples have them by place."""
     fields = struct.fields
     if isinstance(value, tuple):
         values = list(value)

@@ -90,6 +90,7 @@ def records_in(annotation: Any) -> frozenset[type]:
 
 
 def _hints(record: type) -> dict[str, object]:
+    """Return the annotations of a record; none where they cannot be read."""
     try:
         return get_type_hints(record)
     except NameError:  # the definition law says so in better words
@@ -101,6 +102,7 @@ def _is_record(cls: object) -> bool:
 
 
 def _fields(record: Any) -> dict[str, object]:
+    """Return the values of a named tuple or a dataclass by the names of its fields."""
     if hasattr(record, "_asdict"):
         return dict(record._asdict())
     return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}

@@ -161,6 +161,7 @@ class Script:
         for step in (*self.steps, Boundary.BATCH):  # the last micro-batch ends, too
             if isinstance(step, Boundary) and starts:
                 latest = tuple(sorted(starts, reverse=True)[: policy.starts_kept])
+                # A micro-batch ends here: the policy hears of all rows up to it, and a watermark never goes back.
                 answer = policy.watermark(SourceProgress(max(starts), len(starts), latest, rows_before))
                 if answer is not None and answer > watermark:
                     watermark = answer
@@ -170,6 +171,7 @@ class Script:
                 starts.append(step.change.event.start)
             if not isinstance(step, Punctuation):
                 steps.append(step)
+            # Other punctuation of all keys is replaced by the policy; the end of the stream stays.
             elif step.time == INFINITY:
                 steps.append(step)
                 watermark = INFINITY
@@ -233,6 +235,7 @@ class Script:
         outputs: dict[Hashable, list[OutputEvent]] = {}
         for key, table in self.history().items():
             stream = self._until_closed(key, query.window)
+            # A key that ended before the stream has a horizon of its own.
             limit = horizon if stream is self else stream.horizon(query.window)
             output = evaluate(query, table.values(), self.watermark_of(key), limit)
             if output:

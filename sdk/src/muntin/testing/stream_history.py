@@ -192,11 +192,15 @@ def _trail(changes: Sequence[KeyedChange]) -> tuple[list[KeyedChange], list[Keye
     Returns:
         The changes in order, and those that fit nowhere.
     """
+    # An event may come back to a state it had, by a detour. Walk on as far as possible first, and then look at each
+    # place of the trail for changes that lead away from its state and back to it: in graph terms, an Euler trail by
+    # Hierholzer's algorithm.
     trail, unused = _walk(None, changes)
     place = 0
     while place <= len(trail):
         state = _state_after(trail[:place])
         detour, left_over = _walk(state, unused)
+        # Only the part that leads back may be inserted.
         while detour and _state_after(detour) != state:
             left_over.append(detour.pop())
         if detour:

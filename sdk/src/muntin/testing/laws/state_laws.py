@@ -114,6 +114,7 @@ class StateLaws(ModuleLaws):
                 state = subject.add(state, added)
             if trial.draw(st.booleans()):
                 state = subject.stored_if_it_can_be(state)
+
         step_by_step = ("updated step by step", subject.result_of(state))
         trial.expect_same(step_by_step, ("computed anew", subject.result(members)))
 
@@ -228,6 +229,7 @@ class CombiningLaws(ModuleLaws):
         subject = trial.subject
         groups = [trial.members(label) for label in ("first", "second", "third")]
         a, b, c = (subject.state_of(group) for group in groups)
+        # Combining may change its first state, so each side has states of its own.
         left = subject.combine(subject.combine(a, b), c)
         a, b, c = (subject.state_of(group) for group in groups)
         right = subject.combine(a, subject.combine(b, c))

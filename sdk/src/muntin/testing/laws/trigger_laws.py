@@ -69,6 +69,7 @@ class TriggerTrial(Trial):
         decisions: list[Decision] = []
         for place, view in enumerate(views):
             is_touched = not place or view.arrivals or view.departures or view.signals & self.tested.signals
+            # The engine lets such a window sleep, and the trigger may not notice.
             if sleeps and not is_touched and not self._is_woken(state, view):
                 decisions.append(Decision.WAIT)
                 continue
@@ -183,6 +184,7 @@ class TriggerTrial(Trial):
 
 
 def _spell(view: TriggerView) -> str:
+    """Describe the changes of a window in one line, for the drawing of the stream."""
     clock = "none" if view.clock == EARLIEST else view.clock
     text = f"max event time {view.max_event_time}, clock {clock}, {view.arrivals} came, {view.departures} left"
     if view.arrivals:
@@ -240,8 +242,8 @@ class TriggerLaws(Conformance, of=Trigger, subject="trigger", trial=TriggerTrial
         state = trial.create()
         for view in trial.views():
             with trial.unchanged("state", "afterwards", state, trial.stored):
-                new, decision = trial.step(state, view)
-            state = new
+                new_state, decision = trial.step(state, view)
+                state = new_state
             if decision.is_finished:
                 break
 
