@@ -48,6 +48,7 @@ class Foreign:
 
     def has(self, method: str) -> bool:
         """True if a method is implemented."""
+        # A base class of the framework declares methods that only raise: those do not count.
         owner = next((cls for cls in self.cls.__mro__ if method in vars(cls)), None)
         is_declared = owner is not None and owner.__name__ in self.protocols
         return not is_declared and callable(getattr(self.code, method, None))

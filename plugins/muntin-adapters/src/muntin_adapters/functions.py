@@ -167,6 +167,7 @@ def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) 
         raise unknown_type(name, "its payloads", example, "input")
     if result is None:
         raise unknown_type(name, "its result", "an annotation such as -> float", "result")
+    # Parameters of a module go by name, so further ones by place cannot be given.
     module_parameters = [part for part in other_parameters if part.kind is not part.VAR_POSITIONAL]
     return make_module(
         (base[payload, result],),

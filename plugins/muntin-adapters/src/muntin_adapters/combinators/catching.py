@@ -116,6 +116,7 @@ class _Catching(Wrapping):
         return None, min(errors)
 
     def _errors_of_each(self, members: Sequence[object], window: tuple[Window, ...]) -> set[str]:
+        """Return the errors of rows that fail alone, each tried on a new state."""
         errors: set[str] = set()
         for member in members:
             _, error = self._add(self._create_state(*window), [member], window)
@@ -124,6 +125,7 @@ class _Catching(Wrapping):
         return errors
 
     def _add(self, state: Any, members: Sequence[object], window: tuple[Window, ...]) -> Any:
+        """Return the pair of a state with members added and no error, or the error; a failed state stays as it is."""
         inner_state, error = state
         if error is not None:
             return state
@@ -132,6 +134,7 @@ class _Catching(Wrapping):
     def _combine(self, state: Any, other: Any) -> object:
         inner_state, error = state
         other_inner_state, other_error = other
+        # The least of the errors, as states are combined in any order.
         errors = [text for text in (error, other_error) if text is not None]
         if errors:
             return None, min(errors)
@@ -186,9 +189,10 @@ def _catching(cls: type[Module]) -> type[Any]:
     return wrap(
         cls,
         _Catching,
-        ("or_error", "or its error"),
-        payload,
-        caught[result],
-        {"contract": OutputContract.WINDOW_BASED if is_bound else cls.contract},
-        _TUPLE[with_null(state), str | None],
+        name_suffix="or_error",
+        version_suffix="or its error",
+        payload=payload,
+        result=caught[result],
+        attributes={"contract": OutputContract.WINDOW_BASED if is_bound else cls.contract},
+        state=_TUPLE[with_null(state), str | None],
     )

@@ -53,8 +53,9 @@ def _filtering(cls: type[Module], condition: Callable[..., bool]) -> type[Any]:
     return wrap(
         cls,
         _Filtering,
-        ("filtered", f"where {spell(condition)}"),
-        payload,
-        result if cls.is_operator else with_null(result),
-        {"_condition": staticmethod(condition), "_spread": staticmethod(spread_of(condition, payload))},
+        name_suffix="filtered",
+        version_suffix=f"where {spell(condition)}",
+        payload=payload,
+        result=result if cls.is_operator else with_null(result),
+        attributes={"_condition": staticmethod(condition), "_spread": staticmethod(spread_of(condition, payload))},
     )

@@ -83,8 +83,9 @@ def _flat_mapping(
     return wrap(
         cls,
         _FlatMapping,
-        ("flat_mapped", f"of each of {spell(function)}"),
-        payload,
-        result if cls.is_operator else with_null(result),
-        {"_function": staticmethod(function), "_spread": staticmethod(spread_of(function, payload))},
+        name_suffix="flat_mapped",
+        version_suffix=f"of each of {spell(function)}",
+        payload=payload,
+        result=result if cls.is_operator else with_null(result),
+        attributes={"_function": staticmethod(function), "_spread": staticmethod(spread_of(function, payload))},
     )

@@ -67,6 +67,7 @@ class _SkippingNulls(Counting):
 
     def _columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
         form: ColumnarAggregate[Any, Any] | None = self._module.columnar_form(replace(reads, is_nullable=False))
+        # A form that skips nulls itself is enough; without members the result has to be null, as from `Counting`.
         if form is None or not form.skips_nulls or form.empty_result is not None:
             return None
         return self._outer_form(form)
@@ -79,10 +80,11 @@ def _skipping_nulls(cls: type[Module]) -> type[Any]:
     return wrap(
         cls,
         _SkippingNulls,
-        ("of_present", "without nulls"),
-        payload if cls.input_fields() else with_null(payload),
-        result if cls.is_operator else with_null(result),
-        form,
+        name_suffix="of_present",
+        version_suffix="without nulls",
+        payload=payload if cls.input_fields() else with_null(payload),
+        result=result if cls.is_operator else with_null(result),
+        attributes=form,
     )
 
 

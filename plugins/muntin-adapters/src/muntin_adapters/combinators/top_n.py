@@ -87,13 +87,15 @@ def _top_n(cls: type[Module], n: object, largest: bool) -> type[Any]:
     return wrap(
         cls,
         _TopN,
-        ("top", f"top {n}" if largest else f"least {n}"),
-        payload,
-        list[ranked[group, bare_value]],
-        {"_n": n, "_largest": largest},
+        name_suffix="top",
+        version_suffix=f"top {n}" if largest else f"least {n}",
+        payload=payload,
+        result=list[ranked[group, bare_value]],
+        attributes={"_n": n, "_largest": largest},
     )
 
 
 def _sort_key(value: object) -> tuple[bool, object]:
+    """Return the sort key of a result, by which NaN is larger than any number."""
     is_nan = isinstance(value, float) and isnan(value)
     return is_nan, 0 if is_nan else value  # no NaN is compared

@@ -67,8 +67,9 @@ def _with_default(cls: type[Module], value: object) -> type[Any]:
     return wrap(
         cls,
         _WithDefault,
-        ("or_default", f"or {spell(value)}"),
-        payload,
-        result,
-        {"_default": value, "empty_result": value, **form},
+        name_suffix="or_default",
+        version_suffix=f"or {spell(value)}",
+        payload=payload,
+        result=result,
+        attributes={"_default": value, "empty_result": value, **form},
     )
