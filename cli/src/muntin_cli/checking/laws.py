@@ -43,6 +43,7 @@ def check_laws(subjects: Subjects, tests: Path | None = None) -> Section:
 
 
 def _run_laws_in(tests: Path) -> TestedLaws:
+    """Run the laws among a package's tests in a process of their own; none where that is not possible."""
     try:
         answer = ask_python(_PROBE, str(tests))
     except EnvironmentLacksError:  # the package's tests cannot be run here, so they say nothing
@@ -69,6 +70,7 @@ def _try_laws_of(subject: CheckedSubject, tested_laws: Callable[[], TestedLaws])
         return
     outcomes = Counter(verdict.outcome for verdict in verdicts)
     failures = [verdict.reason for verdict in verdicts if verdict.outcome is Outcome.BROKEN]
+    # A law that cannot be tried from the types alone may be tried by the package's own tests.
     kept_in_tests = 0
     untried: list[Verdict] = []
     for verdict in verdicts:

@@ -88,6 +88,7 @@ def _editable_folder(owner: Distribution) -> Path | None:
 
 
 def _names_of(entry: EntryPoint) -> set[str]:
+    """Return the names by which a user may mean the package of an entry point: its own, the plugin's, the import's."""
     owner = entry.dist.name if entry.dist else entry.name
     return {canonicalize_name(owner), canonicalize_name(entry.name), canonicalize_name(entry.module.partition(".")[0])}
 
