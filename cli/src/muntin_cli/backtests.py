@@ -64,6 +64,7 @@ class BacktestReport:
             ],
         )
         show()
+        # Below the costs: how many results differ, then where, and at last the largest differences themselves.
         verb = "differs" if result.differing == 1 else "differ"
         show(f"{counted(result.differing, 'result')} {verb}, over {counted(result.rows, 'row')}")
         show(f"compared: {result.compared}")
@@ -95,6 +96,7 @@ class BacktestReport:
 
     def _show_differences(self) -> None:
         """Print the largest differences, or those of them that meet the condition."""
+        # Columns that say where a result lies, such as its window, stand between its key and its values.
         places = [name for name in self._listed[0] if name not in ("column", "key", "kind", "old", "new", "difference")]
         lines: list[list[str]] = []
         for difference in self._listed:

@@ -132,6 +132,7 @@ def _describe_module(
     example = _example_of(cls, parameters)
     if example is None:
         return description
+    # Needs, defaults, laws and evaluations depend on the parameters, so they are those of the example.
     module, example_parameters = example
     return replace(
         description,

@@ -175,6 +175,7 @@ def _examples(annotation: object) -> Iterable[object]:
         return list(zip(*map(_examples, arguments), strict=False))
     if isinstance(origin, type) and issubclass(origin, Iterable) and len(arguments) == 1:
         return [[value] for value in _examples(arguments[0])]
+    # Of an annotation that says nothing, try values of each kind.
     return (*_EXAMPLES[int], *_EXAMPLES[float], *_EXAMPLES[str])
 
 

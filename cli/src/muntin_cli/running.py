@@ -92,6 +92,7 @@ def parse_window(text: str) -> WindowSpecification:
     words = text.replace("(", " ").replace(")", " ").replace(",", " ").split()
     if not words:
         raise _no_window(text, "")
+    # As in a shell: the name, values by place, and values by name.
     values: list[int | str] = []
     named_values: list[str] = []
     for word in words[1:]:

@@ -133,6 +133,7 @@ def draw_kind(kind: WindowSpecification) -> str:
         if kind.reads:
             return ""
         events = {id: (start, start + 1) for id, (start, _) in events.items()}
+    # The drawing is that of the reference evaluator, which needs no engine.
     script = Script()
     for id, (start, end) in events.items():
         script = script.insert(id, start, end)

@@ -131,6 +131,7 @@ class QueryShape:
                 events that last.
         """
         label = _label(module)
+        # Aggregates of a query share one row per window; an operator returns any number of rows, and none to share.
         if module.is_operator and len(self.modules) > 1:
             raise QueryError(
                 f"{label} is an operator, which returns rows, and shares a query with {len(self.modules) - 1} more\n"
@@ -144,6 +145,7 @@ class QueryShape:
                 kind=kind,
                 windows=Call("tumbling", "10 minutes"),
             )
+        # A `StreamOperator` is called once per event, when the watermark passes its start, and never hears of its end.
         if isinstance(self.window, Unwindowed) and self.lasting and not isinstance(module, IntervalOperator):
             raise QueryError(
                 "{module} follows events at points in time, and these are {lasting}, whose end may yet be revised "
@@ -235,6 +237,7 @@ class QueryShape:
                 value=written_age,
                 windows=self._written_window,
             )
+        # Silence is known only when it has lasted; a time-bound result would have to know of it from its start.
         if self.is_time_bound or self.timestamps is TimestampPolicy.TIME_BOUND:
             raise PolicyError(
                 "{argument} cuts windows where a key has been silent for long enough, which is not known any earlier, "

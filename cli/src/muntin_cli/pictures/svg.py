@@ -66,6 +66,7 @@ def _event(canvas: Canvas, scale: Scale, bar: Bar, middle: float) -> None:
         canvas.arrow_head(right + 2, middle, _look(bar, "start"), 6)
         canvas.dot(left + ROUND, middle, ROUND, _look(bar, "start"))
     else:
+        # A short lifetime has smaller dots, so that a line is left between them.
         radius = min(ROUND, (right - left) / 4)
         canvas.line((left + radius, middle), (right - radius - 3, middle), _look(bar, "life"))
         canvas.dot(left + radius, middle, radius, _look(bar, "start"))

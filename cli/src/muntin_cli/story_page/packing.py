@@ -26,6 +26,7 @@ def packed(story: Story) -> dict[str, Any]:
 
     Where bars lie is decided here, once for all positions: nothing moves while a reader steps.
     """
+    # Keys are texts once, and numbers in each row.
     keys = _keys(story)
     key_numbers = {key: number for number, key in enumerate(keys)}
     key_texts: list[list[str] | None] = []

@@ -211,6 +211,7 @@ class UnknownModuleError(QueryError, LookupError):
         self.suggestion = suggestion
         self.installed = tuple(installed)
         lines = [f"no {kind} is named {name!r}"]
+        # A plugin's name alone, whose modules are then listed.
         offers = [offer for offer in installed if offer.startswith(f"{name}.")]
         if suggestion:
             lines.append(f"  did you mean {suggestion}?")
@@ -226,6 +227,7 @@ class UnknownModuleError(QueryError, LookupError):
             lines.append(f"  installed {kind}s: {', '.join(installed) or 'none'}")
             lines.append(f"  a {kind}'s package must be installed where the driver and the workers run")
         super().__init__("\n".join(lines))
+        # The error has no value of an argument as others do: the name is what is wrong.
         self.value = name
 
 

@@ -62,7 +62,7 @@ def _bind(argument: Any, bindings: dict[Any, Any]) -> object:
     return argument[inside] if parameters else bindings.get(argument, argument)
 
 
-_WORD: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_BETWEEN_WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 """The places between the words of a class's name."""
 
 
@@ -83,13 +83,14 @@ def describe_input(annotation: object, name: str = "") -> Field:
     """
     if isinstance(annotation, TypeAliasType):
         return describe_input(annotation.__value__, name)
+    # Only a union of records has several inputs; `X | None`, say, is a nullable one.
     records = _records_of(annotation)
     if not records:
         return describe(annotation, name)
     inputs: dict[str, Field] = {}
     for record in records:
         class_name = (get_origin(record) or record).__name__
-        input_name = _WORD.sub("_", class_name).strip("_").lower()
+        input_name = _BETWEEN_WORDS.sub("_", class_name).strip("_").lower()
         if input_name in inputs:
             raise ModuleDefinitionError(
                 f"{annotation!r} has two inputs named {input_name}\n"

@@ -154,10 +154,12 @@ def _difference(struct: Struct, value: object) -> str:
     """Name the fields that a value lacks or has in excess; empty if it has those of the struct."""
     declared = [field.name for field in struct.fields]
     if isinstance(value, tuple):
+        # The fields of a tuple go by place.
         if len(value) == len(declared):
             return ""
         if not hasattr(value, "_fields"):
             return f"of {len(value)} instead of {len(declared)} values"
+    # An object with attributes has no list of names: it is asked for each.
     names = list(value) if isinstance(value, Mapping) else getattr(value, "_fields", None)
     if names is None:
         missing = [name for name in declared if not hasattr(value, name)]

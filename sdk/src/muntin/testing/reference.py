@@ -298,6 +298,7 @@ def _rows_of_handlers(
     module = computation.module
     assert isinstance(module, RowOperator), f"{module.name} follows no rows"
     assert isinstance(query.window, RowWindows), f"{query.window} do not follow rows"
+    # Rows that the module does not accept are followed by the windows all the same.
     inputs: list[tuple[Event[object], object, bool]] = []
     for event in events:
         is_accepted = computation.accepts(event.payload)
@@ -480,12 +481,14 @@ def _call(query: WindowedQuery, computation: Computation, window: Window, member
             return () if empty is None else (empty,)
         return empty
 
+    # The module sees members in order; to all others the order means nothing.
     if module.reads_order:
         accepted = query.in_order(accepted)
     inputs = [_input_of(query, computation, window, event) for event in accepted]
     window_argument = (window,) if module.is_time_sensitive else ()
     if not module.is_incremental:
         return module.compute_result(inputs, *window_argument)
+    # All members in one call: by the laws, any split into calls gives the same.
     state = module.create_state(*window_argument)
     state = module.add_events(state, inputs, *window_argument)
     return module.compute_result(state, *window_argument)

@@ -102,10 +102,12 @@ class StreamOperatorRun:
                 where a query would.
         """
         output = self.advance(horizon)
+        # It would ask for another wake-up each time, so it is woken once more and no longer.
         if self._module.is_periodic:
             if self.wake_up is not None:
                 output += self._wake(self.wake_up)
             return output
+        # Any other operator is woken until it asks for nothing.
         count = 0
         while self.wake_up is not None and count != most_wake_ups:
             if self._wake_ups_left <= 0:

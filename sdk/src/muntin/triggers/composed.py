@@ -264,6 +264,7 @@ class Until(Composed):
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
         """Merge the states of both; where all were finished and the end is not any more, the trigger starts anew."""
+        # Of a window in which the whole is finished the end alone takes part, as one that is finished.
         trigger_states: list[Any] = []
         end_states: list[Any] = []
         for state in states:
@@ -276,10 +277,12 @@ class Until(Composed):
             if not starts_anew:
                 trigger_states.append(trigger_state)
 
+        # An end that no window waits for any more cannot come.
         has_end = bool(end_states)
         merged_end = self.end.merge(end_states, window) if has_end else None
         if merged_end is FINISHED:
             return FINISHED
+        # The trigger was finished in all windows, and the merged end is not: the trigger starts with the next step.
         if not trigger_states:
             return [None, merged_end, has_end, True]
         merged = self.trigger.merge(trigger_states, window)

@@ -66,6 +66,7 @@ def first_shown(zone: tzinfo, shown: int) -> int:
         >>> str(datetime.fromtimestamp(first_shown(berlin, int(skipped.timestamp())), UTC))
         '2024-03-31 01:00:00+00:00'
     """
+    # The same time in a year that datetimes have; the calendar repeats, and so do the rules.
     near = shown + _shift(shown)
     offset_before, offset_after = _offsets(zone, near)
     if offset_before >= offset_after:
@@ -76,8 +77,8 @@ def first_shown(zone: tzinfo, shown: int) -> int:
     earliest = near - offset_after
     latest = near - offset_before
     seconds = range(latest - earliest)
-    forward = bisect_left(seconds, near, key=lambda second: shown_at(zone, earliest + second))
-    return earliest + forward + (shown - near)
+    seconds_until_shown = bisect_left(seconds, near, key=lambda second: shown_at(zone, earliest + second))
+    return earliest + seconds_until_shown + (shown - near)  # back in the year of the time
 
 
 def day_of(year: int, month: int, day: int) -> int:

@@ -81,6 +81,8 @@ def _top_n(cls: type[Module], n: object, largest: bool) -> type[Any]:
         )
     if not isinstance(n, int) or n < 1:
         raise ModuleDefinitionError(f"top_n({cls.name}): n is {n!r}\n  expected: a whole number, at least 1")
+
+    # Groups without a result are left out, so results in the list are never null.
     group, value = get_args(result)
     bare_value, _ = without_null(value)
     ranked: Any = Ranked

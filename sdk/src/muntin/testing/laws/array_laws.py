@@ -158,16 +158,20 @@ class ColumnarFormLaws(ArrayLaws):
         if form is None:
             pytest.skip(f"does not apply: {named(module)} has no columnar form for {spell(reads)}")
         trial.expect(isinstance(form, ColumnarAggregate), f"columnar_form returned {form!r}, no aggregate")
+
+        # Two windows, which the form computes at once.
         windows = {label: trial.members(label) for label in ("first", "second")}
         if module.is_time_sensitive:  # they last as long as the window
             span = trial.subject.window
             for label, members in windows.items():
                 windows[label] = [Event(span.start, span.end, member.payload) for member in members]
+
         payloads: list[list[object]] = []
         for members in windows.values():
             payloads.append([member.payload for member in members])
         if any(misfit(reads, payload) for payload in chain.from_iterable(payloads)):
             return  # no query has such payloads
+
         with on_arrays("the columnar form"):
             results = columns.results(form, reads, payloads)
         # Results come in the order of the windows.

@@ -76,6 +76,7 @@ def _try(tried_law: Law, attempt: Callable[[Any], None]) -> None:
     Hypothesis may wrap that failure, or find it flaky: the report is the law's own.
     """
     __tracebackhide__ = True
+    # Hypothesis calls `example` again and again with smaller data; the last failure is the smallest.
     failures: list[LawError] = []
 
     def example(data: object) -> None:

@@ -119,6 +119,7 @@ class FollowingTrial(Trial):
         run = self.run(forgets=forgets)
         run_of_another_key = self.run(forgets=forgets)
 
+        # Called as the writer's code, so that an exception in it breaks the law.
         def follow() -> list[Any]:
             output: list[Any] = []
             for place, item in enumerate(items):
@@ -188,6 +189,7 @@ class StreamOperatorTrial(FollowingTrial):
 
     def items(self, label: str = "") -> list[FollowedEdge]:
         """Draw events."""
+        # Time passes by the writer's steps, so that wake-ups fall between events, on them and after the last.
         steps = self.laws.steps
         self.wait = 2 * max(steps)
         lengths = [1]

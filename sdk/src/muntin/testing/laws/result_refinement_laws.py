@@ -88,8 +88,8 @@ class ResultRefinementLaws(Conformance, of=ResultRefinement, subject="refinement
         state: Any = None
         for result in trial.firings():
             with trial.unchanged("before", "afterwards", (state, result)):
-                new, _ = trial.refine(state, result, is_final=False)
-            state = trial.stored(new)
+                new_state, _ = trial.refine(state, result, is_final=False)
+                state = trial.stored(new_state)
 
     @law("answer from the fields and the arguments alone: no clock, no random number, nothing kept in the refinement")
     def test_the_same_results_are_refined_alike(self, trial: ResultRefinementTrial) -> None:

@@ -93,6 +93,7 @@ class FollowedMembers:
         expect = self._trial.expect
         inserted = 0
         for action in actions:
+            # Follow the members by the actions alone; each action must fit those that came before.
             kind, partition, numbers, window = action
             spelled = _spell([action])
             members = self._times.setdefault(partition, {})

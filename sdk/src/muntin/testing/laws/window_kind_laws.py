@@ -95,25 +95,28 @@ class WindowKindTrial(Trial):
     def later(self, events: Mapping[int, Lifetime], watermark: int) -> dict[int, Lifetime]:
         """Draw legal changes of events after a watermark, at the watermark or later; return the changed events."""
         self.stream.append(f"watermark {watermark}")
-        changed = dict(events)
+        later_events = dict(events)
+
+        # Known events stay, get another end, or go; nothing may change the axis before the watermark.
         for id, (start, end) in events.items():
             change = self.draw(st.sampled_from(["stays", "stays", "ends", "goes"]))  # half of them stay
             if change == "goes" and start >= watermark:
-                del changed[id]
+                del later_events[id]
                 self.stream.append(Bar("goes", start, end))
             elif change == "ends" and end >= watermark:
                 earliest_end = max(watermark, start + 1)
                 later_end = earliest_end + self.draw(st.integers(0, 20)) * self.scale
                 new_end = self.draw(st.sampled_from([earliest_end, later_end, INFINITY]))
-                changed[id] = (start, new_end)
+                later_events[id] = (start, new_end)
                 self.stream.append(Bar("ends", start, new_end))
+        # New events start at the watermark or later; some have no end.
         for _ in range(self.draw(st.integers(0, 3))):
             start = watermark + self.draw(st.integers(0, 20)) * self.scale + abs(self._near())
             length = self.draw(st.sampled_from([1, 2, 9, None]))
             event = (start, INFINITY if length is None else start + length * self.scale)
-            changed[next(self._later_numbers)] = event
+            later_events[next(self._later_numbers)] = event
             self.stream.append(Bar("comes", *event))
-        return changed
+        return later_events
 
     def limit(self, watermark: int) -> int:
         """Return the tick up to which windows have ended at a watermark."""
@@ -176,6 +179,7 @@ class WindowKindTrial(Trial):
         periods = grid.periods
         first = self.first if periods is None else self.number_at(periods, self.first)
         last = self.last if periods is None else self.number_at(periods, self.last)
+        # The last window that starts so early that it has ended by then: none is missed.
         first = (first - grid.size - grid.offset) // grid.hop * grid.hop + grid.offset
         windows: list[Window] = []
         for number in range(first, last + 1, grid.hop):
@@ -264,11 +268,11 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
     def test_a_part_is_the_whole_cut_restricted(self, trial: WindowKindTrial) -> None:
         """Asked for a part of the axis, a kind yields the windows of the whole cut that lie on that part."""
         stretches = trial.stretches(trial.history())
-        whole = trial.cut(stretches)
+        whole_cut = trial.cut(stretches)
         start = trial.tick()
         end = start + trial.draw(st.integers(1, 30)) * trial.scale
         part = trial.cut(stretches, start, end)
-        expected = [window for window in whole if window.start < end and window.end > start]
+        expected = [window for window in whole_cut if window.start < end and window.end > start]
         trial.expect_equal(f"cut(stretches, {start}, {end})", part, "of the whole cut", expected)
 
     @law("cut by stretches alone: keep nothing between calls")
@@ -355,9 +359,10 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
             # Later events come, and a key without any events may be forgotten before.
             is_forgotten = not remaining and not trial.ask("outlives", carried)
-            changed = trial.later(remaining, watermark)
-            all_events = {id: event for id, event in all_events.items() if id not in remaining} | changed
-            remaining = changed
+            later_events = trial.later(remaining, watermark)
+            forgotten_events = {id: event for id, event in all_events.items() if id not in remaining}
+            all_events = forgotten_events | later_events
+            remaining = later_events
             members = trial.members(remaining.values())
             stretches = Stretches(members) if is_forgotten else Stretches(members, frontier, carried)
 
