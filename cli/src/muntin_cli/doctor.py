@@ -224,6 +224,7 @@ def _version(package: str) -> str:
 
 
 def _spark() -> str:
+    """Start Spark, have a worker of it answer, and describe the outcome."""
     from muntin_engine import local_session, stop_session
 
     spark = local_session("muntin doctor")

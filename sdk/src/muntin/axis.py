@@ -183,6 +183,7 @@ def clock_ticks(duration: Duration) -> int:
 
 
 def _parse(text: str) -> int:
+    """Read a length as text, such as `1 hour 30 minutes` or `-5 s`, in microseconds."""
     sign = _SIGN.match(text)
     length = text if sign is None else text[sign.end() :]
     terms = _TERM.findall(length)

@@ -153,6 +153,7 @@ def fold(changes: Iterable[Change[P]]) -> Mapping[Identity, Event[P]]:
             if event is not None:
                 raise StreamError(f"event {change.id!r} is inserted twice: {event} and {change.event}", id=change.id)
             table[identity] = change.event
+        # A revision names the event as it was, so one that was lost or doubled on the way is found.
         elif event != change.event:
             message = f"a revision of event {change.id!r} expects {change.event}, the table has {event}"
             raise StreamError(message, id=change.id)

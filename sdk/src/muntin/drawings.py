@@ -159,6 +159,7 @@ class _Ruler:
 
     @classmethod
     def over(cls, bars: Sequence[Bar], axis: Axis) -> _Ruler:
+        """Return a ruler for bars, with the finest round scale on which they fit."""
         low, high = span(bars)
         least = max(1, -(-(high - low) // _COLUMNS))
         if axis is Axis.TIME:  # a point lasts a microsecond, for which no column is needed

@@ -91,6 +91,7 @@ def _try_laws_of(subject: CheckedSubject, tested_laws: Callable[[], TestedLaws])
 
 
 def _describe_kept(subject: CheckedSubject, outcomes: Counter[Outcome], kept_in_tests: int) -> str:
+    """Say how many laws a subject keeps, how many of them its own tests tried, and how many do not apply."""
     text = f"{subject.label} keeps {counted(outcomes[Outcome.KEPT] + kept_in_tests, 'law')}"
     if kept_in_tests:
         text += f", {kept_in_tests} of them tried by its own tests"
@@ -100,6 +101,7 @@ def _describe_kept(subject: CheckedSubject, outcomes: Counter[Outcome], kept_in_
 
 
 def _describe_untried(subject: CheckedSubject, untried: list[Verdict]) -> str:
+    """Say which laws could not be tried, with an error that shows why, and what to do."""
     laws = ", ".join(verdict.law for verdict in untried)
     reason = untried[0].reason
     lines_about_errors = (line.strip() for line in reason.splitlines() if "raised" in line)

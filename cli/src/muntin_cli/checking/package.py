@@ -68,6 +68,7 @@ def find_package(name: str, entries: Sequence[EntryPoint]) -> Package:
 
 
 def _not_installed(name: str, project: Path | None, entries: Sequence[EntryPoint]) -> UsageError:
+    """Return the error for a package that offers no plugin, with those that do."""
     packages = ", ".join(sorted({entry.dist.name for entry in entries if entry.dist})) or "none"
     install = "for example pip install --editable . in its folder"
     if project is not None:
@@ -112,6 +113,7 @@ def _project_folder(path: Path) -> Path:
 
 
 def _project_in(folder: Path) -> str:
+    """Return the name of a folder's project, from its pyproject.toml."""
     file = folder / "pyproject.toml"
     try:
         return str(tomllib.loads(file.read_text(encoding="utf-8"))["project"]["name"])

@@ -90,6 +90,7 @@ def _summary(pickled: Mapping[str, bytes]) -> Iterator[Item]:
 
 
 def _worker_items(version: str, python: str, count: int, failures: Mapping[str, str]) -> Iterator[Item]:
+    """Yield the number of subjects that a worker opened, and a finding for each other one."""
     if len(failures) < count:
         yield ok(f"Python {version} opened {counted(count - len(failures), 'module')} in an empty folder")
     for label, reason in failures.items():

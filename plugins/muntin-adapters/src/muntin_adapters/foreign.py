@@ -121,6 +121,7 @@ class Foreign:
         return self._column_type(annotation, "its result", "result")
 
     def _column_type(self, annotation: object, subject: str, option: str) -> object:
+        """Return an annotation that a column has; refuse any other."""
         try:
             describe(annotation)
         except (ModuleDefinitionError, IndexError) as error:  # an index: a list without the type of its members

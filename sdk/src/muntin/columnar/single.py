@@ -109,6 +109,7 @@ def _folded(component: Component, count: int, lifted: Array | None) -> object:
 
 
 def _merged(component: Component, first: Any, second: Any) -> object:
+    """Merge two values of a component, both as the state keeps them."""
     if component.merge is Merge.COLLECT:
         return [*first, *second]
     if component.is_exact:

@@ -169,6 +169,7 @@ def _spell_parts(value: object) -> str | None:
 
 
 def _can_be_imported(function: FunctionType) -> bool:
+    """Return True if another process finds the function under its name; a lambda, say, has none."""
     # Another process has another `__main__`, so a name in it says nothing.
     if function.__module__ == "__main__":
         return False

@@ -205,6 +205,7 @@ def _struct_of_class(
 
 
 def _hints(cls: type) -> dict[str, object]:
+    """Return the annotations of a record; those that name what is not defined are refused."""
     try:
         return get_type_hints(cls, include_extras=True)
     except NameError as error:

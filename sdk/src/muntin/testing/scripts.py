@@ -323,19 +323,20 @@ class _BatchDraft:
     def __init__(self, *, restart_before: bool = False) -> None:
         self._changes: list[KeyedChange] = []
         self._punctuation: int | None = None
-        self._of_keys: list[KeyPunctuation] = []
+        self._key_punctuation: list[KeyPunctuation] = []
         self._restart_before = restart_before
 
     @property
     def is_empty(self) -> bool:
-        has_steps = bool(self._changes or self._of_keys) or self._punctuation is not None
+        has_steps = bool(self._changes or self._key_punctuation) or self._punctuation is not None
         return not has_steps and not self._restart_before
 
     def ends_before(self, step: Step) -> bool:
+        """Return True if a step begins another micro-batch: at a seam, and before a change that is late here."""
         if not isinstance(step, KeyedChange):
             return isinstance(step, Boundary)
         watermark = EARLIEST if self._punctuation is None else self._punctuation
-        for punctuation in self._of_keys:
+        for punctuation in self._key_punctuation:
             if matches(punctuation.key, step.key):
                 watermark = max(watermark, punctuation.time)
         return step.change.sync_time < watermark
@@ -344,9 +345,9 @@ class _BatchDraft:
         if isinstance(step, KeyedChange):
             self._changes.append(step)
         elif isinstance(step, KeyPunctuation):
-            self._of_keys.append(step)
+            self._key_punctuation.append(step)
         elif isinstance(step, Punctuation):
             self._punctuation = step.time if self._punctuation is None else max(self._punctuation, step.time)
 
     def batch(self) -> Batch:
-        return Batch(tuple(self._changes), self._punctuation, self._restart_before, tuple(self._of_keys))
+        return Batch(tuple(self._changes), self._punctuation, self._restart_before, tuple(self._key_punctuation))

@@ -147,6 +147,7 @@ class StreamHistory:
         return f"{_spell(step)} expects {step.change.event}, but the event is {event or 'gone'}"
 
     def _is_late(self, step: KeyedChange) -> bool:
+        """Reject a change below the watermark of its key; return True if it is one."""
         watermark = self.watermark_of(step.key)
         is_late = step.change.sync_time < watermark
         if is_late:

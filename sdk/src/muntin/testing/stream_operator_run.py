@@ -55,6 +55,7 @@ class StreamOperatorRun:
         """
         self._module = module
         self._forgets = forgets
+        # Each event adds one: a module that wakes itself without end uses them up.
         self._wake_ups_left = MOST_WAKE_UPS
         self._latest_wake_up = EARLIEST
         self.wake_up: int | None = None

@@ -160,6 +160,7 @@ class _AllModules(PickledAsRecipe):
         return None if match is None else dict(zip(self._parts, match.groups(), strict=True))
 
     def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
+        """Upgrade the states of aggregates that have another version now; the others stay as they are."""
         versions = (self._versions(version) or {}).values()
         upgraded: list[object] = []
         for module, module_state, module_version in zip(self._modules, state, versions, strict=True):
@@ -195,6 +196,7 @@ class _AllModules(PickledAsRecipe):
         return results
 
     def _columnar_form(self, reads: object) -> ColumnarAggregate[Any, Any] | None:
+        """Return the forms of all aggregates as one; None where one of them has none, or reads nulls."""
         forms = [module.columnar_form(reads) for module in self._modules]
         if not all(form is not None and form.skips_nulls for form in forms):
             return None
@@ -339,6 +341,7 @@ def _common_payload(parts: Mapping[str, type[Module]]) -> object:
 
 
 def _no_common_type(accepted_types: Mapping[str, Sequence[object]]) -> ModuleDefinitionError:
+    """Return the error of aggregates that read different types, with the types of each."""
     inputs: list[str] = []
     for name, types in accepted_types.items():
         spelled = " or ".join(spell(describe(accepted)) for accepted in types)

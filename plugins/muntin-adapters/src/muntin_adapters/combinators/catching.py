@@ -132,6 +132,7 @@ class _Catching(Wrapping):
         return _attempt("add_events", self._module.add_events, inner_state, members, *window)
 
     def _combine(self, state: Any, other: Any) -> object:
+        """Return the pair of both states combined and no error, or the least error."""
         inner_state, error = state
         other_inner_state, other_error = other
         # The least of the errors, as states are combined in any order.
@@ -147,6 +148,7 @@ class _Catching(Wrapping):
         return self._module.upgrade_state(inner_state, self._inner_version(version), *window), None
 
     def _compute_result(self, state_or_members: Any, *window: Window) -> Any:
+        """Return the result, or the error, in the record that holds either."""
         inner, error = state_or_members if self.is_incremental else (state_or_members, None)
         result: Any = None
         if error is None:

@@ -49,6 +49,7 @@ class _Filtering(Counting):
 
 @records_recipe
 def _filtering(cls: type[Module], condition: Callable[..., bool]) -> type[Any]:
+    """Make the class of a module over the payloads that meet a condition."""
     payload, _, result = types_of(cls)
     return wrap(
         cls,

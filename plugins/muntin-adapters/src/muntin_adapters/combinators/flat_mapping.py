@@ -54,6 +54,7 @@ class _FlatMapping(Counting):
     _spread: ClassVar[Any]
 
     def _inner_members(self, members: Sequence[Any]) -> Sequence[object]:
+        """Return a member for each value that the function returns for each member's payload."""
         function = self._function
         spread = self._spread
         inner_members: list[object] = []

@@ -76,6 +76,7 @@ class _GroupingBy(Wrapping):
         return state
 
     def _remove_events(self, state: Any, members: Sequence[object], *window: Window) -> object:
+        """Remove members from the states of their groups; a group that loses its last member goes."""
         for group, group_members in self._groups(members).items():
             count, group_state = state.pop(group)
             # A group without members has no entry: its state would be as good as new, and show in the result.

@@ -55,6 +55,7 @@ class _SkippingNulls(Counting):
         """True for a null, and for a record with a null field."""
         if payload is None:
             return True
+        # Of several inputs, the record that the payload's class says.
         data_type = self._wrapped.input_field().type
         if isinstance(data_type, OneOf):
             part = data_type.input_of(payload)
@@ -75,6 +76,7 @@ class _SkippingNulls(Counting):
 
 @records_recipe
 def _skipping_nulls(cls: type[Module]) -> type[Any]:
+    """Make the class of a module over the payloads that are not null and have no null field."""
     payload, _, result = types_of(cls)
     form = {"columnar_form": _SkippingNulls._columnar_form} if hasattr(cls, "columnar_form") else {}
     return wrap(

@@ -49,6 +49,7 @@ class _WithDefault(Delegating):
         return self._default if result is None else result
 
     def _columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        """Return the wrapped module's form with the default in the place of nulls; None where it has no form."""
         form: ColumnarAggregate[Any, Any] | None = self._module.columnar_form(reads)
         if form is None:
             return None

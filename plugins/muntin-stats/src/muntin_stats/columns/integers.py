@@ -40,10 +40,12 @@ def product_parts(first: Integers, second: Integers) -> Integers:
     """
     low, high = _halves(first)
     other_low, other_high = _halves(second)
+    # Multiplication as on paper, with halves of 32 bits for digits: each product of two fits 64 bits without a sign.
     lows = low * other_low
     crosswise = low * other_high
     other_crosswise = high * other_low
     highs = high * other_high
+    # A product reaches into two columns; columns are added up, and not carried.
     parts = [
         lows & _LOW,
         (lows >> _BITS) + (crosswise & _LOW) + (other_crosswise & _LOW),

@@ -106,7 +106,12 @@ def _rotated(first: Floats, second: Floats, reach: Floats, rise: Floats) -> Floa
         reach: Reach of the distance between both means, weighted.
         rise: Rise of the distance between both means, weighted.
     """
-    merged_reach = np.hypot(np.hypot(first[..., 0], second[..., 0]), reach)
-    divisor = np.where(merged_reach == 0, 1.0, merged_reach)
-    merged_rise = first[..., 1] * (first[..., 0] / divisor) + second[..., 1] * (second[..., 0] / divisor)
+    first_reach = first[..., 0]
+    first_rise = first[..., 1]
+    second_reach = second[..., 0]
+    second_rise = second[..., 1]
+    # Givens rotations, as in an updated QR decomposition: no length is squared, so none overflows or vanishes.
+    merged_reach = np.hypot(np.hypot(first_reach, second_reach), reach)
+    divisor = np.where(merged_reach == 0, 1.0, merged_reach)  # where all x are equal, there is no direction to turn to
+    merged_rise = first_rise * (first_reach / divisor) + second_rise * (second_reach / divisor)
     return np.stack([merged_reach, merged_rise + rise * (reach / divisor)], axis=-1)

@@ -117,6 +117,7 @@ class FollowedMembers:
 
 
 def _spell(actions: Iterable[Action]) -> str:
+    """Describe actions in a line, for reports."""
     spelled: list[str] = []
     for kind, partition, rows, window in actions:
         text = str(kind)
