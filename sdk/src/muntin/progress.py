@@ -238,6 +238,7 @@ class Periodic(ProgressPolicy):
 
     def watermark(self, progress: SourceProgress) -> int | None:
         """Return the newest start less the delay, if a step has been passed."""
+        # Steps of a span end at its multiples, so the watermark is the last one up to the bound.
         bound = progress.newest - self.delay
         if self.span is not None:
             return bound // self.span * self.span
@@ -355,6 +356,7 @@ def identity_of(policy: ProgressPolicy) -> dict[str, Any]:
 
     Delays and lags are not part of it: they may change from one run to the next and count from then on.
     """
+    # A checkpoint keeps so many starts: a policy that reads more would miss some.
     starts_kept = {"starts": policy.starts_kept} if policy.starts_kept else {}
     return {"kind": type(policy).__name__, **starts_kept, "by_key": policy.by_key}
 

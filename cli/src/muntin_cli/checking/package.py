@@ -58,6 +58,7 @@ def find_package(name: str, entries: Sequence[EntryPoint]) -> Package:
     project = _project_folder(Path(name)) if _is_path(name) else None
     project_name = name if project is None else _project_in(project)
     canonical_name = canonicalize_name(project_name)
+    # Names of packages are equal but for case, hyphens and underscores.
     owners = [entry.dist for entry in entries if canonical_name in _names_of(entry)]
     if not owners or owners[0] is None:
         raise _not_installed(project_name, project, entries)

@@ -51,6 +51,7 @@ def check_worker(pickled: Mapping[str, bytes]) -> Section:
     if not pickled:
         return Section("worker", (note("there is no module to open"),))
     python = worker_python()
+    # The question is JSON, which has no bytes.
     question = {label: b64encode(data).decode() for label, data in pickled.items()}
     try:
         answer = ask_python(_PROBE, question, python)

@@ -172,10 +172,12 @@ class _Aggregator:
         self._to_value = to_value
 
     def create(self) -> Any:
+        # It may be a method or a value; a value is copied, as `reduce` may change it.
         zero = self._aggregator.zero
         return zero() if callable(zero) else deepcopy(zero)
 
     def add(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
+        # Spark's `reduce` takes a buffer and one value, and returns the buffer.
         return reduce(self._aggregator.reduce, map(self._to_value, payloads), accumulator)
 
     def combine(self, accumulator: Any, other: Any) -> Any:

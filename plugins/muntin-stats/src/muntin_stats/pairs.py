@@ -103,6 +103,7 @@ def coordinates(payloads: Sequence[Point[N, M] | None]) -> Coordinates:
     for point in payloads:
         if point is not None and point.x is not None and point.y is not None:
             points.append((point.x, point.y))
+    # Mostly all points are finite, and writing them as integers finds out.
     try:
         return _coordinates(points, odd=0)
     except (OverflowError, ValueError):  # an infinity or NaN

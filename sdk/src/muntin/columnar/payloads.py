@@ -87,6 +87,7 @@ def _parts(field: Field, value: Any) -> Iterable[tuple[Field, object]]:
 def _type_of(values: Sequence[object]) -> Field | None:
     """Return the one type of values; whole numbers among floats are floats."""
     kinds = {type(value) for value in values if value is not None}
+    # As a column has one type, whole numbers beside floats are floats.
     if kinds == {int, float}:
         kinds = {float}
     if len(kinds) != 1:
@@ -153,6 +154,7 @@ def payload_arrays(
     if not isinstance(field.type, Struct):
         return _column(field, payloads, skips_nulls=skips_nulls), len(payloads)
     columns = {}
+    # A tuple has its fields by place, a mapping or an object by name.
     for place, part in enumerate(field.type.fields):
         values = [part_of(payload, part.name, place) for payload in payloads]
         columns[part.name] = _column(part, values, skips_nulls=skips_nulls)
@@ -174,6 +176,7 @@ def array_of(values: Sequence[object]) -> Array:
         >>> array_of([1.5, 2]), array_of(["a", "b"])
         (array([1.5, 2. ]), array(['a', 'b'], dtype=object))
     """
+    # The common types need no inference.
     dtype = _OF_NUMBERS.get(frozenset(map(type, values)))
     if dtype is not None:
         return np.asarray(values, dtype)

@@ -72,6 +72,7 @@ class MuntinError(Exception):
             parts: Other parts of the message, by name.
         """
         self.argument = argument
+        # None may itself be the wrong value, so a marker tells that there is none.
         self.value = None if value is _UNKNOWN else value
         if argument is not None:
             parts["argument"] = Argument(argument, ... if value is _UNKNOWN else value)
@@ -87,6 +88,7 @@ class MuntinError(Exception):
 
 def _with_state(cls: type[MuntinError], args: tuple[object, ...], state: dict[str, Any]) -> MuntinError:
     """Return an error with attributes that another one had, without calling its class."""
+    # Classes take arguments of their own, from which the message was made: it must not be made twice.
     error = cls.__new__(cls, *args)
     error.__dict__.update(state)
     return error

@@ -76,6 +76,7 @@ class Scalar(_DataType):
 
     def grown(self, growth: Growth) -> Scalar:
         """Return the type of results computed from such values: a float, where a whole number gets decimal places."""
+        # A whole number with decimal places is no integer any more.
         return Scalar(ScalarKind.FLOAT) if self.kind is ScalarKind.INTEGER and growth.places else self
 
     def spell(self) -> str:

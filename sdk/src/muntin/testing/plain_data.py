@@ -51,6 +51,7 @@ def restored(value: Any, records: Collection[type] = ()) -> Any:
         >>> restored(state) == state, restored(state)["seen"] is state["seen"]
         (True, False)
     """
+    # NumPy's numbers come back as Python's.
     value = plain_number(value)
     kind = type(value)
     if kind in _VALUES:
@@ -78,6 +79,7 @@ def records_in(annotation: Any) -> frozenset[type]:
         frozenset({<class 'muntin.events.Event'>})
     """
     records: set[type] = set()
+    # Records may hold records: a walk over a tree whose nodes are annotations.
     pending = [annotation]
     while pending:
         part = pending.pop()

@@ -135,8 +135,10 @@ class LandmarkWindows(WindowKind):
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return all from the start of the event or the landmark on; nothing for an event that ended by then."""
+        # An event that ended by the landmark is in no window, as all begin there.
         if end <= self.since:
             return start, start
+        # Windows never end their growing, so an event counts in all that are yet to come.
         return max(start, int(self.since)), INFINITY
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
@@ -158,6 +160,7 @@ class LandmarkWindows(WindowKind):
 
     def call(self) -> tuple[str, dict[str, Any]]:
         """Return `landmark` and its arguments, a landmark in time as text."""
+        # A landmark that came as a time is ticks with a note of that.
         since = Axis.TIME.spell(self.since) if isinstance(self.since, TimeLength) else self.since
         return self.name, {"step": self.step, **({"since": since} if self.since else {})}
 

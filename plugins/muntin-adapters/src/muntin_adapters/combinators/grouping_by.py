@@ -114,6 +114,7 @@ class _GroupingBy(Wrapping):
 
     def _groups(self, members: Sequence[Any]) -> dict[Any, list[Any]]:
         """Return the inner members of each group."""
+        # The wrapped module sees values alone, and each of its states is of one group.
         groups: dict[Any, list[Any]] = {}
         for member in members:
             payload = self._payload_of(member)

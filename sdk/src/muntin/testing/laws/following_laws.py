@@ -82,6 +82,7 @@ class FollowingTrial(Trial):
     def __init__(self, law: Law, laws: Any, data: object) -> None:
         """Prepare an attempt."""
         super().__init__(law, laws, data)
+        # A class that is not complete may have no types yet; the law that says so draws nothing.
         self._records = records_in(self.tested.state_type()) if law.is_random else frozenset()
 
     def items(self, label: str = "") -> list[Any]:

@@ -33,6 +33,7 @@ class ResultRefinementTrial(Trial):
         state: Any = None
         outputs: list[Mapping[str, Any] | None] = []
         for number, result in enumerate(firings, 1):
+            # A copy, as a law of its own tells that the result is changed.
             new_state, output = self.refine(state, deepcopy(result), is_final=number == len(firings))
             outputs.append(output)
             state = self.stored(new_state)
