@@ -52,6 +52,7 @@ from benchmarks.systems.muntin import (
     COLUMNAR,
     GENERAL,
     IN_ORDER,
+    RANKED,
     REVISED,
     SLICED,
     TABLE,
@@ -63,6 +64,7 @@ from benchmarks.systems.muntin_joins import MUNTIN_JOINS
 from benchmarks.systems.on_cores import ON_CORES
 from benchmarks.systems.over_tables import (
     DUCKDB,
+    IN_A_LOOP,
     MUNTIN_LOCAL,
     ONE_WORKER,
     PANDAS,
@@ -72,6 +74,7 @@ from benchmarks.systems.over_tables import (
     WITH_CLASS,
     WITH_COMBINE,
     WITH_FUNCTION,
+    WITH_REMOVE,
 )
 from benchmarks.systems.recorded import RECORDED, WRITTEN
 from benchmarks.systems.spark_sql import PANDAS_UDF, SPARK_SQL, SPARK_TABLE, SPARK_WINDOW
@@ -194,8 +197,9 @@ OTHER_WINDOWS: Final = (
     Case(
         name="last-100-rows",
         questions=(LastRows(100, 10),),
-        systems=(IN_ORDER, BY_HAND),
-        files_read={"muntin in order": 2, "transformWithState": 1},
+        systems=(RANKED, IN_ORDER, BY_HAND),
+        floors=(TimesBetter("muntin ranked", "transformWithState", END_TO_END, 5),),
+        files_read={"muntin in order": 1, "transformWithState": 1},
     ),
 )
 
@@ -505,6 +509,20 @@ WITHOUT_SPARK: Final = (
         systems=WITH_COMBINE,
         floors=(Limit("muntin local, combine", END_TO_END, 3_000_000),),
         files_read={"pandas, combine": 1, "polars, combine": 1},
+        rows=500_000,
+        files=4,
+        pace=_QUARTERS,
+    ),
+    Case(
+        name="local-last-100",
+        questions=(LastRows(100, 1),),
+        systems=(MUNTIN_LOCAL, WITH_REMOVE, IN_A_LOOP, POLARS, DUCKDB, PANDAS),
+        floors=(
+            TimesBetter("muntin local", "by hand", END_TO_END, 4),
+            TimesBetter("muntin local, remove", "by hand", END_TO_END, 1),
+            Limit("muntin local", END_TO_END, 1_500_000),
+        ),
+        quick=(MUNTIN_LOCAL, WITH_REMOVE, IN_A_LOOP),
         rows=500_000,
         files=4,
         pace=_QUARTERS,

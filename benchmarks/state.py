@@ -8,7 +8,7 @@ here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from rich.console import Console
 
 from benchmarks.bucket import START, BucketQuery, FilledBucket, fill_bucket
 from benchmarks.data import SECOND
-from benchmarks.systems.plain_averages import PlainAverage, PlainMax, WholeAverage
+from benchmarks.systems.plain_averages import PlainAverage, PlainMax, RunningAverage, WholeAverage
 from muntin import JoinKind, StreamOperator, hopping, session, snapshot, tumbling
 from muntin.progress import bounded_delay
 from muntin.rows import last
@@ -68,6 +68,8 @@ class Kind:
     units: int = 1
 
 
+_LAST_ROWS: Final = BucketQuery(last(1_000), Average, in_order=True, progress=bounded_delay(0))
+
 KINDS: Final = (
     Kind("a built-in average, hopping windows", "slice with rows", BucketQuery(_IN_STEPS, Average)),
     Kind("the same, keys are texts of 16 letters", "slice with rows", BucketQuery(_IN_STEPS, Average, key="string")),
@@ -84,15 +86,13 @@ KINDS: Final = (
     Kind("`general`, keys of a few events", "event", BucketQuery(_HOUR, Average, "general")),
     Kind("`general`, keys of hundreds of events", "event", BucketQuery(_HOUR, Average, "general"), 20, 200),
     Kind("`general`, events with ids", "event", BucketQuery(_HOUR, Average, "general", lasting=4, has_ids=True)),
+    Kind("the last 1,000 rows of a key", "row", _LAST_ROWS),
+    Kind("the same, a class with `remove_events`", "row", replace(_LAST_ROWS, module=RunningAverage)),
+    Kind("`in_order`, the last 1,000 rows of a key, few so far", "row", replace(_LAST_ROWS, evaluator="in_order")),
     Kind(
-        "the last 1,000 rows of a key, few so far",
+        "`in_order`, the last 1,000 rows of a key, hundreds so far",
         "row",
-        BucketQuery(last(1_000), Average, in_order=True, progress=bounded_delay(0)),
-    ),
-    Kind(
-        "the last 1,000 rows of a key, hundreds so far",
-        "row",
-        BucketQuery(last(1_000), Average, in_order=True, progress=bounded_delay(0)),
+        replace(_LAST_ROWS, evaluator="in_order"),
         20,
         200,
     ),

@@ -6,12 +6,15 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from benchmarks.questions.hopping import Hopping
+from benchmarks.questions.last_rows import LastRows
 from benchmarks.questions.lasting import LastingHops
 from benchmarks.questions.question import Question
 from benchmarks.questions.sessions import Session
 from benchmarks.questions.snapshots import Snapshot
 
-_KINDS: Final[dict[str, type[Question]]] = {kind.__name__: kind for kind in (Hopping, LastingHops, Session, Snapshot)}
+_KINDS: Final[dict[str, type[Question]]] = {
+    kind.__name__: kind for kind in (Hopping, LastRows, LastingHops, Session, Snapshot)
+}
 
 
 def to_data(question: Question) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from muntin_engine import EventStream, ModuleCall, events, module
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-EvaluatorName: TypeAlias = Literal["auto", "columnar", "sliced", "grouped", "general", "in_order"]
+EvaluatorName: TypeAlias = Literal["auto", "columnar", "sliced", "grouped", "general", "ranked", "in_order"]
 
 BUCKETS: Final = 4
 """Two per core of the session; Spark's own systems have as many state partitions as it has cores."""
@@ -90,6 +90,7 @@ SLICED: Final = _stream_system("muntin sliced", WITH_COMBINE, "sliced")
 GENERAL: Final = _stream_system("muntin general", WITH_COMBINE, "general")
 WHOLE_CLASS: Final = _stream_system("muntin class", CLASS)
 WHOLE_FUNCTION: Final = _stream_system("muntin function", FUNCTION)
+RANKED: Final = _stream_system("muntin ranked", BUILT_IN, "ranked")
 IN_ORDER: Final = _stream_system("muntin in order", BUILT_IN, "in_order")
 REVISED: Final = _stream_system("muntin", BUILT_IN)
 

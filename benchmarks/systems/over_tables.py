@@ -152,5 +152,8 @@ WITH_CLASS: Final = _libraries("class", ("pandas", "polars", "duckdb"))
 WITH_FUNCTION: Final = _libraries("function", ("pandas", "polars", "duckdb"))
 WITH_COMBINE: Final = _libraries("combine", ("pandas", "polars", "duckdb"))
 
+WITH_REMOVE: Final = TableProgram("muntin local, remove", "muntin_engine", "remove")
+IN_A_LOOP: Final = TableProgram("by hand", "collections", "remove")
+
 ONE_WORKER: Final = WorkersProgram(1)
 TWO_WORKERS: Final = WorkersProgram(2)

@@ -51,6 +51,34 @@ class PlainAverage(IncrementalAggregate[float, tuple[float, int], float]):
         return total / count
 
 
+class RunningAverage(IncrementalAggregate[float, list[float], float]):
+    """The average of members that come and go, from a sum and a count that are changed in place."""
+
+    name, version = "bench.running_average", "1.0.0"
+
+    def create_state(self) -> list[float]:
+        """Return sum and count of nothing."""
+        return [0.0, 0]
+
+    def add_events(self, state: list[float], payloads: Sequence[float]) -> list[float]:
+        """Return the sum and the count with more members."""
+        for payload in payloads:
+            state[0] += payload
+        state[1] += len(payloads)
+        return state
+
+    def remove_events(self, state: list[float], payloads: Sequence[float]) -> list[float]:
+        """Return the sum and the count with fewer members."""
+        for payload in payloads:
+            state[0] -= payload
+        state[1] -= len(payloads)
+        return state
+
+    def compute_result(self, state: list[float]) -> float:
+        """Return the average."""
+        return state[0] / state[1]
+
+
 class PlainMax(IncrementalAggregate[float, float | None, float | None]):
     """The largest value."""
 

@@ -63,7 +63,9 @@ def test_a_key_takes_the_bytes_of_its_columns() -> None:
 
 
 @pytest.mark.cases(1)
-@pytest.mark.parametrize("kind", [KINDS[0], KINDS[5], KINDS[3], KINDS[8], KINDS[13], KINDS[18]], ids=lambda k: k.title)
+@pytest.mark.parametrize(
+    "kind", [KINDS[0], KINDS[5], KINDS[3], KINDS[8], KINDS[13], KINDS[15], KINDS[20]], ids=lambda k: k.title
+)
 def test_a_worker_counts_what_it_keeps_about_right(kind: Kind) -> None:
     """By that it keeps as much as the session allows; it must not be a fraction of what is there."""
     bucket = filled(kind, kind.keys, 3 * kind.units)

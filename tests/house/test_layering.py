@@ -138,6 +138,7 @@ ENGINE = (
     Room("evaluators.arrays.geometry", needs=ARRAYS),
     Room("evaluators.arrays.admission", needs=ARRAYS),
     Room("evaluators.arrays", needs=ARRAYS),
+    Room("evaluators.ranked", needs=ARRAYS),
     Room("evaluators.joins", needs=(*ARRAYS, "sortedcontainers")),
     Room("tasks", needs=ARRAYS),
     Room("sinks", extras=(*CONNECTORS, "pyarrow"), types=("pyspark",)),

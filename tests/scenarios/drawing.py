@@ -54,6 +54,14 @@ from tests.scenarios.scenario import Scenario
 from tests.scenarios.streams import WHOLE, as_it_comes, in_one_order, lasting, punctuated_by_key, scenario_of
 from tests.scenarios.windows import GROWING, RANKED, TRAILING, WINDOWS
 
+_SLIDING: Final[dict[str, Modules]] = {
+    "sliding": OF_ROWS["sliding"],
+    "in order": ORDERED["first, last and list"],
+    "rows": ORDERED["incremental operator"],
+    "with forms": (*OF_ROWS["sliding"], *INVERTIBLE["sums"]),
+}
+"""Modules that add and remove rows."""
+
 CUTTING: Final[dict[str, WindowKind]] = WINDOWS | GROWING | TRAILING | RANKED | CUSTOM_KINDS | CALENDARS
 FIXED: Final = ("tumbling", "one tick", "wide", "offset", "overlapping", "overlapping by much", "gaps")
 """Windows that do not come and go with events, and have no members that ended before them."""
@@ -243,6 +251,25 @@ def over_rows(random: Random) -> Scenario:
     return scenario_of(random, query, has_ties=True)
 
 
+def over_last_rows(random: Random) -> Scenario:
+    """Draw windows over so many rows, of what is computed on arrays; rows of one time may have one order, or none."""
+    windows = last(random.choice((1, 2, 3, 5, 8, 40))).trigger(random.choice((1, 1, 2, 3, 7)))
+    if random.random() < 0.3:
+        windows = windows.when_full()
+    modules = random.choice((COLUMNAR, COLUMNAR, INVERTIBLE, _SLIDING))
+    name = random.choice(list(modules))
+    query = Query(
+        windows,
+        modules[name],
+        timestamps=random.choice((TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END)),
+        lifetimes="points",
+        has_order=True,
+        oracles=ORACLES.get(name, ()),
+        wants_late_rows=random.random() < 0.4,
+    )
+    return scenario_of(random, query, nulls=0.2, has_ties=random.random() < 0.3, most=len(HOSTILE))
+
+
 def row_windows(random: Random) -> Any:
     """Draw windows that follow rows."""
     size = random.choice((random.randint(1, 5), elapsed(random.randint(1, 9)), delta("v", random.randint(0, 4))))
@@ -271,7 +298,7 @@ def row_windows(random: Random) -> Any:
 
 
 _FAMILY_FUNCTIONS: Final = (
-    *(cutting, time_bound, in_order, following, over_rows),
+    *(cutting, time_bound, in_order, following, over_rows, over_last_rows),
     *(on_grids, growing, on_calendars, of_sessions, of_snapshots, of_members, upgraded),
     *(early, early_where_events_cut, paced, by_key, corrected, adjusted, united, of_inputs, shedding, forgetting),
     *(joined, joined_eagerly, joined_narrowly, paired, passed, hostile),

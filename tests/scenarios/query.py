@@ -430,7 +430,9 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 
 
 def _accepts(module: Module, *, of_rows: bool) -> Callable[[Any], bool]:
-    return _everything if of_rows or module.input_field().is_nullable else _present
+    if module.input_field().is_nullable:
+        return _everything
+    return _has_x if of_rows else _present
 
 
 def _unchanged(payload: Any) -> Any:
@@ -443,6 +445,10 @@ def _everything(_payload: object) -> bool:
 
 def _present(payload: object) -> bool:
     return payload is not None
+
+
+def _has_x(payload: Any) -> bool:
+    return payload["x"] is not None
 
 
 def _in_order(payload: Any) -> Any:

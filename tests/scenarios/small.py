@@ -21,6 +21,7 @@ SMALL_LIMITS: Final[Mapping[str, object]] = {
     "_NARROW": 0,
     "_EXPANDING": 0.5,
     "FEW_KEYS": 1,
+    "LEAST_BLOCK": 1,
     "MOST_CELLS": 4,
     "MOST_WINDOWS": 3,
     "MOST_PIECES": 1,

@@ -30,6 +30,11 @@ class TableLibrary(ABC):
 
     distribution: ClassVar[str]
 
+    @property
+    def version(self) -> str:
+        """The version that is installed."""
+        return version(self.distribution)
+
     @abstractmethod
     def frame(self, rows: pa.Table, question: Question) -> Any:
         """Return rows as a table of the library, with what a question needs besides. It is not measured.
@@ -112,6 +117,6 @@ def run_library(library: TableLibrary) -> None:
         "seconds": measured.seconds,
         "rows": measured.rows,
         "output_rows": len(library.arrow(measured.answers)),
-        "version": version(library.distribution),
+        "version": library.version,
     }
     sys.stdout.write(f"\n{json.dumps(report)}\n")

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from benchmarks.data import SECOND
 from benchmarks.questions.hopping import Hopping
+from benchmarks.questions.last_rows import LastRows
 from benchmarks.questions.question import Question
 from benchmarks.questions.sessions import Session
 from benchmarks.systems.programs.python_aggregates import average_by_state, spread_of
@@ -34,6 +35,13 @@ members AS (
     SELECT key, value, unnest(range(last_start - {size} + {hop}, last_start + {hop}, {hop})) AS start FROM timed
 )
 SELECT key, start, {aggregate} AS value FROM members GROUP BY ALL
+"""
+
+_LAST_ROWS: Final = """
+SELECT key, epoch_us("at") AS start, avg(value) OVER (
+    PARTITION BY key ORDER BY "at" ROWS BETWEEN {before} PRECEDING AND CURRENT ROW
+) AS value
+FROM rows
 """
 
 _SESSIONS: Final = """
@@ -79,6 +87,8 @@ def _query(question: Question, way: str) -> str:
     """Return a question in SQL; times are microseconds."""
     if isinstance(question, Session):
         return _SESSIONS.format(gap=question.gap * SECOND)
+    if isinstance(question, LastRows):
+        return _LAST_ROWS.format(before=question.size - 1)
     assert isinstance(question, Hopping)
     aggregate = "avg(value)" if way == "average" else f"by_{way}(list(value))"
     if question.size == question.hop:

@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchmarks.questions.last_rows import LastRows
 from benchmarks.questions.lasting import LastingHops, ends_of
 from benchmarks.questions.question import Question, ticks
 from benchmarks.questions.snapshots import Snapshot
 from benchmarks.systems.muntin_windows import window_of
-from benchmarks.systems.plain_averages import PlainAverage, WholeSpread
+from benchmarks.systems.plain_averages import PlainAverage, RunningAverage, WholeSpread
 from benchmarks.systems.programs.table_task import TableLibrary, run_library
 from muntin_engine import EventStream, Query, events, module
 
@@ -21,6 +22,7 @@ AGGREGATES: Final = {
     "average": module("stats.average", "value"),
     "combine": module(PlainAverage, "value"),
     "class": module(WholeSpread, "value"),
+    "remove": module(RunningAverage, "value"),
     "function": module(np.mean, "value", returns=float),
 }
 """The average or the spread, by the kind of the module."""
@@ -38,6 +40,9 @@ class Muntin(TableLibrary):
 
     distribution = "muntin-engine"
 
+    def __init__(self) -> None:
+        self._are_of_last_rows = False
+
     def frame(self, rows: pa.Table, question: Question) -> pa.Table:
         """Return rows; those of events that last have an end, and revised ones are two rows each."""
         if not isinstance(question, Snapshot | LastingHops):
@@ -50,15 +55,22 @@ class Muntin(TableLibrary):
     def answers(self, frame: pa.Table, question: Question, way: str) -> pa.Table:
         """Answer with an aggregate of some kind."""
         windows = _events(frame, question).window(window_of(question))
-        return windows.aggregate(value=AGGREGATES[way]).results(**workers_of(1))
+        answers = windows.aggregate(value=AGGREGATES[way]).results(**workers_of(1))
+        self._are_of_last_rows = isinstance(question, LastRows)
+        return answers
 
     def arrow(self, answers: pa.Table) -> pa.Table:
-        """Return the starts of windows in their place."""
+        """Return what names windows in its place: their starts, or the times of their newest rows."""
         start = pc.struct_field(answers["window"], "start")
+        if self._are_of_last_rows:
+            end = pc.struct_field(answers["window"], "end")
+            start = pc.subtract(end, pa.scalar(1, pa.duration("us")))
         return pa.table({"key": answers["key"], "start": start, "value": answers["value"]})
 
 
 def _events(frame: pa.Table, question: Question) -> EventStream[Any]:
+    if isinstance(question, LastRows):
+        return events(frame, key="key", at="at", order="at")  # times of a key differ
     if not isinstance(question, Snapshot | LastingHops):
         return events(frame, key="key", at="at")
     revisions: dict[str, Any] = {}

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from benchmarks.questions.hopping import Hopping
+from benchmarks.questions.last_rows import LastRows
 from benchmarks.questions.question import Question
 from benchmarks.systems.programs.python_aggregates import average_by_state, spread_of
 from benchmarks.systems.programs.table_task import TableLibrary, run_library
@@ -34,6 +35,10 @@ class Pandas(TableLibrary):
 
     def answers(self, frame: pd.DataFrame, question: Question, way: str) -> pd.DataFrame:
         """Answer by `groupby`; a Python function is called by `apply`."""
+        if isinstance(question, LastRows):
+            rolling = frame.groupby("key")["value"].rolling(question.size, min_periods=1)
+            values = rolling.mean().droplevel("key")
+            return frame[["key", "at"]].rename(columns={"at": "start"}).assign(value=values)
         assert isinstance(question, Hopping)
         start = frame["at"].dt.floor(f"{question.size}s").rename("start")
         values = frame.groupby(["key", start])["value"]

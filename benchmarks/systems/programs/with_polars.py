@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 from benchmarks.questions.hopping import Hopping
+from benchmarks.questions.last_rows import LastRows
 from benchmarks.questions.question import Question
 from benchmarks.questions.sessions import Session
 from benchmarks.systems.programs.python_aggregates import average_by_state, spread_of
@@ -39,6 +40,9 @@ class Polars(TableLibrary):
         """Answer by `group_by_dynamic`, or by `group_by`."""
         if isinstance(question, Session):
             return _sessions(frame, question.gap)
+        if isinstance(question, LastRows):
+            rolling = pl.col("value").rolling_mean(question.size, min_samples=1).over("key")
+            return frame.select("key", pl.col("at").alias("start"), value=rolling)
         assert isinstance(question, Hopping)
         if way == "dynamic":
             groups: Any = frame.group_by_dynamic(

@@ -41,6 +41,8 @@ QUERIES: Final[Mapping[str, Query]] = {
     "members": Query(tumbling(7), MEMBERS, lifetimes="intervals"),
     "members of counts": Query(count_by_start(2), MEMBERS, emit=EmitPolicy.SPECULATIVE, lifetimes="intervals"),
     "last rows": Query(last(2), OF_ROWS["aggregate"], lifetimes="points", has_order=True),
+    "sums of last rows": Query(last(3).trigger(2), SUMS, lifetimes="points", has_order=True),
+    "last rows that slide": Query(last(3), OF_ROWS["sliding"], lifetimes="points", has_order=True),
 }
 RUNS: list[Any] = []
 for query_name, law_query in QUERIES.items():

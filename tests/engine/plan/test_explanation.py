@@ -279,7 +279,20 @@ query(First, window=snapshot(), **SEQ)
     evaluator   grouped: stats.first 0.1.0 reads the order of events, and the rows of a partial state come in any
 query(CollectList, order=1, window=last(3), **SEQ)
     order       by time, and at one time by seq; a row is released when the watermark passes it
+    evaluator   sliding: stats.collect_list 0.1.0 reads the order of events, and the rows of a partial state come in any
+    module      …its state goes on from window to window of a key, as rows come and go
+    state       …the last 3 rows of each key…
+query(Sum, order=1, window=last(1), **SEQ)
+    evaluator   ranked: …
+    module      …a window is the difference of two running sums
+    state       …the last row of each key…
+query(Max, order=1, window=last(3).when_full(), **SEQ)
+    module      …windows are merged of runs of 1, 2, 4 and so on rows, as not all of it can be subtracted exactly
+query(Sum, order=1, window=last(3).with_marks(), **SEQ)
+    evaluator   in_order: results say where the output of a window ends
     module      …its state follows the rows that come and go
+query(Sum, order=1, window=last('1 minute'), **SEQ)
+    evaluator   in_order: …is not decided by numbers of rows alone
 """  # noqa: E501  # as they are told
 EXPLANATIONS = list(entries(EXPLAINED))
 

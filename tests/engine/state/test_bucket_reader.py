@@ -153,6 +153,20 @@ def test_row_windows_hold_rows_that_wait_and_members_or_states_of_each_partition
     assert as_text(folded.cells) == ["partition k [,) in 0 rows.sliding(x) 1.0.0 2 of 3"]
 
 
+@pytest.mark.parametrize("evaluator", ["ranked", "sliding"])
+def test_windows_of_the_last_rows_hold_rows_that_wait_and_members(evaluator: str) -> None:
+    feed = feed_of(last(2).trigger(3), evaluator, Average(), has_order=True)
+    feed.batch(at(1, 1), at(2, 2), at(3, 3), at(7, 4), at(8, 9, "j"), watermark=4)
+    members = ["member k [2,3) {'x': 2, 'order': 2}", "member k [3,4) {'x': 3, 'order': 3}"]
+    assert as_text(feed.cells) == ["event j [8,9) {'x': 9, 'order': 9}", "event k [7,8) {'x': 4, 'order': 4}", *members]
+    feed.batch(watermark=9)
+    assert as_text(feed.cells) == [
+        "member j [8,9) {'x': 9, 'order': 9}",
+        "member k [3,4) {'x': 3, 'order': 3}",
+        "member k [7,8) {'x': 4, 'order': 4}",
+    ]
+
+
 def test_of_large_keys_with_row_windows_rows_that_came_later_are_in_their_partitions_too() -> None:
     feed = feed_of(last(20).partition("p"), "in_order", Kept(), has_order=True)
     for first in range(0, 100, 10):  # so many that a micro-batch writes what came alone

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from muntin_engine.errors import StateError
 from muntin_engine.state.codec import Codec
 from muntin_engine.state.plain_kinds import DEEPEST, MOST_BITS
-from muntin_engine.state.value_columns import ValueColumn, join, split
+from muntin_engine.state.value_columns import ValueColumn, join_columns, split_into_columns
 
 SEED = 20130131
 
@@ -291,9 +291,9 @@ def test_a_record_that_no_module_declares_is_refused_both_ways() -> None:
 
 def test_columns_whose_lengths_differ_are_refused() -> None:
     for data in (
-        split([(1, "a"), (2, "b")], KINDS._declares),
-        split([Pair(1, "a"), Pair(2, "b")], KINDS._declares),
+        split_into_columns([(1, "a"), (2, "b")], KINDS._declares),
+        split_into_columns([Pair(1, "a"), Pair(2, "b")], KINDS._declares),
     ):
         data[-1][-1].pop()
         with pytest.raises(ValueError, match="shorter"):
-            join(data, KINDS._record_class)
+            join_columns(data, KINDS._record_class)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from muntin import Window
-from muntin.rows import Action, ActionKind, Row, RowWindows, batch, between, delta, elapsed, last, marker
+from muntin.rows import Action, ActionKind, RankedWindows, Row, RowWindows, batch, between, delta, elapsed, last, marker
 from muntin.testing import LawError, RowWindowLaws, laws_of
 
 
@@ -92,12 +92,20 @@ class Hasty(Pairs):
         return tick + 1
 
 
+class Misranked(Pairs):
+    """Says that each window has one row, and has two."""
+
+    def by_rank(self) -> RankedWindows:
+        return RankedWindows(1, 2)
+
+
 HOSTILE = {
     "test_only_members_leave": Leaky(),
     "test_it_makes_no_difference_how_time_advances": Slow(),
     "test_the_state_and_the_windows_are_plain_data": Forgetful(),
     "test_only_the_state_is_remembered": Counting(),
     "test_later_windows_start_where_was_said": Hasty(),
+    "test_windows_are_those_by_rank": Misranked(),
 }
 
 
@@ -107,6 +115,8 @@ HOSTILE = {
 LAWS = list(laws_of(RowWindowLaws))
 OWN: list[RowWindows] = [
     last(3).trigger(2),
+    last(2).trigger(3).when_full(),
+    last(4),
     last(elapsed(4)).trigger(elapsed(3)).with_empty(),
     last(delta("v", 1)).trigger(delta("v", 2, start=0)).when_full(),
     last(2).trigger(elapsed(2)).partition("p", age=4, most=2, most_rows=3),
@@ -137,8 +147,8 @@ def broken_by(windows: RowWindows) -> list[str]:
     return broken
 
 
-def test_there_are_five_laws() -> None:
-    assert len(LAWS) == 5
+def test_there_are_six_laws() -> None:
+    assert len(LAWS) == 6
     assert set(LAWS) == set(HOSTILE)
 
 

@@ -201,7 +201,7 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
                 functions have other code than at its beginning, with the same version.
 
         Raises:
-            StateError: As for `check`, where the checkpoint is not that of another query.
+            StateError: The checkpoint cannot be read. That it is of another query is no error: the lines say so.
         """
         # It prints as Spark's DataFrame.explain() does, which query writers know; plan_text() is for programs.
         print(self.plan_text(checkpoint=checkpoint))  # noqa: T201
@@ -214,7 +214,7 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
         """Return the lines of `explain` that say whether the queries can go on with a checkpoint.
 
         Raises:
-            StateError: As for `check`, where the checkpoint is not that of another query.
+            StateError: The checkpoint cannot be read. That it is of another query is no error: the lines say so.
         """
         try:
             facts = self.check(checkpoint)

@@ -76,8 +76,8 @@ def declared_schema(schema: object) -> pa.Schema:
     """Read the columns that a query writer declares.
 
     Raises:
-        QueryError: It declares no columns, or columns of types without a meaning.
-        SetupError: A package is missing by which a query is planned without its input.
+        QueryError: The schema declares no columns, or columns of types without a meaning.
+        SetupError: DuckDB or sqlglot is missing; with them a query is planned without asking its input for columns.
     """
     for package in ("duckdb", "sqlglot"):
         needed(package, "a query with schema=", "local")

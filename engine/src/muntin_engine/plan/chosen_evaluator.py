@@ -104,6 +104,7 @@ class Choice:
         reason: Why not a cheaper one, or why this one.
         arrays: The parts of the query, if the evaluator works on arrays of stretches.
         lifts: True if map tasks turn rows into blobs of the evaluator; otherwise buckets get the rows themselves.
+        lifts_in_buckets: True if buckets keep rows, and compute results of these with columnar forms.
         keeps_state: False if each task has the results of its rows, so that there are neither buckets nor a shuffle.
         unreported: The metrics that the evaluator cannot report.
         explanation: The evaluation of the query in words; None as long as nothing is chosen.
@@ -113,14 +114,20 @@ class Choice:
     reason: str
     arrays: ArrayPlan | None = None
     lifts: bool = False
+    lifts_in_buckets: bool = False
     keeps_state: bool = True
     unreported: frozenset[str] = frozenset()
     explanation: Explanation | None = None
 
     @property
-    def uses_forms(self) -> bool:
-        """True if it computes with the columnar forms of the modules, and its state holds their components."""
+    def holds_components(self) -> bool:
+        """True if its state holds the components of columnar forms."""
         return self.arrays is not None and self.arrays.held is Held.COMPONENTS
+
+    @property
+    def uses_forms(self) -> bool:
+        """True if it computes with the columnar forms of the modules."""
+        return self.holds_components or self.lifts_in_buckets
 
     @property
     def names_late_rows(self) -> bool:

@@ -48,6 +48,7 @@ class Declaration:
         takes_several_windows: True if a query may have several specifications of windows.
         takes_revisions: True if events may have ids, by which they are revised.
         lifts: True if map tasks turn rows into its blobs, merged or as columns; otherwise buckets get the rows.
+        lifts_in_buckets: True if buckets keep rows, and compute results of these with columnar forms.
         keeps_state: False if each task has the results of its rows, so that there are neither buckets nor a shuffle.
         unreported: The metrics that it cannot report.
     """
@@ -63,5 +64,6 @@ class Declaration:
     takes_several_windows: bool = False
     takes_revisions: bool = False
     lifts: bool = False
+    lifts_in_buckets: bool = False
     keeps_state: bool = True
     unreported: frozenset[str] = frozenset()

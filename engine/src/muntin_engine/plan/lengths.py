@@ -198,7 +198,9 @@ class AxisScale:
                 kind=kind,
                 example=Seconds("1.5"),
             )
-        ticks, remainder = divmod(int(length), int(10 ** (MOST_PLACES - (self.places or 0))))
+        # A `DecimalLength` counts units of the last place that a decimal can have.
+        units_of_tick = int(10 ** (MOST_PLACES - (self.places or 0)))
+        ticks, remainder = divmod(int(length), units_of_tick)
         if remainder:
             kind = "integers" if self.places is None else f"decimals of {self.places} places"
             raise QueryError(f"the {name} is {length}, and the times in {self.times} are {kind}")

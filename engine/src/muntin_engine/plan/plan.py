@@ -189,8 +189,8 @@ class Plan:
 
     @property
     def forms(self) -> tuple[Form, ...]:
-        """The columnar forms that the query computes with; none if its evaluator does not."""
-        if not self.choice.uses_forms:
+        """The columnar forms whose components the state holds; none if it holds something else."""
+        if not self.choice.holds_components:
             return ()
         return tuple(module.form for module in self.modules if module.form is not None)
 

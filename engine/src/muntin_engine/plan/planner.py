@@ -84,9 +84,10 @@ def choose(plan: Plan, declaration: Declaration) -> Choice | str:
         declaration.name,
         declaration.advantage,
         arrays,
-        declaration.lifts,
-        declaration.keeps_state,
-        declaration.unreported,
+        lifts=declaration.lifts,
+        lifts_in_buckets=declaration.lifts_in_buckets,
+        keeps_state=declaration.keeps_state,
+        unreported=declaration.unreported,
     )
     # The words of an explanation depend on the parts that were chosen.
     return replace(choice, explanation=declaration.explain(replace(plan, choice=choice)))

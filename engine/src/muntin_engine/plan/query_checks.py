@@ -335,15 +335,16 @@ def check_stream_operator(plan: Plan) -> None:
 
 
 def check_join(plan: Plan) -> None:
-    """Refuse policies that a join, or events without windows, have no answer to, and columns that there are not.
+    """Refuse the policies and the columns that a join cannot have, nor a query that returns its events.
 
     Raises:
-        QueryError: A join has no columns, or columns of a stream that its results are not of.
+        QueryError: A join has no columns, or names columns of the right stream though its rows are of the left alone.
         PolicyError: Results are neither final nor eager, late rows are to correct results, keys punctuate themselves,
             or a key takes only so many events.
     """
     if plan.join is None:
         return
+    # Events without windows are planned as a join, too: see `Plan.passes_events`.
     what = "events without windows" if plan.passes_events else "a join"
     _check_join_columns(plan, plan.join)
     if plan.emit not in (EmitPolicy.FINAL, EmitPolicy.EAGER):

@@ -158,7 +158,7 @@ def _object_from_data(cls: type, parts: dict[str, Any], data: Mapping[str, Any],
 
 
 def _class_named(name: str, classes: Mapping[str, type]) -> type:
-    """Return a class that data name, of those that may be made from data: plain values, and no code.
+    """Return the class that a name in data stands for. Only classes of plain values are, and nothing is imported.
 
     Args:
         name: The name of a class of Muntin's, or the path of another one.
@@ -168,6 +168,7 @@ def _class_named(name: str, classes: Mapping[str, type]) -> type:
         QueryError: There is no such class.
     """
     module, _, class_name = name.partition(":")
+    # A program may give a class by its path, or by its name behind a colon, whatever module it is in.
     cls: Any = classes.get(name) or classes.get(f":{class_name}")
     if cls is None:
         cls = imported(name) if class_name else _MUNTIN_CLASSES.get(name)

@@ -257,7 +257,8 @@ def parse(text: str) -> Any:
         if fact.startswith("Required keyword"):  # which names a class of sqlglot's
             fact = "An expression is missing"
         start = getattr(error, "start", len(text))
-        raise SqlError(text, start, f"{fact[:1].lower()}{fact[1:].rstrip('.')}", _meant(text, start)) from error
+        words = fact[:1].lower() + fact[1:].rstrip(".")
+        raise SqlError(text, start, words, _advice_at(text, start)) from error
     except TokenError as error:
         raise SqlError(text, len(text), "the text ends within a word, such as a quoted one or a comment") from error
     if len(trees) != 1:
@@ -265,7 +266,7 @@ def parse(text: str) -> Any:
     return trees[0]
 
 
-def _meant(text: str, start: int) -> str:
+def _advice_at(text: str, start: int) -> str:
     """Return advice about a word at which a query does not go on as it should; empty if no known word is close."""
     match = re.match(r"\w*", text[start:])
     word = match.group().upper() if match else ""

@@ -201,15 +201,15 @@ class JoinColumns:
         return _WINDOW_ENDS[name]
 
     def _result_column(self, columns: dict[str, str], text: str, node: Any) -> str:
-        """Return the name of a column of the results that is a column of a stream; it is added if there is none.
+        """Return the name under which the results have a column of a stream; add the column if they do not have it.
 
         Args:
-            columns: The columns of the stream.
-            text: The column.
-            node: The node of the column.
+            columns: The columns that the results have of the stream: their expressions by their names in the results.
+            text: The column as an expression over its stream.
+            node: The column in the tree of the query; its first part is the alias of its stream.
         """
-        for name, present in columns.items():
-            if present == text:
+        for name, expression in columns.items():
+            if expression == text:
                 return name
         alias = node.parts[0].name
         plain_name = re.sub(r"\W+", "_", text)

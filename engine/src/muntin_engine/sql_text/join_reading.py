@@ -202,7 +202,7 @@ class _JoinReading:
             self._read_on(part, bounds)
         for part in _conjuncts(None if where is None else where.this):
             self._read_where(part, bounds)
-        self.right.steps += bounds.steps()
+        self.right.steps += bounds.steps()  # bounds let the points of the right stream last; the left one stays
         self._set_keys()
         self._set_windows()
         if self.pair_conditions and self.kind != "inner" and not self.is_as_of:

@@ -190,7 +190,7 @@ class SqlReader:
         return EventSteps([{"events": base}], [base])
 
     def _spark_sql(self, text: str, tree: Any) -> str:
-        """Return a query that Spark runs, after those of WITH clauses that it reads."""
+        """Return a query for Spark, with the queries of WITH clauses that it reads written before it."""
         needed: list[str] = []
         read_names = _table_names(tree)
         # A query of a WITH clause reads earlier ones only, so one way back finds all of them.
@@ -198,7 +198,9 @@ class SqlReader:
             if name in read_names:
                 needed.insert(0, text_of(named.cte))
                 read_names |= _table_names(named.cte.this)
-        return f"WITH {', '.join(needed)} SELECT * FROM ({text})" if needed else text
+        if not needed:
+            return text
+        return f"WITH {', '.join(needed)} SELECT * FROM ({text})"  # the text may begin with a WITH of its own
 
     def _union(self, union: Any, times: TimeColumns) -> EventSteps:
         """Return a union of streams as events."""
@@ -415,13 +417,24 @@ class _StreamQuery:
     def _check_columns_of_operator(
         self, items: list[SelectItem], having: SelectItem | None, natural_columns: list[str]
     ) -> None:
-        """Refuse columns and conditions beside those of an operator."""
-        for item in [*items, *([having] if having else [])]:
+        """Refuse columns and conditions beside those of an operator.
+
+        Args:
+            items: The columns of SELECT.
+            having: The condition of HAVING.
+            natural_columns: The columns that the results have without being asked.
+        """
+        other_items: list[SelectItem] = []
+        for item in items:
             is_natural = item.is_module or text_of(item.body) in natural_columns
-            if item is having or item.alias or not is_natural:
-                fact = "the columns of an operator are its own, beside the keys and the window"
-                advice = f"write SELECT {', '.join(natural_columns)}, the operator"
-                raise self._source.error(item.node, fact, advice)
+            if item.alias or not is_natural:
+                other_items.append(item)
+        if having is not None:
+            other_items.append(having)
+        if other_items:
+            fact = "the columns of an operator are its own, beside the keys and the window"
+            advice = f"write SELECT {', '.join(natural_columns)}, the operator"
+            raise self._source.error(other_items[0].node, fact, advice)
 
     def _check_grouped(self) -> None:
         """Refuse aggregates over windows that GROUP BY does not name: in SQL they would be of several windows."""

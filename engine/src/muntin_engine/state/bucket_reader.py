@@ -158,6 +158,7 @@ class StateReader:
     """Reads the states of modules, as a `StateSerializer` does, and upgrades nothing."""
 
     def __init__(self, bucket: BucketReader) -> None:
+        """Read states of a bucket."""
         self._bucket = bucket
         self.schema_version = len(bucket.versions) - 1
 

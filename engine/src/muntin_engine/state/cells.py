@@ -32,6 +32,7 @@ class MemoryCells:
     """Cells in memory, for static data and tests."""
 
     def __init__(self) -> None:
+        """Hold no cells."""
         self.cells: dict[str, bytes] = {}
 
     def get(self, name: str) -> bytes | None:
@@ -118,8 +119,8 @@ class CheckedCells:
             owner: The bucket that they belong to, for errors.
             origin: The origin of the cells that are written now; None where there are no micro-batches, and so nothing
                 to compare.
-            was_idle: The function that says whether the bucket was evaluated neither in a micro-batch nor in one since;
-                it is asked if the metadata are not of the micro-batch before.
+            was_idle: Returns, given a micro-batch, whether the bucket was evaluated neither in this one nor in a later
+                one; it is called if the metadata are older than the last micro-batch.
         """
         self.written = 0
         self._cells = cells

@@ -28,7 +28,7 @@ from muntin.schemas.type_advice import advice_about
 from muntin_engine.errors import StateError
 from muntin_engine.state.plain_kinds import COLUMN, DEEPEST, NUMBER, READERS, RECORD, WRITERS, too_deep
 from muntin_engine.state.records import check_record, field_names, make_record, record_name
-from muntin_engine.state.value_columns import ValueColumn, join, split
+from muntin_engine.state.value_columns import ValueColumn, join_columns, split_into_columns
 
 _SCALARS: Final = frozenset({type(None), bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta})
 _WITHOUT_BYTES: Final = _SCALARS - {bytes} | {None}
@@ -133,7 +133,7 @@ class Codec:
         """Return a value that MessagePack does not know as a packed value of a kind."""
         cls = type(value)
         if cls is ValueColumn:
-            return msgpack.ExtType(COLUMN, self.pack(split(value.values, self._declares), depth + 1))
+            return msgpack.ExtType(COLUMN, self.pack(split_into_columns(value.values, self._declares), depth + 1))
         if cls in WRITERS:
             code, write = WRITERS[cls]
             return msgpack.ExtType(code, self.pack(write(value), depth + 1))
@@ -157,7 +157,7 @@ class Codec:
             raise too_deep()
         value = self.unpack(data, depth + 1)
         if code == COLUMN:
-            return join(value, self._record_class)
+            return join_columns(value, self._record_class)
         if code == RECORD:
             name, fields = value
             return make_record(self._record_class(name), fields)
@@ -251,7 +251,7 @@ def _holds_no_bytes(annotation: object, records: Collection[type]) -> bool:
         records: The classes whose fields are known.
     """
     pending = [annotation]
-    entered_records: set[type] = set()  # one may mention itself
+    entered_records: set[type] = set()  # a record may have parts of its own class
     while pending:
         part = pending.pop()
         cls = get_origin(part) or part

@@ -82,7 +82,8 @@ def differences_between(stored: QueryIdentity, present: QueryIdentity) -> tuple[
     for name in {**stored, **present}:
         if stored.get(name) == present.get(name) or name == ARRAYS:
             continue
-        if name in _FOLLOWING and _follows(name, stored, present):
+        # They change with modules, whose difference is reported: it says more.
+        if name in _PARTS_OF_OTHERS and _is_reported_by_other_part(name, stored, present):
             continue
         differences += _differences_of_part(name, stored, present)
 
@@ -142,7 +143,7 @@ def _differences_of_inputs(stored: QueryIdentity, present: QueryIdentity) -> lis
     return differences
 
 
-def _follows(name: str, stored: QueryIdentity, present: QueryIdentity) -> bool:
+def _is_reported_by_other_part(name: str, stored: QueryIdentity, present: QueryIdentity) -> bool:
     """Return True if a difference follows from another difference, which is reported anyway."""
     return not (stored.get(name) and present.get(name)) or stored.get("modules") != present.get("modules")
 
@@ -310,7 +311,13 @@ def _lifetime_changes(value: Any, identity: QueryIdentity) -> str:
 
 
 def _lifetime_change(identity: QueryIdentity, call: str, argument: Any = None) -> str:
-    """Return a change of lifetimes as its call; the argument is windows, a column in words, or a length."""
+    """Return a change of lifetimes as its call.
+
+    Args:
+        identity: The identity of the query.
+        call: The name of the call.
+        argument: Windows as a mapping, the words for a column, a length in ticks; or None for a call without arguments.
+    """
     if argument is None:
         return call
     if isinstance(argument, Mapping):
@@ -387,8 +394,8 @@ _SPELLED: Final[Mapping[str, Callable[[Any, QueryIdentity], str]]] = {
 _BY_NAME: Final = {"functions": "function", "code": "code"}
 """Parts that are compared name by name, each with the subject of a difference."""
 
-_FOLLOWING: Final = ("results", "components")
-"""Parts that only some queries have, and parts that depend on their modules or their evaluator."""
+_PARTS_OF_OTHERS: Final = ("results", "components")
+"""Parts that follow from the modules and the evaluator, and that some queries do not have."""
 
 TYPE_OF_COLUMN: Final = "type of the column "
 """The subject of a difference of types, before the name of the column."""

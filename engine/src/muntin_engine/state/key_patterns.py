@@ -48,6 +48,7 @@ class KeyPatterns:
     """
 
     def __init__(self, patterns: Iterable[CompletePattern] = ()) -> None:
+        """Hold patterns, without the superfluous ones."""
         # By the columns in which patterns have values, and then by these values.
         self._groups: dict[tuple[int, ...], dict[Hashable, list[CompletePattern]]] = {}
         for pattern, time in sorted(patterns, key=_furthest_and_widest_first):
@@ -146,7 +147,7 @@ def _values(values: Any, places: Sequence[int]) -> Hashable:
 
 
 def _is_in(limits: Condition, value: object) -> bool:
-    """Return True if a value is in a range."""
+    """Return True if a value is in a range: not below its start, and below its end, where it has these."""
     low, high = limits
     if value is None or (low is not None and value_key(value) < value_key(low)):
         return False

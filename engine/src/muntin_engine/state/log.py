@@ -201,7 +201,8 @@ class StateLog:
             self._cells.remove(segment.cell)
         self._segments = [segment for segment in self._segments if segment not in segments]
         level = segments[0].level + 1
-        # All but the last are as large as entries get. Where merging hardly helps, it would go on without an end.
+        # All entries but the last are as large as entries get. If there are more than half as many as before, they are
+        # marked: to merge them once more would cost as much, and hardly help.
         self.append(merged_entries[:-1], level, is_full=2 * len(merged_entries) > len(segments))
         self.append(merged_entries[-1:], level)
 

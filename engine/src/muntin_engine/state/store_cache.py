@@ -49,6 +49,7 @@ class StoreCache:
     """
 
     def __init__(self, most: int = CACHE_BYTES, clock: Callable[[], float] = monotonic) -> None:
+        """Hold no stores."""
         self.most = most
         self._clock = clock
         self._bytes = 0

@@ -28,8 +28,8 @@ class ValueColumn:
     values: list[Any]
 
 
-def split(values: list[Any], is_known: Callable[[type], bool], depth: int = 0) -> list[Any]:
-    """Return simpler data, of which `join` makes the values again.
+def split_into_columns(values: list[Any], is_known: Callable[[type], bool], depth: int = 0) -> list[Any]:
+    """Return simpler data, of which `join_columns` makes the values again.
 
     Args:
         values: The values.
@@ -63,7 +63,7 @@ def _split_tuples(values: list[Any], width: int, is_known: Callable[[type], bool
     data: list[Any] = [_TUPLES]
     for place in range(width):
         column = list(map(itemgetter(place), values))
-        data.append(split(column, is_known, depth + 1))
+        data.append(split_into_columns(column, is_known, depth + 1))
     return data
 
 
@@ -76,7 +76,7 @@ def _split_records(values: list[Any], cls: type, is_known: Callable[[type], bool
     data: list[Any] = [_RECORDS, record_name(cls), names]
     for name in names:
         column = list(map(attrgetter(name), values))
-        data.append(split(column, is_known, depth + 1))
+        data.append(split_into_columns(column, is_known, depth + 1))
     return data
 
 
@@ -88,19 +88,19 @@ def _split_simple(values: list[object], cls: type) -> list[object]:
     return [_OF_ONE_TYPE, code, [None if value is None else write(value) for value in values]]
 
 
-def join(data: list[Any], class_of: Callable[[str], type]) -> list[object]:
-    """Return the values that `split` took apart.
+def join_columns(data: list[Any], class_of: Callable[[str], type]) -> list[object]:
+    """Return the values that `split_into_columns` took apart.
 
     Args:
-        data: The data that `split` returned.
+        data: The data that `split_into_columns` returned.
         class_of: The function that returns the class of a record by its name.
     """
     kind, *parts = data
     if kind == _TUPLES:
-        return list(zip(*(join(column, class_of) for column in parts), strict=True))
+        return list(zip(*(join_columns(column, class_of) for column in parts), strict=True))
     if kind == _RECORDS:
         name, names, *columns = parts
-        return make_records(class_of(name), names, [join(column, class_of) for column in columns])
+        return make_records(class_of(name), names, [join_columns(column, class_of) for column in columns])
     if kind == _OF_ONE_TYPE:
         code, simple_values = parts
         read = READERS[code]

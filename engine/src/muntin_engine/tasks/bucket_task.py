@@ -64,6 +64,7 @@ class BucketTask:
     """
 
     def __init__(self, task: TaskPayload, bucket: int, cells: CheckedCells) -> None:
+        """Take the query, the bucket, and the cells of its state."""
         self.durations = Durations(task)
         self._task = task
         self._bucket = bucket
@@ -96,7 +97,12 @@ class BucketTask:
             report.key_watermarks = key_watermarks
             if self._task.is_static:  # a static input is complete after its rows
                 report.progress = report.progress._replace(watermark=INFINITY)
-        return BucketBatch(rows.changes, arrivals.evaluator_blobs, arrivals.reports, arrivals.signals)
+        return BucketBatch(
+            changes=rows.changes,
+            evaluator_blobs=arrivals.evaluator_blobs,
+            reports=arrivals.reports,
+            signals=arrivals.signals,
+        )
 
     @stage("evaluate")
     def _evaluate(self, batch: BucketBatch) -> Evaluated:

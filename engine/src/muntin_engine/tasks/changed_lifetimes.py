@@ -104,26 +104,29 @@ def _lifetimes_of(rows: BatchRows, places: IntArray) -> LifetimeArrays:
 
 
 def _with_lifetimes(rows: BatchRows, places: IntArray, lifetimes: LifetimeArrays) -> BatchRows:
-    """Give rows other lifetimes; one with a problem gets only that.
+    """Give rows other lifetimes. A row whose lifetime has a problem gets the problem, and keeps its times.
 
     Args:
         rows: The rows.
         places: The places of the rows that change, ascending.
         lifetimes: The lifetime of each of these.
     """
-    is_wrong = lifetimes.problem != UNKNOWN
-    wrong_places = places[is_wrong]
-    right_places = places[~is_wrong]
-    right = lifetimes.take(~is_wrong)
+    has_problem = lifetimes.problem != UNKNOWN
+    good_places = places[~has_problem]
+    good = lifetimes.take(~has_problem)
     times = RowTimes(
-        _replaced(rows.times.start, right_places, right.start),
-        _replaced(rows.times.end, right_places, right.end, is_null=~right.is_end_known),
-        _replaced(rows.times.new_end, right_places, right.new_end, is_null=right.is_insertion),
+        start=_replaced(rows.times.start, good_places, good.start),
+        end=_replaced(rows.times.end, good_places, good.end, is_null=~good.is_end_known),
+        new_end=_replaced(rows.times.new_end, good_places, good.new_end, is_null=good.is_insertion),
     )
     kind = rows.kind.copy()
-    kind[right_places] = right.kind
-    problem = _replaced(rows.problem, wrong_places, lifetimes.problem[is_wrong])
-    return BatchRows(_with_changes(rows.batch, kind != rows.kind, kind), kind, times, problem)
+    kind[good_places] = good.kind
+    return BatchRows(
+        batch=_with_changes(rows.batch, kind != rows.kind, kind),
+        kind=kind,
+        times=times,
+        problem=_replaced(rows.problem, places[has_problem], lifetimes.problem[has_problem]),
+    )
 
 
 def _with_watermarks(rows: BatchRows, places: IntArray, changes: LifetimeChanges) -> BatchRows:

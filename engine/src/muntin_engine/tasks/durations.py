@@ -38,6 +38,7 @@ class Durations:
     """
 
     def __init__(self, task: TaskPayload) -> None:
+        """Measure from now on."""
         self._task = task
         self._by_stage = dict.fromkeys(STAGES, 0)
         if task.is_timed:

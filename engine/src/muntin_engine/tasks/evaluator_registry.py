@@ -14,10 +14,12 @@ from muntin_engine.evaluators.declarations.arrays import COLUMNAR, GROUPED, SLIC
 from muntin_engine.evaluators.declarations.general import GENERAL
 from muntin_engine.evaluators.declarations.joins import JOINING, PAIRING, PASSING
 from muntin_engine.evaluators.declarations.ordered import EVENT_BY_EVENT, IN_ORDER, STATELESS
+from muntin_engine.evaluators.declarations.ranked import RANKED, SLIDING
 
 if TYPE_CHECKING:
     from muntin_engine.evaluators.arrays.array_evaluator import ArrayEvaluator
     from muntin_engine.evaluators.joins.pair_evaluator import PairEvaluator
+    from muntin_engine.evaluators.ranked.ranked_evaluator import RankedEvaluator
 
 EvaluatorT = TypeVar("EvaluatorT")
 
@@ -62,6 +64,12 @@ def _general() -> KeepsState:
     return GeneralEvaluator()
 
 
+def _ranked() -> RankedEvaluator:
+    from muntin_engine.evaluators.ranked.ranked_evaluator import RankedEvaluator
+
+    return RankedEvaluator()
+
+
 def _rows_in_order() -> KeepsState:
     from muntin_engine.evaluators.ordered.ordered_evaluator import RowsEvaluator
 
@@ -104,6 +112,8 @@ KEEPS_STATE: Final = Evaluators[KeepsState](
         SLICED.name: _arrays,
         GROUPED.name: _arrays,
         GENERAL.name: _general,
+        RANKED.name: _ranked,
+        SLIDING.name: _ranked,
         IN_ORDER.name: _rows_in_order,
         EVENT_BY_EVENT.name: _event_by_event,
         PASSING.name: _passing,
@@ -114,7 +124,14 @@ KEEPS_STATE: Final = Evaluators[KeepsState](
 """The evaluators that keep state, which evaluate buckets."""
 
 LIFTS_ROWS: Final = Evaluators[LiftsRows](
-    {COLUMNAR.name: _arrays, SLICED.name: _arrays, GROUPED.name: _arrays, PAIRING.name: _pairing}
+    {
+        COLUMNAR.name: _arrays,
+        SLICED.name: _arrays,
+        GROUPED.name: _arrays,
+        RANKED.name: _ranked,
+        SLIDING.name: _ranked,
+        PAIRING.name: _pairing,
+    }
 )
 """The evaluators that lift rows before the shuffle."""
 

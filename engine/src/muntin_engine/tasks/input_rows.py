@@ -75,7 +75,7 @@ def read_rows(input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
     table = pa.table(columns)
     is_sent = _is_sent(input_task, rows.kind, is_good, is_filtered)
     counts = RowCounts(
-        _count_unaccepted(input_task, columns, is_insertion & meets_conditions & is_good),
+        unaccepted=_count_unaccepted(input_task, columns, is_insertion & meets_conditions & is_good),
         filtered=int(np.count_nonzero(is_filtered)) + without_lifetime,
         unchanging=unchanging,
     )

@@ -88,6 +88,7 @@ class ArrayChange(ABC):
     """
 
     def __init__(self, change: Any, length: int | IntArray) -> None:
+        """Take the change, and the length by which it changes lifetimes."""
         self.change = change
         self.length = length
 

@@ -98,6 +98,7 @@ def side_output_blobs(
     rows_by_stream: dict[str, list[SideOutputRow]] = {LATE: [], SHED: [], REJECTED: list(bad_rows)}
     for key, rejection in rejections:
         stream = _stream_of(rejection)
+        # Shed rows, for which their key had no room, go where late ones go: the late policy decides on them too.
         if stream != REJECTED and drops_late[rejection.change.side]:
             dropped[stream] += 1
         else:

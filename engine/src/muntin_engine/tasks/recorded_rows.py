@@ -126,6 +126,7 @@ class RecordedRows:
     """
 
     def __init__(self, file: Path, keys: Sequence[tuple[Any, ...]] | None = None) -> None:
+        """Take the place of the file, and the keys whose rows are recorded; None to record those of all keys."""
         self._file = file
         self._keys = keys
         self._unfinished = file.with_name(f"{file.stem}-{os.getpid()}-{id(self):x}{UNFINISHED}")

@@ -259,7 +259,7 @@ def _removed_rows_are_missed(trial: SinkTrial, law: str) -> str | None:
             "keep what can be compared with the rows, such as a size or a version, and raise a StateError or let"
             " last_written be a micro-batch that is there",
         )
-    for number in range(last.number + 1, last_number + 1):  # as a query does whose checkpoint was restored too
+    for number in range(last.number + 1, last_number + 1):  # as a query writes them whose checkpoint was restored
         trial.write(trial.started(place), number)
     expected = trial.expected(range(last_number + 1))
     trial.compare(law, sink, place, expected, "what was taken away was written again")

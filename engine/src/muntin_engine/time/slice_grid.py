@@ -72,6 +72,8 @@ class SliceGrid:
         """
         if isinstance(specifications[0], GrowingSteps):
             return (GrowingSlices.of(specifications[0]),)
+
+        # Slices are cut at all edges of windows; these repeat in each cycle.
         cycle = gcd(*(windows.hop for windows in specifications))
         starts = [windows.offset for windows in specifications]
         ends = [windows.offset + windows.size for windows in specifications]
@@ -81,7 +83,8 @@ class SliceGrid:
             cycle = width
             cuts = cuts[:1]
 
-        grids = []
+        # Of each specification: the slices before its first window, and those of a window and of a hop.
+        grids: list[SliceGrid] = []
         for windows, start, end in zip(specifications, starts, ends, strict=True):
             first_slice = _cuts_up_to(start, cuts, cycle)
             slices = _cuts_up_to(end, cuts, cycle) - first_slice

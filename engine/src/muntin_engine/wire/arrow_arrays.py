@@ -186,20 +186,22 @@ def _array_of_class(
         return pa.Array.from_buffers(data_type, len(values), memory, children=[elements])
 
     own_type = _TYPE_OF_CLASS.get(element)
-    if own_type is None or not _is_cast(own_type, data_type):
+    if own_type is None or not _can_be_cast(own_type, data_type):
         return pa.array(values, data_type)
-    if own_type == pa.string():
-        values = [b"" if value is None else value.encode() for value in values]
-    elif own_type == pa.binary():
-        values = [b"" if value is None else value for value in values]
-    else:
+    if own_type not in (pa.string(), pa.binary()):
         numbers = values if mask is None else [0 if value is None else value for value in values]
         return arrow_array(np.array(numbers, own_type.to_pandas_dtype()), data_type, mask=mask)
+
+    # Text and bytes are of their own type here, as they are cast to no other.
+    if own_type == pa.string():
+        values = [b"" if value is None else value.encode() for value in values]
+    else:
+        values = [b"" if value is None else value for value in values]
     memory = [_validity(mask), _offsets(list(map(len, values))), pa.py_buffer(b"".join(values))]
     return pa.Array.from_buffers(own_type, len(values), memory)
 
 
-def _is_cast(own_type: pa.DataType, data_type: pa.DataType | None) -> bool:
+def _can_be_cast(own_type: pa.DataType, data_type: pa.DataType | None) -> bool:
     """Say whether objects become values of a type as `pa.array` makes them, when they are cast to it."""
     if data_type is None or data_type == own_type:
         return True

@@ -57,6 +57,7 @@ class MisfitError(ValueError):
     """
 
     def __init__(self, value: object, field: Field, reason: str = "") -> None:
+        """Say which value does not fit which declaration, and why."""
         self.value = value
         self.field = field
         subject = f"{field.name!r} is" if field.name else "it is"
@@ -109,14 +110,17 @@ def _scalars(
     wrong_classes = {cls for cls in classes if not _is_accepted(cls, kind)}
     if wrong_classes:
         raise MisfitError(next(value for value in values if type(value) in wrong_classes), field)
-    fit = _FITTED.get(kind)
+    fit = _FIT_OF_KIND.get(kind)
     if fit is None:
         return _array(values, field, arrow_type)
-    if fit in _TAKEN_BY_ARROW and classes <= _TAKEN_BY_ARROW[fit]:
+
+    # Most columns are of numbers that Arrow takes as they are. It refuses a list with one that the column cannot hold:
+    # then each is fitted by itself, and `unheld` gets those that do not fit.
+    if classes <= _CLASSES_OF_ARROW.get(kind, frozenset()):
         try:
             return arrow_array(values, arrow_type)
         except (pa.ArrowInvalid, OverflowError):
-            pass  # a number is too large, or not one of the type's
+            pass
 
     fitted: list[object] = []
     try:
@@ -132,12 +136,12 @@ def _scalars(
 
 
 def _is_lost(value: Any, fitted: object, kind: ScalarKind) -> bool:
-    """Return True if a column holds something else for a value than the value, rounded."""
+    """Return True if a column cannot hold a value, which became null or infinite; a rounded value is not lost."""
     if value is None:
         return False
     if fitted is None:
-        never_comes = kind is ScalarKind.INSTANT and value >= INFINITY
-        return not never_comes
+        is_never = kind is ScalarKind.INSTANT and value >= INFINITY  # null is how a column says never
+        return not is_never
     return isinstance(fitted, float) and isinf(fitted) and fitted != value
 
 
@@ -259,10 +263,10 @@ def _list(value: object, field: Field) -> list[object] | None:
 
 
 def _pairs(value: object, field: Field) -> list[tuple[object, object]] | None:
-    """Return a mapping of the module's as pairs of keys and items.
+    """Return the pairs of a mapping that a module returned; None of None.
 
     Raises:
-        MisfitError: The value is none, or raises as its items are read.
+        MisfitError: The value is no mapping, or raises as its items are read.
     """
     if value is None:
         return None
@@ -336,14 +340,14 @@ def _interval(value: timedelta, arrow_type: pa.DataType) -> timedelta | None:
     return value if _integer(value // _MICROSECOND, arrow_type) is not None else None
 
 
-_TAKEN_BY_ARROW: Final[Mapping[Callable[..., Any], set[type]]] = {
-    _float: {float, int, type(None)},
-    _integer: {int, type(None)},
+_CLASSES_OF_ARROW: Final[Mapping[ScalarKind, frozenset[type]]] = {
+    ScalarKind.FLOAT: frozenset({float, int, type(None)}),
+    ScalarKind.INTEGER: frozenset({int, type(None)}),
 }
-"""The classes of values that Arrow takes as they are, as far as a column holds them."""
+"""By kind, the classes of values that Arrow takes as they are, as far as a column holds them."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
-_FITTED: Final[Mapping[ScalarKind, Callable[[Any, Any], Any]]] = {
+_FIT_OF_KIND: Final[Mapping[ScalarKind, Callable[[Any, Any], Any]]] = {
     ScalarKind.INTEGER: _integer,
     ScalarKind.INSTANT: _instant,
     ScalarKind.FLOAT: _float,

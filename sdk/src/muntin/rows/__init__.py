@@ -22,7 +22,7 @@ from muntin.rows.policies import (
     on_row,
 )
 from muntin.rows.row_batches import RowBatches, RowsBetween, batch, between
-from muntin.rows.row_windows import RowWindows
+from muntin.rows.row_windows import RankedWindows, RowWindows
 from muntin.rows.view import Action, ActionKind, MemberRow, Row, RowsInWindow
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "PartitionView",
     "PartitionedRows",
     "Partitions",
+    "RankedWindows",
     "Row",
     "RowBatches",
     "RowPolicy",

@@ -18,6 +18,7 @@ from muntin.rows.policies import (
     RowPolicy,
     policy_of,
 )
+from muntin.rows.row_windows import RankedWindows
 from muntin.windows.specification import WindowContext
 
 _EVERY_ROW: Final = CountPolicy(1)
@@ -117,6 +118,17 @@ class LastRows(RowAutomaton):
             return WindowContext.FORWARD
         is_timed = isinstance(self.evicts, ElapsedPolicy) and not self.waits_until_full
         return WindowContext.FREE if is_timed else WindowContext.BACKWARD
+
+    def by_rank(self) -> RankedWindows | None:
+        """Return the windows as runs of rows by rank, if numbers of rows alone decide.
+
+        A subclass may step in another way, so it says by itself whether its windows are such runs.
+        """
+        if type(self) is not LastRows or self.reads:
+            return None
+        if not isinstance(self.evicts, CountPolicy) or not isinstance(self.triggers, CountPolicy):
+            return None
+        return RankedWindows(self.evicts.size, self.triggers.size, self.waits_until_full)
 
     @property
     def _leaving(self) -> RowPolicy:

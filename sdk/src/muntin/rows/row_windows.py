@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from muntin.axis import EARLIEST, INFINITY, Axis
 from muntin.rows.view import Action, Row
 from muntin.windows.specification import WindowSpecification
+
+
+class RankedWindows(NamedTuple):
+    """Windows that are runs of a key's rows by rank: a row's number in their order, from 1.
+
+    The window that is computed at a row holds this row and those right before it. It starts at its oldest row, and ends
+    right after its newest one.
+
+    Attributes:
+        size: The rows of a window; the first windows of a key have fewer.
+        every: A window is computed at each row whose rank is a multiple of this.
+        only_full: True if windows of fewer rows are not computed.
+    """
+
+    size: int
+    every: int = 1
+    only_full: bool = False
 
 
 class RowWindows(WindowSpecification):
@@ -32,6 +49,7 @@ class RowWindows(WindowSpecification):
        themselves plain data, of which `to_dict` and `from_dict` are inverse.
     4. *No memory.* Nothing is remembered outside the state; one that `is_empty` computes the windows of a new one.
     5. *Future.* No window that is computed later starts before `earliest_start`.
+    6. *Ranks.* Where `by_rank` returns windows, those are computed, and no others.
 
     Attributes:
         leaves_at_once: True if members leave by flushes, and with their partitions, alone. States of modules then take
@@ -91,6 +109,13 @@ class RowWindows(WindowSpecification):
     def conditions(self) -> tuple[str, ...]:
         """The expressions among `reads` that are conditions; a query refuses them if they are of another type."""
         return ()
+
+    def by_rank(self) -> RankedWindows | None:
+        """Return the windows as runs of rows by rank; None, the default, if they are not known to be such runs.
+
+        An engine may then compute many of them at once, and never calls `step`. It must make no difference.
+        """
+        return None
 
     @abstractmethod
     def create_state(self) -> Any:

@@ -82,11 +82,16 @@ class CalendarWindows(WindowKind):
             )
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the lifetime, prolonged by the reach; nothing for an event between two windows."""
+        """Return the lifetime, prolonged by the reach: the time for which an event stays a member after its end.
+
+        The stretch is empty for an event that lies between two windows.
+        """
         until = end if end == INFINITY else end + self.reach
-        # Only windows with gaps between them have places of which no window is a part.
-        if self.hop > self.size and start < until and next(self._ending_after(start)).start >= until:
-            return start, start
+        has_gaps = self.hop > self.size  # only then is there time between windows
+        if has_gaps and start < until:
+            next_window = next(self._ending_after(start))
+            if next_window.start >= until:
+                return start, start
         return start, until
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:

@@ -63,9 +63,10 @@ def definitions() -> dict[str, Any]:
     columns = {"type": "array", "items": _ref("column")}
     return {
         "stream": {
-            **{"type": "array", "minItems": 1},
-            "items": [{**first, "allOf": chosen}],
-            "additionalItems": {**later, "allOf": chosen},
+            "type": "array",
+            "minItems": 1,
+            "items": [{**first, "allOf": chosen}],  # the first step
+            "additionalItems": {**later, "allOf": chosen},  # each step after it
         },
         "frame": {"title": "the name of a DataFrame", "type": "string"},
         "column": {

@@ -16,9 +16,9 @@ from muntin_engine.plan.code_in_use import CodeInUse
 def code_in_use(
     parts: Iterable[Module | WindowSpecification], called: Iterable[Function[..., Any]] = ()
 ) -> tuple[CodeInUse, ...]:
-    """Return a query's modules and windows of one's own, and the functions that it and its inputs call.
+    """Return a query's modules and windows of plugins, and the functions that it and its inputs call.
 
-    Cost: nothing but a look-up for code that was hashed before, or that has to be parsed.
+    Cost: code of installed packages is hashed once in a process; local code is hashed at each call.
     """
     classes = {part.name: type(part) for part in parts}
     functions = {function.name: function for function in called}

@@ -25,24 +25,27 @@ def check_declared(declared: Sequence[InputColumn], actual: Sequence[InputColumn
     """
     columns: list[InputColumn] = []
     for column in declared:
-        alike = [candidate for candidate in actual if candidate.name.casefold() == column.name.casefold()]
-        if len(alike) != 1:
-            number = "no such column" if not alike else "several columns of that name"
+        namesakes = [candidate for candidate in actual if candidate.name.casefold() == column.name.casefold()]
+        if len(namesakes) != 1:
+            number = "no such column" if not namesakes else "several columns of that name"
             raise QueryError(
                 "schema= declares {value!r}, and the input has {number}\n  it has {columns}",
                 value=column.name,
                 number=number,
                 columns=", ".join(candidate.name for candidate in actual) or "no columns",
             )
-        if alike[0].collation is not None or not _is_same_type(column.type, alike[0].type):
+        (actual_column,) = namesakes
+        # Arrow's types do not show a collation, and no declaration can name one.
+        has_collation = actual_column.collation is not None
+        if has_collation or not _is_same_type(column.type, actual_column.type):
             raise QueryError(
                 "schema= declares {value!r} as {declared}, and in the input it is {found}\n"
                 "  declare it as it is, or cast it before events()",
                 value=column.name,
                 declared=column.spelled_type,
-                found=alike[0].spelled_type,
+                found=actual_column.spelled_type,
             )
-        columns.append(alike[0])
+        columns.append(actual_column)
     return columns
 
 

@@ -49,8 +49,8 @@ def check_clock(scale: AxisScale) -> None:
     if scale.places is not None:
         raise QueryError(
             "a clock reads time, and the times of this query are decimals\n"
-            "  give rows of readings yourself, in microseconds since 1970: {change}; or count instead of timing",
-            change=Argument("change", "clock"),
+            "  give the readings yourself, as rows with microseconds since 1970: {clock}; or count instead of timing",
+            clock=Argument("change", "clock"),
         )
 
 

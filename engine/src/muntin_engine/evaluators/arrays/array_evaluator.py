@@ -113,6 +113,7 @@ def _metrics(plan: Plan, result: ArrayResult) -> Mapping[str, int]:
     metrics = {
         "keys": result.admitted.keys,
         "windows_closed": result.completed,
+        "keys_held": result.sizes.keys,
         "events_held": result.sizes.events,
         "state_bytes": result.sizes.bytes,
     }

@@ -138,7 +138,7 @@ class ArraysInMemory:
         blobs: list[bytes] = []
         for key, row in rows:
             blobs += [lifted.blob for lifted in self._bucket.lift(key, row)]
-        batch = BucketBatch((), blobs, [InputReport(reported)] * len(self._trackers))
+        batch = BucketBatch(changes=(), evaluator_blobs=blobs, reports=[InputReport(reported)] * len(self._trackers))
         changes: list[tuple[Key, OutputChange]] = []
         for windows in self._bucket.process(self._state_of_batch(), self._trackers, batch):
             changes += map(self._change, self._bucket.result_rows(windows))

@@ -84,6 +84,7 @@ def process(
     if not batch.evaluator_blobs and query.emission.stage(previous) == query.emission.stage(progress):
         return _unchanged(query, state, previous, progress)
 
+    # Results are made of all that the batch adds, and before anything is dropped. What is left then is written.
     store = _open(query, state, previous)
     store.keys.forget_unused(store)
     admitted = query.admission.admit(batch.evaluator_blobs, store, previous, progress)
@@ -97,7 +98,15 @@ def process(
     first_start = query.geometry.first_start(store)
     sizes = store.close(state, first_start)
     output_watermark = query.geometry.output_watermark(progress, first_start)
-    return ArrayResult(windows, admitted, previous, progress, output_watermark, sizes, completed)
+    return ArrayResult(
+        windows=windows,
+        admitted=admitted,
+        previous=previous,
+        progress=progress,
+        output_watermark=output_watermark,
+        sizes=sizes,
+        completed=completed,
+    )
 
 
 def _open(query: ArrayQuery[StoreT], state: BucketState, previous: InputsProgress) -> StoreT:
@@ -119,4 +128,11 @@ def _unchanged(
     """Return the result of a batch that brings nothing and completes nothing: only the progress is written."""
     first_start = state.metadata.timer.output_watermark
     output_watermark = query.geometry.output_watermark(progress, first_start)
-    return ArrayResult((), Admitted(), previous, progress, output_watermark, write_metadata(state))
+    return ArrayResult(
+        windows=(),
+        admitted=Admitted(),
+        previous=previous,
+        progress=progress,
+        output_watermark=output_watermark,
+        sizes=write_metadata(state),
+    )

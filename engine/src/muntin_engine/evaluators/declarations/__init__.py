@@ -12,6 +12,7 @@ from muntin_engine.evaluators.declarations.arrays import COLUMNAR, GROUPED, SLIC
 from muntin_engine.evaluators.declarations.general import GENERAL
 from muntin_engine.evaluators.declarations.joins import JOINING, PAIRING, PASSING
 from muntin_engine.evaluators.declarations.ordered import EVENT_BY_EVENT, IN_ORDER, STATELESS
+from muntin_engine.evaluators.declarations.ranked import RANKED, SLIDING
 from muntin_engine.plan.evaluator_declaration import Declaration
 
 DECLARATIONS: Final[tuple[Declaration, ...]] = (
@@ -19,6 +20,8 @@ DECLARATIONS: Final[tuple[Declaration, ...]] = (
     SLICED,
     GROUPED,
     GENERAL,
+    RANKED,
+    SLIDING,
     IN_ORDER,
     STATELESS,
     EVENT_BY_EVENT,
@@ -28,8 +31,8 @@ DECLARATIONS: Final[tuple[Declaration, ...]] = (
 )
 """The declarations of all evaluators, the cheapest first.
 
-`general` runs any window that cuts the axis, and `in_order` any window of rows. Those after them are for queries
-without windows.
+`general` runs any window that cuts the axis, and `in_order` any window of rows, for some of which there are cheaper
+ones. Those after it are for queries without windows.
 """
 
 

@@ -120,8 +120,10 @@ def _state_of_snapshots(plan: Plan) -> str:
 
 
 def _state_of_events_on_grid(plan: Plan) -> str:
-    merged = "from then on a partial state per key and range of the open windows"
-    return f"{_kept_events(plan)}; {merged}; {spell_state_sizes(plan)}; a batch writes only the events that it changed"
+    after_end = "from then on a partial state per key and range of the open windows"
+    return (
+        f"{_kept_events(plan)}; {after_end}; {spell_state_sizes(plan)}; a batch writes only the events that it changed"
+    )
 
 
 def _state_of_events(plan: Plan) -> str:
@@ -172,7 +174,7 @@ def _form_in_snapshots(plan: Plan, module: ModulePlan) -> str:
 
 
 def _keeps(module: ModulePlan, merging: str) -> str:
-    """Return what a form keeps, and how that is merged; components that collect values are sorted by each window."""
+    """Return in words the components of a form, and how they are merged; collected values are sorted by each window."""
     words = []
     for name, component in _components(module).items():
         words.append(f"{name} ({component.merge} {component.dtype})")

@@ -56,10 +56,10 @@ def _module(plan: Plan, module: ModulePlan) -> str:
     if module.module.reads_order:
         return "computed from the members of each window in their order, which a late one may change"
     if plan.emission in (EmitPolicy.SPECULATIVE, EmitPolicy.EAGER):
-        changed = "the state of a window that changes after it was emitted"
+        changed_window = "the state of a window that changes after it was emitted"
         if hasattr(module.module, "remove_events"):
-            return f"{changed} is updated with each change"
-        return f"{changed} is rebuilt when a member goes, as it has no remove_events"
+            return f"{changed_window} is updated with each change"
+        return f"{changed_window} is rebuilt when a member goes, as it has no remove_events"
     if module.slides:
         return "its state slides through the windows that a micro-batch closes, and is built anew in the next one"
     if module.module.is_time_sensitive:

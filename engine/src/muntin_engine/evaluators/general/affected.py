@@ -75,6 +75,7 @@ class AffectedWindows:
     """
 
     def __init__(self, query: EvaluatorQuery) -> None:
+        """Take the query whose windows are found."""
         self._query = query
         self._computations = query.once(WindowResults).computations
 
@@ -128,7 +129,7 @@ class AffectedWindows:
         """Add the effect of a change to the effect of a batch on a window."""
         previous = change.previous
         present = change.present
-        if previous is None and present is not None:  # most are new
+        if previous is None and present is not None:  # a new event: most changes are of this kind, so they go first
             effect.sync_time = min(effect.sync_time, present.start)
             if present.since < window.end and window.start < present.until:
                 effect.added.append(present)

@@ -159,6 +159,7 @@ class GeneralAssigner(Assigner):
     """
 
     def __init__(self, kind: WindowKind) -> None:
+        """Cut windows by a kind."""
         self._kind = kind
         self._counts: Counter[tuple[int, int]] = Counter()
         self._carried: Any = None

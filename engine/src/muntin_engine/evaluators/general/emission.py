@@ -62,6 +62,7 @@ class FinalEmission(Emission):
     follows_windows = False
 
     def __init__(self, closing: Closing, results: WindowResults) -> None:
+        """Take the closing of windows, and the computation of their results."""
         self._closing = closing
         self._results = results
 

@@ -35,6 +35,7 @@ class GridAssigner(Assigner):
     closes_in_order = True
 
     def __init__(self, specification: HoppingWindows) -> None:
+        """Cut windows of a size at every hop."""
         self._size = specification.size
         self._hop = specification.hop
         self._reach = specification.reach
@@ -149,6 +150,7 @@ class Marks:
     """
 
     def __init__(self) -> None:
+        """Hold no ticks."""
         self._ticks: SortedList[int] = SortedList()
         self._repeats: dict[int, int] = {}  # the number of times that a tick counts beyond the first
 
@@ -217,6 +219,7 @@ class SnapshotAssigner(Assigner):
     closes_in_order = True
 
     def __init__(self, specification: SnapshotWindows) -> None:
+        """Cut snapshots: they have no parameters."""
         del specification
         self._marks = Marks()
 
@@ -286,6 +289,7 @@ class CountAssigner(Assigner):
     """
 
     def __init__(self, specification: CountWindows) -> None:
+        """Cut windows over a number of times."""
         self._count = specification.count
         self._by_start = specification.by == "start"
         self._marks = Marks()
@@ -369,7 +373,7 @@ class CountAssigner(Assigner):
         return needed
 
     def _break_between(self, needed: Set[int]) -> None:
-        """Set breaks at the needed times before which times are dropped, and forget those at times that are dropped."""
+        """Put a break before each needed time whose predecessor is dropped; drop breaks before dropped times."""
         if self._count == 1:
             return  # a window has one time, and so reaches across no break
         breaks = {tick for tick in self._breaks if tick in needed}

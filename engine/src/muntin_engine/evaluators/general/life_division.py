@@ -30,6 +30,7 @@ class LifeChanges(NetChanges):
     """
 
     def __init__(self, life: LifeState) -> None:
+        """Collect the changes of a life."""
         super().__init__(life)
         self.life = life
         self.was_over_at = life.over_at

@@ -44,6 +44,7 @@ class LifeState(KeyState):
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
+        """Begin a life, which has no events yet."""
         super().__init__(query, serial)
         self.number = serial
         self.span = Span(EARLIEST, INFINITY)
@@ -107,6 +108,7 @@ class KeyLives(KeyState):
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
+        """Begin a key, which has no lives yet."""
         super().__init__(query, serial)
         self.lives: list[LifeState] = []
 

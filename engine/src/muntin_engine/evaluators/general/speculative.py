@@ -52,6 +52,7 @@ class SpeculativeEmission(Emission):
     """
 
     def __init__(self, query: EvaluatorQuery) -> None:
+        """Take the query whose windows are emitted."""
         self._query = query
         self._results = query.once(WindowResults)
         self._computations = self._results.computations

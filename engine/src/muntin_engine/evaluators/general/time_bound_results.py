@@ -38,7 +38,8 @@ def output_ends(
 
     Cost: linear in the entries of the index, by a logarithmic factor.
     """
-    # The windows with live output that do not exist, before the batch and after it; so the changed ones that do.
+    # Replaced windows with live output, as of before the batch and as of after it. Beside them, as of both, the changed
+    # windows that do exist.
     replaced_before: list[tuple[Window, WindowEntry]] = []
     replaced_after: list[tuple[Window, WindowEntry]] = []
     for window, entry in index.items():
@@ -95,6 +96,7 @@ class ResultsAsKnown:
     """
 
     def __init__(self, query: EvaluatorQuery, computations: Sequence[ModuleComputation], stamper: Timestamper) -> None:
+        """Take the query, the computations of its modules, and what gives results their lifetimes."""
         self._query = query
         self._computations = computations
         self._stamper = stamper
@@ -180,7 +182,7 @@ class ResultsAsKnown:
             key: The key.
             window: The window.
             known_members: The members that have started by the tick; at least one.
-            new_members: Those of them that had not started at the tick before.
+            new_members: The known members that had not started at the tick before.
             states: The state of each module as of the tick before, which is replaced by that of this tick.
             tick: The tick.
         """

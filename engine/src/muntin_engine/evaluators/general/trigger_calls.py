@@ -28,6 +28,7 @@ class TriggerCall:
     """
 
     def __init__(self, query: EvaluatorQuery, trigger: Trigger, signals: frozenset[str]) -> None:
+        """Take the trigger, and the external events that the batch brings."""
         self.is_signalled = bool(signals & trigger.signals)
         self._trigger = trigger
         self._signals = signals
@@ -161,6 +162,7 @@ class RefinementCall:
     """Calls a refinement for windows that fire or close. An exception names the refinement, key and window."""
 
     def __init__(self, query: EvaluatorQuery, refinement: ResultRefinement) -> None:
+        """Take the refinement to call."""
         self._refinement = refinement
         self._names = [binding.name for binding in query.bindings]
         self._extent = query.once(WindowResults).extent
@@ -185,13 +187,13 @@ class RefinementCall:
         refined: list[OutputRow] = []
         for row in rows:
             result = dict(zip(self._names, row.value, strict=True))
-            state, emitted = self._call(key, extent, state, result, is_final)
+            state, emitted = self._call(key, extent, state, result, is_final=is_final)
             if emitted is not None:
                 refined.append(row._replace(value=tuple(emitted[name] for name in self._names)))
         return state, refined
 
     def _call(
-        self, key: object, window: Window, state: Any, result: Mapping[str, Any], is_final: bool
+        self, key: object, window: Window, state: Any, result: Mapping[str, Any], *, is_final: bool
     ) -> tuple[Any, Mapping[str, Any] | None]:
         """Call the refinement with a result; return its new state, and the result that is emitted, if one is.
 

@@ -24,6 +24,7 @@ class Closing:
     """Closes the windows of a query's keys."""
 
     def __init__(self, query: EvaluatorQuery) -> None:
+        """Take the query whose windows close."""
         self._query = query
         self._boundaries_move = query.window.ends_move
         self._waits_for_ends = query.waits_for_ends

@@ -64,6 +64,7 @@ class Finality:
     """
 
     def __init__(self, query: JoinQuery, watermarks: Watermarks) -> None:
+        """Take the kind of the join, and the watermarks of its inputs."""
         self._kind = query.kind
         self._ends_move = tuple(side.event_ends_move for side in query.sides)
         self._is_edge = tuple(side.is_edge for side in query.sides)

@@ -267,6 +267,7 @@ class ClipEmission(JoinEmission):
     """
 
     def __init__(self, query: JoinQuery, state: JoinState, finality: Finality) -> None:
+        """Take the join, the state of a key, and what says which of its rows are final."""
         super().__init__(query, state, finality)
         self._looks_at_all = True
         self._clipped_at: dict[Hashable, int] = {}

@@ -22,6 +22,7 @@ class JoinRun(KeyedRun):
     _emission: JoinEmission
 
     def __init__(self, query: JoinQuery, start: BatchStart) -> None:
+        """Begin a micro-batch."""
         super().__init__(query, start)
         self._emission_class = ClipEmission if query.kind is JoinKind.CLIP else JoinEmission
         left_intake, right_intake = self.intakes
@@ -64,6 +65,7 @@ class PassingRun(JoinRun):
     """
 
     def __init__(self, query: JoinQuery, start: BatchStart) -> None:
+        """Begin a micro-batch: there is no other input, as if it had ended."""
         with_ended_input = start._replace(
             previous=_with_ended_input(start.previous), progress=_with_ended_input(start.progress)
         )

@@ -95,13 +95,22 @@ def process_pairs(
     output_watermark = progress.least.watermark
     if not batch.evaluator_blobs and watermarks_of(previous) == watermarks:
         sizes = write_metadata(state)
-        return ArrayResult((), Admitted(), previous, progress, output_watermark, sizes)
+        return ArrayResult(
+            windows=(),
+            admitted=Admitted(),
+            previous=previous,
+            progress=progress,
+            output_watermark=output_watermark,
+            sizes=sizes,
+        )
 
     store = _open(query, state, previous)
     store.keys.forget_unused(store)
     arrived_events = _admit(query, batch.evaluator_blobs, store, previous)
     pairs: list[ResultWindows] = []
-    for side in (RIGHT, LEFT):  # the right events meet the old left ones, then the left events meet all
+    # New right events are paired with left events of earlier batches, then new left events with all right ones: so a
+    # pair of two new events is found once.
+    for side in (RIGHT, LEFT):
         events = arrived_events.in_time[side]
         if events is not None:
             pairs += _pairs_of(query, store, side, events)
@@ -109,7 +118,14 @@ def process_pairs(
     store.forget(watermarks)
     store.write(state.log, watermarks)
     sizes = store.close(state)
-    return ArrayResult(pairs, arrived_events.admitted(), previous, progress, output_watermark, sizes)
+    return ArrayResult(
+        windows=pairs,
+        admitted=arrived_events.admitted(),
+        previous=previous,
+        progress=progress,
+        output_watermark=output_watermark,
+        sizes=sizes,
+    )
 
 
 def watermarks_of(progress: InputsProgress) -> tuple[int, ...]:

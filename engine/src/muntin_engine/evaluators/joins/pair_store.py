@@ -46,6 +46,7 @@ class SideStore:
     """
 
     def __init__(self) -> None:
+        """Hold no events."""
         self.events = EMPTY
         self._longest_lifetime = 0
 

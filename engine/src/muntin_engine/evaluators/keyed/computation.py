@@ -85,8 +85,9 @@ class ModuleComputation(MethodCalls):
     def inputs_of(self, events: Iterable[StoredEvent], window: Window) -> list[object]:
         """Return the module's inputs for members: their payloads, or events with clipped lifetimes.
 
-        Members whose input it skips, such as a null, are left out. A module that reads the order gets them in it; of
-        those at one place, what it sees decides, which is the same whatever else is known of them.
+        Members whose input it skips, such as a null, are left out. A module that reads the order gets them in the order
+        of the query. Members at one place of it are in the order of their inputs: so the result does not depend on when
+        they arrived.
         """
         # Comprehensions, as this runs for every member of every window.
         select = self._select
@@ -211,6 +212,7 @@ class Slide:
     __slots__ = ("_computation", "_is_at_step", "_key", "_state")
 
     def __init__(self, computation: ModuleComputation, key: object) -> None:
+        """Begin before the first window of a sweep."""
         self._computation = computation
         self._key = key
         self._state: Any = None
@@ -220,16 +222,16 @@ class Slide:
         """Return the module's result for a step that has members."""
         computation = self._computation
         key = self._key
-        window, members, entered, departed = step
+        window = step.window
         if not computation.can_slide:
-            return computation.result_of_members(members.values(), key, window)
+            return computation.result_of_members(step.members.values(), key, window)
         if self._must_rebuild(step):
-            state = computation.build(members.values(), key, window)
+            state = computation.build(step.members.values(), key, window)
         else:
             state = self._state
-            if departed:
-                state = computation.remove(state, departed, key, window)
-            state = computation.add(state, entered, key, window)
+            if step.departed:
+                state = computation.remove(state, step.departed, key, window)
+            state = computation.add(state, step.entered, key, window)
         self._state = state
         self._is_at_step = True
         return computation.result_of_state(state, key, window)

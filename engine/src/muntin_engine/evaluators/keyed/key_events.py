@@ -71,6 +71,7 @@ class Samples:
     """The times of a key's samples with the ids of their events. Every operation is logarithmic."""
 
     def __init__(self, samples: Iterable[Sample] = ()) -> None:
+        """Hold samples."""
         self._id_by_time: SortedDict[int, Hashable] = SortedDict(samples)
 
     def add(self, time: int, id: Hashable) -> None:

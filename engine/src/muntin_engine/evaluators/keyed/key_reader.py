@@ -76,6 +76,7 @@ class _ColumnsByName(dict[str, Callable[[Any], Any]]):
         """Return a function that refuses to evaluate an expression that is no column."""
 
         def refuse(payload: object) -> object:
+            """Refuse to be called: a checkpoint has the names of expressions, not the functions."""
             raise StateError(
                 f"rows that came since the state of a key was written whole are in partitions by {expression!r}\n"
                 f"  expected: a column; the checkpoint does not tell it of {payload!r}"

@@ -271,6 +271,7 @@ class KeyStore(Generic[StateT]):
     """
 
     def __init__(self, codec: Codec) -> None:
+        """Open a store without keys; a codec packs their states."""
         self.size = 0
         self.decoded = 0
         self.number = 0

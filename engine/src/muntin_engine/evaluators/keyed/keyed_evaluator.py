@@ -100,6 +100,7 @@ class KeyedInMemory:
     """
 
     def __init__(self, bucket: KeyedBucket, input_count: int) -> None:
+        """Take the bucket, and the number of its inputs."""
         self.evicted: Sequence[tuple[Key, OutputChange]] = ()
         self._bucket = bucket
         self._input_count = input_count

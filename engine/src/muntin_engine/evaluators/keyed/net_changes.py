@@ -33,6 +33,7 @@ class NetChanges:
     recut: tuple[int, int] | None = None
 
     def __init__(self, state: KeyEvents) -> None:
+        """Collect changes of the events of a key; there are none yet."""
         self.inserted: list[StoredEvent] = []
         self.changes_by_id: dict[Hashable, EventChange] = {}
         self._state = state

@@ -26,6 +26,7 @@ class RevisedEvents(NetChanges):
     """
 
     def __init__(self, state: KeyEvents, late_rule: LateRule) -> None:
+        """Collect changes of the events of a key, by the rule that says which rows are late."""
         super().__init__(state)
         self.rejections: list[Rejection] = []
         self._late_rule = late_rule

@@ -46,6 +46,7 @@ class Shedding:
     """
 
     def __init__(self, query: EvaluatorQuery) -> None:
+        """Take the number of events that a key has room for."""
         self._most_held = query.most_held or 0
         self._fails = query.fails_when_full
 

@@ -16,6 +16,7 @@ class Timestamper:
     """Turns the results of a window into rows with lifetimes."""
 
     def __init__(self, query: EvaluatorQuery) -> None:
+        """Take the policy that gives results their lifetimes."""
         self._policy = query.timestamps
         self._is_operator = query.is_operator
         self._module = query.bindings[0].module

@@ -66,6 +66,7 @@ class DelayBuffer(KeyEvents, ABC):
     releases_ends: ClassVar[bool] = False
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
+        """Begin a key, of which no event waits."""
         super().__init__(query, serial)
         self.released_before = EARLIEST
 
@@ -157,7 +158,7 @@ class DelayBuffer(KeyEvents, ABC):
         """Restore the state of the follower.
 
         Args:
-            stored: What was saved of it: the first time as a whole, then the differences.
+            stored: The saved data of the state: the first time as a whole, then the differences.
             serializer: Decodes the states of modules.
             key: The key.
         """
@@ -209,6 +210,7 @@ class OrderedRun(KeyedRun):
     output: list[OutputChange]
 
     def __init__(self, query: EvaluatorQuery, start: BatchStart) -> None:
+        """Begin a micro-batch."""
         super().__init__(query, start)
         (self._intake,) = self.intakes
         self.progress = self._intake.progress

@@ -111,6 +111,7 @@ class AggregatesRun(RowsRun):
     """
 
     def __init__(self, query: EvaluatorQuery, start: BatchStart) -> None:
+        """Begin a micro-batch."""
         super().__init__(query, start)
         modules = [binding.module for binding in query.bindings]
         self._has_states = states_replace_rows(self.windows, modules)
@@ -164,7 +165,7 @@ class AggregatesRun(RowsRun):
                 results = self._open_window(partition).results(extent)
                 output_partition = None if self.windows.partition_by is None else partition
                 self.result.windows_closed += 1
-                self.emit(extent, results, output_partition, key=self.key, ends=True)
+                self.emit(extent, results, output_partition, key=self.key, ends_window=True)
             if kind in LEAVING:
                 self._open.pop(partition, None)
 

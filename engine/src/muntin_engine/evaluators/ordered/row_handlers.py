@@ -90,6 +90,7 @@ class HandlersRun(RowsRun):
     """
 
     def __init__(self, query: EvaluatorQuery, start: BatchStart) -> None:
+        """Begin a micro-batch."""
         super().__init__(query, start)
         self._handlers = query.once(Handlers)
         partition_by = self.windows.partition_by
@@ -232,8 +233,8 @@ class HandlersRun(RowsRun):
             return
         output_partition = None if self._partition_place is None or name == "on_empty" else partition
         if name != "on_evict":
-            ends = name in ("on_trigger", "on_flush")
-            self.emit(window, [rows], output_partition, key=None, ends=ends)
+            ends_window = name in ("on_trigger", "on_flush")
+            self.emit(window, [rows], output_partition, key=None, ends_window=ends_window)
             return
         for row in rows:
             start = window.start

@@ -30,6 +30,7 @@ class RowsRun(OrderedRun):
     state: RowsState
 
     def __init__(self, query: EvaluatorQuery, start: BatchStart) -> None:
+        """Begin a micro-batch."""
         super().__init__(query, start)
         self.windows = cast(RowWindows, query.window)
         self.results = query.once(results_in_order)
@@ -88,7 +89,9 @@ class RowsRun(OrderedRun):
             self.last_finite_watermark(self.work),
         )
 
-    def emit(self, window: Window, results: Sequence[Any], partition: Hashable, *, key: object, ends: bool) -> None:
+    def emit(
+        self, window: Window, results: Sequence[Any], partition: Hashable, *, key: object, ends_window: bool
+    ) -> None:
         """Emit the results of a window.
 
         Args:
@@ -96,7 +99,7 @@ class RowsRun(OrderedRun):
             results: The results of each module.
             partition: The partition of the window; None where there are none.
             key: The key, for errors of aggregates.
-            ends: True if these are all results of the window, so that the last one ends it.
+            ends_window: True if these are all results of the window, so that the last one ends it.
         """
         rows = self.results.stamper.rows(key, window, results)
         for number, (start, end, value) in enumerate(rows, 1):
@@ -108,7 +111,7 @@ class RowsRun(OrderedRun):
                 end,
                 value,
                 partition=partition,
-                ends_window=ends and number == len(rows),
+                ends_window=ends_window and number == len(rows),
             )
             self.output.append(change)
 

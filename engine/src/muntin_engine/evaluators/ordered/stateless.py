@@ -42,6 +42,7 @@ def results_of(task: TaskPayload, rows: pa.Table) -> pa.Table:
     times: list[int] = event_times.tolist()
 
     def locate(place: int) -> tuple[Key, Window]:
+        """Return the key of a row, and the tick that it lies at, for messages."""
         key = tuples_of(rows.slice(place, 1), input_task.key_names)[0]
         return key, Window(times[place], times[place] + 1)
 

@@ -107,6 +107,7 @@ class OperatorState(DelayBuffer):
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
+        """Begin a key, of which the operator has seen nothing."""
         super().__init__(query, serial)
         self.operator_state: Any = None
         self.wake_up = INFINITY
@@ -191,6 +192,7 @@ class StreamRun(OrderedRun):
     state: OperatorState
 
     def __init__(self, query: EvaluatorQuery, start: BatchStart) -> None:
+        """Begin a micro-batch."""
         if isinstance(query.bindings[0].module, IntervalOperator):
             self.state_class = LastingState
         super().__init__(query, start)
@@ -223,7 +225,8 @@ class StreamRun(OrderedRun):
                 state.operator_state = calls.create_state(key, tick)
             self._wake_ups_left += 1
             rows = calls.on_event(key, tick, state.operator_state, payload, is_end=not is_start)
-            # More events of this time may follow, and a wake-up comes after or before all of one time.
+            # The next event may have the same time. The operator is woken between events of different times only: so
+            # the next wake-up lies a tick later at the earliest.
             self._finish_call(tick, rows, first_wake_up=time + 1)
         if progress.watermark < INFINITY:
             self._advance(progress.watermark)

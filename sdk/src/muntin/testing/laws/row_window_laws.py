@@ -15,6 +15,7 @@ from muntin.drawings import Bar
 from muntin.rows import Action, ActionKind, Row, RowWindows
 from muntin.testing.laws.conformance import Conformance, law
 from muntin.testing.laws.trial import Law, Trial
+from muntin.windows.extent import Window
 
 MOST_ACTIONS: Final = 10_000
 """The number of actions for a row beyond which windows are taken for endless."""
@@ -230,3 +231,37 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
                     )
             complete_to = row.time
             earliest_start = windows.earliest_start(state, complete_to)
+
+    @law("compute the windows that by_rank returns, if it returns any: of the rows of those ranks, and no others")
+    def test_windows_are_those_by_rank(self, trial: RowWindowTrial) -> None:
+        """Windows that are runs of rows by rank are computed at the rows that say so, and hold the last rows there."""
+        windows = trial.windows
+        ranked = windows.by_rank()
+        if ranked is None:
+            return
+        rows = trial.rows()
+        last_tick = rows[-1].time + 20 if rows else 0
+        state = windows.create_state()
+        actions: list[Action] = []
+        for row in rows:
+            actions += trial.step(state, row)
+        actions += trial.advance(state, last_tick)
+        actions += trial.actions("close", lambda: windows.close(state, last_tick))
+
+        members: list[int] = []
+        computed: list[tuple[list[int], Window]] = []
+        for kind, _, numbers, window in actions:
+            if kind is ActionKind.INSERT:
+                members = [*members, *numbers]
+            elif kind is ActionKind.EVICT:
+                members = [number for number in members if number not in numbers]
+            elif window is not None:
+                computed.append((members, window))
+
+        expected: list[tuple[list[int], Window]] = []
+        for rank, row in enumerate(rows, 1):
+            if rank % ranked.every == 0 and (rank >= ranked.size or not ranked.only_full):
+                last_rows = rows[max(0, rank - ranked.size) : rank]
+                numbers_of_last = [last_row.number for last_row in last_rows]
+                expected.append((numbers_of_last, Window(last_rows[0].time, row.time + 1)))
+        trial.expect(computed == expected, lambda: f"computed {computed}\nby rank: {expected}")

@@ -58,7 +58,7 @@ class QueriedRows(LocalFrame):
         for number, frame in enumerate(frames.values()):
             if query.reads(number):
                 read_tables[number] = frame
-        if query.keeps_rows and any(frame.micro_batch is not None for frame in read_tables.values()):
+        if query.combines_rows and any(frame.micro_batch is not None for frame in read_tables.values()):
             raise not_yet("a query of a stream's rows that joins, groups or orders them, before windows")
         return cls(query, read_tables)
 

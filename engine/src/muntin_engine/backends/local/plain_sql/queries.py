@@ -45,7 +45,8 @@ def translated_query(text: str, tables: Mapping[str, Sequence[TableColumn]]) -> 
         listed = ", ".join(_column_of_table(column) for column in columns)
         queries[name.casefold()] = QueryOverTables(f"SELECT {listed} FROM {quoted(table_view(number))}", tuple(columns))
     query = _QueryTranslator(queries, tuple(tables)).query(tree)
-    return replace(query, keeps_rows=tree.find(*_OVER_SEVERAL_ROWS) is not None)
+    combining_node = tree.find(*_OVER_SEVERAL_ROWS)
+    return replace(query, combines_rows=combining_node is not None)
 
 
 def _parsed(text: str) -> exp.Expr:

@@ -84,6 +84,7 @@ def _star_columns(node: exp.Expr, columns: Sequence[SourceColumn]) -> list[Sourc
     Raises:
         QueryError: The FROM clause has no such table.
     """
+    # USING makes one column of two: `*` has that one, and `rides.*` the one of its table.
     if not isinstance(node, exp.Column):
         return [column for column in columns if column.is_plain]
     table = ".".join(part.name for part in node.parts[:-1])

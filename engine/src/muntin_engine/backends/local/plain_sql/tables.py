@@ -37,12 +37,12 @@ class QueryOverTables:
     Attributes:
         sql: Its text. It reads each table under the name that `table_view` returns for its number.
         columns: Its columns, in order.
-        keeps_rows: True if a row of the result follows from several rows, as in joins and groups.
+        combines_rows: True if a row of the result follows from several rows, as in joins and groups.
     """
 
     sql: str
     columns: tuple[TableColumn, ...]
-    keeps_rows: bool = False
+    combines_rows: bool = False
 
     def reads(self, number: int) -> int:
         """Return how often the query reads a table, by the number of the table."""

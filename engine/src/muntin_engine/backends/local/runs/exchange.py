@@ -20,7 +20,7 @@ from muntin_engine.wire.shuffle import SIDE, BucketArrivals, RowCounts, collect
 from muntin_engine.wire.task_payload import TaskPayload
 
 MOST_BYTES_IN_MEMORY: Final = 96 * 2**20
-"""The bytes of blobs that wait in memory; when there are more, all that wait are written to a file."""
+"""The most bytes of blobs that wait in memory; once there are more, all blobs in memory are written to a file."""
 
 Report: TypeAlias = Mapping[str, Any]
 """The report of a map task on an input, as a row of `EXCHANGE`."""
@@ -75,7 +75,7 @@ class SentBlobs:
     """The blobs that map tasks sent, by bucket, and the reports that they sent to all buckets.
 
     Attributes:
-        blobs: By the id of a bucket, its blobs in the order in which they came.
+        blobs: By the id of a bucket, its blobs in the order in which they arrived.
         reports: The reports. The first one of a task has its durations and counts of rows, which one bucket gets.
         bytes_in_memory: The number of bytes of the blobs that lie in memory.
     """
@@ -107,23 +107,25 @@ class SentBlobs:
             self.bytes_in_memory += len(data)
             self.blobs.setdefault(bucket, []).append(ExchangedBlob(sides[place], oldest[place], data))
 
-    def add(self, other: SentBlobs) -> None:
-        """Add what other map tasks sent, behind what is here."""
-        for bucket, blobs in other.blobs.items():
+    def add(self, sent: SentBlobs) -> None:
+        """Add the blobs and reports that further map tasks sent, behind all others."""
+        for bucket, blobs in sent.blobs.items():
             self.blobs.setdefault(bucket, []).extend(blobs)
-        self.reports += other.reports
-        self.bytes_in_memory += other.bytes_in_memory
+        self.reports += sent.reports
+        self.bytes_in_memory += sent.bytes_in_memory
 
     def spill(self, folder: Path) -> None:
         """Write all blobs that lie in memory to a file, those of a bucket side by side."""
-        places = iter(write_blobs(folder, self._data_in_memory()))
-        for bucket, blobs in self.blobs.items():
-            self.blobs[bucket] = [
-                blob if isinstance(blob.data, SpilledBlob) else blob._replace(data=next(places)) for blob in blobs
-            ]
+        # The file has the blobs in the order in which this loop goes through them.
+        spilled_blobs = iter(write_blobs(folder, self._data_in_memory()))
+        for blobs in self.blobs.values():
+            for place, blob in enumerate(blobs):
+                if not isinstance(blob.data, SpilledBlob):
+                    blobs[place] = blob._replace(data=next(spilled_blobs))
         self.bytes_in_memory = 0
 
     def _data_in_memory(self) -> Iterator[bytes]:
+        """Yield the bytes of the blobs that lie in memory, bucket by bucket."""
         for blobs in self.blobs.values():
             for blob in blobs:
                 if isinstance(blob.data, bytes):
@@ -160,22 +162,23 @@ class Exchange:
             self._spill_if_large()
 
     def add(self, sent: SentBlobs) -> None:
-        """Take what map tasks in another process sent."""
+        """Take the blobs and reports that map tasks in another process sent."""
         self._sent.add(sent)
         self._spill_if_large()
 
     def _spill_if_large(self) -> None:
+        """Write the blobs to a file if more bytes wait in memory than may."""
         if self._sent.bytes_in_memory > MOST_BYTES_IN_MEMORY:
             self._sent.spill(self._folder.path)
 
     def buckets(self) -> list[int]:
-        """Return the buckets that get something: all, as soon as a map task has sent its report."""
+        """Return the buckets that get blobs or a report; a report goes to all."""
         if self._sent.reports:
             return list(self._task.buckets)
         return [bucket for bucket in self._task.buckets if bucket in self._sent.blobs]
 
     def take(self, bucket: int) -> BucketInput:
-        """Hand over what waits for a bucket, which is no longer held here."""
+        """Return the blobs and reports for a bucket; its blobs are no longer held here."""
         blobs = self._sent.blobs.pop(bucket, [])
         reports = self._sent.reports
         if bucket != self._task.buckets[0]:

@@ -200,7 +200,7 @@ def _reader(
         operator, bucket = (part.as_py() for part in key)
         query = queries.get((operator, bucket))
         if query is None:
-            return schema.empty_table()  # a note that a partition keeps of itself
+            return schema.empty_table()  # no bucket: what a partition notes of micro-batches without rows
         cells = MemoryCells()
         for name, data in zip(table.column("name").to_pylist(), table.column("data").to_pylist(), strict=True):
             cells.put(name, data)

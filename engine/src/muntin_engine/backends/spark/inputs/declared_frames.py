@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from muntin_engine.backends.planning.input_column import InputColumn
     from muntin_engine.plan.request import ColumnLike, InputRequest
 
-_TWINS: Final[WeakKeyDictionary[DataFrame, Any]] = WeakKeyDictionary()
+_EMPTY_TWINS: Final[WeakKeyDictionary[DataFrame, Any]] = WeakKeyDictionary()
 """By DataFrame whose columns are known without Spark, a table in this process that has these columns and no rows."""
 
 _DECLARED: Final[WeakKeyDictionary[DataFrame, dict[pa.Schema, DataFrame]]] = WeakKeyDictionary()
@@ -46,7 +46,7 @@ _PLAIN_COLLATION: Final = " collate UTF8_BINARY"
 
 def is_known(df: DataFrame) -> bool:
     """True if the columns of a DataFrame are known without asking Spark."""
-    return df in _TWINS
+    return df in _EMPTY_TWINS
 
 
 def declared(df: DataFrame, schema: pa.Schema) -> DataFrame:
@@ -80,7 +80,7 @@ def with_known_columns(df: DataFrame, schema: spark_types.StructType, *, is_stre
     """
     set_known_facts(df, schema, is_stream=is_stream)
     fields = [pa.field(part.name, input_column(part).type) for part in schema]
-    _TWINS[df] = _local().opened(pa.schema(fields).empty_table())
+    _EMPTY_TWINS[df] = _local_inputs().opened(pa.schema(fields).empty_table())
     return df
 
 
@@ -109,7 +109,7 @@ def look_up_known(
             texts[name] = text_of_known(df, column, readers.get(name, name))
     looked_up: dict[str, InputColumn] = {}
     try:
-        twin_columns = _local().look_up(_TWINS[df], texts, readers)
+        twin_columns = _local_inputs().look_up(_EMPTY_TWINS[df], texts, readers)
     except QueryError as error:
         if not hasattr(error, "used"):  # a `NeedsSparkError`, which asks for a query on Spark
             raise
@@ -134,13 +134,17 @@ def known_schema_with_payload(
     *,
     keeps_others: bool,
 ) -> spark_types.StructType:
-    """Return the columns of a DataFrame with computed ones; see `payload_columns.with_payload` for the arguments.
+    """Return the columns of a DataFrame with computed ones, as its empty twin in this process has them.
+
+    The arguments are those of `payload_columns.with_payload`.
 
     Raises:
         QueryError: A column cannot be computed, or there is none of a name.
     """
-    changed = _local().with_payload(_TWINS[df], change, event_columns, call, names, columns, keeps_others=keeps_others)
-    return spark_schema_of(changed.schema)
+    twin = _local_inputs().with_payload(
+        _EMPTY_TWINS[df], change, event_columns, call, names, columns, keeps_others=keeps_others
+    )
+    return spark_schema_of(twin.schema)
 
 
 def known_schema_of_union(streams: Mapping[str, InputRequest]) -> spark_types.StructType:
@@ -149,8 +153,8 @@ def known_schema_of_union(streams: Mapping[str, InputRequest]) -> spark_types.St
     Raises:
         QueryError: A column is missing, or those of the streams are of different types.
     """
-    twins = {name: replace(stream, df=_TWINS[stream.df]) for name, stream in streams.items()}
-    return spark_schema_of(_local().unite(twins).rows.df.schema)
+    twins = {name: replace(stream, df=_EMPTY_TWINS[stream.df]) for name, stream in streams.items()}
+    return spark_schema_of(_local_inputs().unite(twins).rows.df.schema)
 
 
 def text_of_known(df: DataFrame, column: ColumnLike, reader: str) -> str:
@@ -209,6 +213,6 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _local() -> Any:
+def _local_inputs() -> Any:
     """Return the part of the backend of tables in this process that knows columns."""
     return imported_backend(LOCAL).BACKEND.inputs

@@ -97,23 +97,24 @@ def admit_single_rows(
     """
     watermark = previous.least.watermark
     next_watermark = progress.least.watermark
-    waiting = store.waiting
+    waiting_rows = store.waiting
     codes = [*changes]
     if watermark < next_watermark:
-        codes = [*dict.fromkeys([*changes, *waiting.by_key])]
-    live_events = _live_events_of(store.live, _identities_in(codes, changes, waiting.by_key))
+        codes = [*dict.fromkeys([*changes, *waiting_rows.by_key])]
+    live_events = _live_events_of(store.live, _identities_in(codes, changes, waiting_rows.by_key))
     keys = keys_in(store.keys.take(np.array(codes, np.int64))) if codes else []
 
     # Each key is admitted in a state of the general evaluator that holds just the events that its rows are about.
+    late_rule = LateRule(watermark=watermark, watermark_to_the_tick=watermark, axis=query.axis)
     single = SingleChanges()
     for code, key in zip(codes, map(canonical, keys), strict=True):
         key_events = live_events.get(code, ())
         state = KeyEvents(query)
-        state.pending = dict(waiting.by_key.get(code, {}))
+        state.pending = dict(waiting_rows.by_key.get(code, {}))
         state.events.replace((), [event for _, event in key_events])
-        admission = Admission(state, LateRule(watermark, watermark, query.axis))
+        admission = Admission(state, late_rule)
         admission.admit(changes.get(code, ()), next_watermark)
-        waiting.put(code, state.pending)
+        waiting_rows.put(code, state.pending)
         single.rejections += [(key, rejection) for rejection in admission.rejections]
         single.add(code, admission, {event.id: place for place, event in key_events})
     return single
@@ -122,13 +123,13 @@ def admit_single_rows(
 def _identities_in(
     codes: Sequence[int],
     changes: Mapping[int, Sequence[InputChange]],
-    waiting: Mapping[int, Mapping[Identity, object]],
+    pending: Mapping[int, Mapping[Identity, object]],
 ) -> list[IdentityInBucket]:
     """Return the identity of each event that rows of some keys are about: of incoming and of waiting rows."""
     identities: list[IdentityInBucket] = []
     for code in codes:
         of_incoming = [(row.id, row.start) for row in changes.get(code, ())]
-        distinct = dict.fromkeys([*of_incoming, *waiting.get(code, ())])
+        distinct = dict.fromkeys([*of_incoming, *pending.get(code, ())])
         identities += [IdentityInBucket(code, id, start) for id, start in distinct]
     return identities
 

@@ -174,13 +174,13 @@ def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChan
 
     # Arrays have a place for each event up to here; the changes name rows of the batch and places of live events.
     is_live_after = is_plain & ~is_deleted
-    inserted = np.flatnonzero(is_live_after & is_new)
-    moved = np.flatnonzero(is_live_after & ~is_new & (new_ends != ends))
+    inserted_events = np.flatnonzero(is_live_after & is_new)
+    moved_events = np.flatnonzero(is_live_after & ~is_new & (new_ends != ends))
     return PlainChanges(
-        inserting_rows=insertions[inserted],
-        inserted_ends=new_ends[inserted],
-        moved_places=places[moved],
-        moved_ends=new_ends[moved],
+        inserting_rows=insertions[inserted_events],
+        inserted_ends=new_ends[inserted_events],
+        moved_places=places[moved_events],
+        moved_ends=new_ends[moved_events],
         deleted_places=places[is_plain & is_deleted],
         other_rows=np.sort(order[~is_plain[events]]),
     )

@@ -91,17 +91,21 @@ class Revisions(RowAdmission[EventStore]):
             single = admit_single_rows(self._query, store, incoming.other_rows, previous, progress)
 
         # Live events are found by their places until here; from here on places change.
-        inserted = [*self._single_events(single, store.schema), *incoming.new_events]
-        changed = [*_change_live_events(store, incoming.plain, single), *inserted]
+        inserted_tables = [*self._single_events(single, store.schema), *incoming.new_events]
+        changed_tables = [*_change_live_events(store, incoming.plain, single), *inserted_tables]
         # Only a plain insertion is surely of an event that the log has no record of: it comes last among the changed.
-        store.record_changes(changed, new_count=sum(map(len, incoming.new_events)))
+        store.record_changes(changed_tables, new_count=sum(map(len, incoming.new_events)))
 
         rejections = [(key, rejection) for key, rejection in single.rejections if self._filter.counts(rejection.change)]
         now_waiting = self._filter.count(store.waiting.rows)
         accepted = previously_waiting + incoming.rows - len(rejections) - now_waiting
         changed_keys = NO_KEYS if store.changed_events is None else store.changed_events.events.keys
         return Admitted(
-            rows=inserted, accepted=accepted, keys=incoming.keys, rejections=rejections, changed_keys=changed_keys
+            rows=inserted_tables,
+            accepted=accepted,
+            keys=incoming.keys,
+            rejections=rejections,
+            changed_keys=changed_keys,
         )
 
     def _classify(self, blobs: Sequence[bytes], store: EventStore, watermark: int) -> ClassifiedRows:

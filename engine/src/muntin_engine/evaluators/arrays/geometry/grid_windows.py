@@ -114,30 +114,16 @@ def _are_windows(stretches: StretchTable) -> bool:
 
 def _close_without_gaps(runs: _Runs) -> Iterator[StretchTable]:
     """Yield windows; gaps without data are removed from the axis first."""
-    low = runs.stretches.low
-    high = runs.stretches.high
-
-    # A gap lies where a stretch begins after all before it have ended.
-    is_ordered = (low[1:] >= low[:-1]).all()
-    order = slice(None) if is_ordered else stable_order(*number(low))
-    ascending = low[order]
-    reach = np.maximum.accumulate(high[order])
-    cuts = np.flatnonzero(ascending[1:] > reach[:-1] + 1) + 1
-    starts = ascending[[0, *cuts]]
-    lengths = reach[[*(cuts - 1), len(low) - 1]] + 1 - starts
-    places = np.cumsum(lengths) - lengths
-
-    # Stretches move by the gaps before them, so that neighbouring parts with data touch.
-    shift = (starts - places)[np.searchsorted(starts, low, "right") - 1] if len(cuts) else starts[0]
-    low = low - shift
-    high = high - shift
+    occupied = _OccupiedParts.of(runs.stretches)
+    shift = occupied.shift_of(runs.stretches.low)
+    low = runs.stretches.low - shift
+    high = runs.stretches.high - shift
     if runs.slices is not None:
         runs = runs._replace(slices=runs.slices - runs.grid.runs.start(shift))
 
     # So many windows are made at a time that tables stay small.
-    count = int(lengths.sum())
-    for begin in range(0, count, MOST_WINDOWS):
-        end = min(count, begin + MOST_WINDOWS)
+    for begin in range(0, occupied.window_count, MOST_WINDOWS):
+        end = min(occupied.window_count, begin + MOST_WINDOWS)
         overlapping = np.flatnonzero((low < end) & (high >= begin))
         part = runs if len(overlapping) == len(low) else runs.take(overlapping)
         part_low = np.maximum(low[overlapping], begin) - begin
@@ -145,13 +131,46 @@ def _close_without_gaps(runs: _Runs) -> Iterator[StretchTable]:
         part = part._replace(stretches=part.stretches.moved(part_low, part_high))
         if begin and part.slices is not None:
             part = part._replace(slices=part.slices - begin * runs.grid.stride)
-
-        # The windows are numbered without gaps so far.
         for windows in _close_by_keys(part, end - begin):
-            compact_numbers = windows.low + begin
-            gaps = np.searchsorted(places, compact_numbers, "right") - 1
-            numbers = compact_numbers + (starts - places)[gaps]
+            numbers = occupied.numbers_of(windows.low + begin)
             yield windows.moved(numbers, numbers)
+
+
+class _OccupiedParts(NamedTuple):
+    """The parts of the axis of windows that stretches cover. Put side by side they are an axis without gaps.
+
+    Attributes:
+        starts: The first window of each part.
+        places: The place of that window on the axis without gaps.
+        window_count: The number of windows of all parts.
+    """
+
+    starts: IntArray
+    places: IntArray
+    window_count: int
+
+    @classmethod
+    def of(cls, stretches: StretchTable) -> _OccupiedParts:
+        """Find the parts; a gap lies where a stretch begins after all before it have ended."""
+        low = stretches.low
+        is_ordered = (low[1:] >= low[:-1]).all()
+        order = slice(None) if is_ordered else stable_order(*number(low))
+        ascending = low[order]
+        reach = np.maximum.accumulate(stretches.high[order])
+        cuts = np.flatnonzero(ascending[1:] > reach[:-1] + 1) + 1
+        starts = ascending[[0, *cuts]]
+        lengths = reach[[*(cuts - 1), len(low) - 1]] + 1 - starts
+        return cls(starts, np.cumsum(lengths) - lengths, int(lengths.sum()))
+
+    def shift_of(self, windows: IntArray) -> IntArray:
+        """Return the distance from windows to their places on the axis without gaps; one number if all have it."""
+        shifts = self.starts - self.places
+        return shifts[np.searchsorted(self.starts, windows, "right") - 1] if len(shifts) > 1 else shifts[0]
+
+    def numbers_of(self, places: IntArray) -> IntArray:
+        """Return the windows at places of the axis without gaps."""
+        numbers: IntArray = places + (self.starts - self.places)[np.searchsorted(self.places, places, "right") - 1]
+        return numbers
 
 
 def _close_by_keys(runs: _Runs, count: int) -> Iterator[StretchTable]:

@@ -128,6 +128,8 @@ class Edges:
 
     def sums(self, values: Array) -> Array:
         """Return for each snapshot the sum of its events' values, of type and shape as these."""
+        # An event is added at its start edge and subtracted at its end edge. Totals run over the edges of all keys: so
+        # the total before the first edge of a snapshot's key is subtracted.
         signed = np.concatenate([values[self._begun], np.negative(values[self._ended])])[self._order]
         totals = np.zeros((len(signed) + 1, *signed.shape[1:]), signed.dtype)
         np.cumsum(signed, axis=0, dtype=signed.dtype, out=totals[1:])
@@ -158,22 +160,22 @@ class Edges:
 
 
 def snapshots_of(events: StretchTable, first: int, last: int) -> StretchTable:
-    """Return the snapshots with an event that end at a watermark or later, and before a later one.
+    """Return the snapshots that have an event, and that end at the watermark `first` or later, and before `last`.
 
     Args:
         events: As for `Edges`.
-        first: A watermark.
-        last: A later one.
+        first: The watermark before the micro-batch.
+        last: The watermark after it.
 
     Returns:
         The snapshots as stretches with their merged partial states, by key and in their order.
     """
     edges = Edges(events, first, last)
-    weight = edges.sums(events.weight.astype(np.int64))
-    places = np.flatnonzero(weight)
+    event_counts = edges.sums(events.weight.astype(np.int64))
+    places = np.flatnonzero(event_counts)
     edges.keep(places)
     parts = {part: values.running(edges) for part, values in events.parts.items()}
-    return StretchTable(edges.keys, edges.starts, edges.ends, weight[places], parts)
+    return StretchTable(edges.keys, edges.starts, edges.ends, event_counts[places], parts)
 
 
 def are_past(events: StretchTable, live: StretchTable, watermark: int) -> BoolArray:

@@ -110,8 +110,8 @@ class TickGeometry(StretchGeometry):
     ) -> list[Entry]:
         """Merge log entries into as few as possible, upgrading them."""
         del first_live
-        joined = self.join(store.codec.read_stretches(entries), store.keys)
-        return store.codec.write(self._live_part(store, joined, progress.least.watermark))
+        stretches = self.join(store.codec.read_stretches(entries), store.keys)
+        return store.codec.write(self._live_part(store, stretches, progress.least.watermark))
 
     def first_start(self, store: StretchStore) -> int:
         """Return the least start of an open window; `INFINITY` if there is none."""

@@ -19,6 +19,7 @@ from muntin_engine.evaluators.arrays.store.live_events import (
     latest,
     latest_events,
     recorded,
+    with_absolute_starts,
     with_relative_starts,
 )
 from muntin_engine.evaluators.arrays.store.live_results import LiveResults
@@ -60,8 +61,8 @@ class LastRecords(NamedTuple):
     """The last record of each event, and of each result, that a log holds.
 
     Attributes:
-        events: Those of events.
-        results: Those of results.
+        events: The last record of each event.
+        results: The last record of each result.
     """
 
     events: StretchTable
@@ -177,10 +178,12 @@ class EventStore(ArrayStore):
             if EVENT_ID in records.parts:
                 result_tables.append(records)
             if START in records.parts:
-                event_tables.append(with_relative_starts(records))
+                event_tables.append(with_absolute_starts(records))
+
         events = concat(event_tables)
         if len(events):
             events = latest_events(events)
+
         results = concat(result_tables)
         # The records of a batch have one number, and its entries may come in any order. Sorted by weight, a retraction
         # comes before the result that the same batch emitted instead.

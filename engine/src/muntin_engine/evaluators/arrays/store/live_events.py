@@ -61,7 +61,7 @@ class Identities(NamedTuple):
         return Identities(self.codes[places], self.ids[places], self.starts[places])
 
     def hashes(self) -> HashArray:
-        """Hash each of them to 64 bits."""
+        """Return a hash of 64 bits of each identity: its key, its start and its id are mixed in one after the other."""
         id_numbers = self.ids
         if id_numbers.dtype == np.object_:
             id_numbers = np.fromiter(map(hash, self.ids), np.int64, len(self.ids))
@@ -217,9 +217,17 @@ class LiveEvents:
 
 
 def with_relative_starts(records: StretchTable) -> StretchTable:
-    """Count the starts of events back from where their stretches begin, as they lie in the log, or undo that."""
+    """Return records as they lie in the log: with starts that are counted back from where their stretches begin.
+
+    Most are 0 then, and take no room.
+    """
     starts = Dense(COUNTED, records.low - records.parts[START].array)
     return replace(records, parts={**records.parts, START: starts})
+
+
+def with_absolute_starts(records: StretchTable) -> StretchTable:
+    """Return records of the log with the ticks at which their events start: the same subtraction once more."""
+    return with_relative_starts(records)
 
 
 def recorded(records: StretchTable, serial: int) -> StretchTable:

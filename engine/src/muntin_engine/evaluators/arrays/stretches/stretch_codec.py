@@ -113,7 +113,7 @@ class _BlobOfBatch(NamedTuple):
     """A blob of the present batch.
 
     Attributes:
-        stretches: What was read of it.
+        stretches: The stretches that were read of it.
         data: Its bytes.
     """
 

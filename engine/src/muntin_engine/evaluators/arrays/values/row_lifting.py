@@ -381,7 +381,7 @@ def lift_parts(
 
 
 def lifted_arrays(form: BoundForm, rows: RowsToLift, locate: At) -> LiftedArrays:
-    """Return what a form makes of rows.
+    """Lift rows with a form.
 
     Raises:
         ModuleFailedError: The form raised an exception; it names the key and the window of a row.

@@ -104,20 +104,20 @@ class Deducting(TwoStacks):
 
     def pop(self, count: int) -> None:
         """Remove the oldest states."""
-        popped = self._newer[:count]
-        kept = self._newer[count:]
+        popped_states = self._newer[:count]
+        kept_states = self._newer[count:]
         self._deducted += count
-        if self._deducted < len(kept):
-            for state in popped:
+        if self._deducted < len(kept_states):
+            for state in popped_states:
                 self._sum = self._module.deduct(self._sum, state)
-            self._newer = kept
+            self._newer = kept_states
             return
 
         # The merged state is made anew.
         self._newer = []
         self._sum = None
         self._deducted = 0
-        for state in kept:
+        for state in kept_states:
             self.push(state)
 
 
@@ -185,14 +185,14 @@ class RowQueue:
         if self._grows:
             self._state = self._module.create_state()
             return
-        popped = list(chain.from_iterable(self._rows.popleft() for _ in range(count)))
-        self._size -= len(popped)
-        if len(popped) > self._size:
+        popped_rows = list(chain.from_iterable(self._rows.popleft() for _ in range(count)))
+        self._size -= len(popped_rows)
+        if len(popped_rows) > self._size:
             self._state = self._module.create_state()
             if self._size:
                 self._state = self._module.add(self._state, list(chain.from_iterable(self._rows)))
-        elif popped:
-            self._state = self._module.remove(self._state, popped)
+        elif popped_rows:
+            self._state = self._module.remove(self._state, popped_rows)
 
     def state(self) -> State:
         """Return the state. The caller must not mutate it."""

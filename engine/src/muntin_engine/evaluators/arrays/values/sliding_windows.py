@@ -105,11 +105,11 @@ class SlidingWindows:
         values = self._slide_all(slices, steps)
 
         # What does not leave before the next window is a member of it.
-        remaining = np.flatnonzero(exit_windows > last)
+        member_places = np.flatnonzero(exit_windows > last)
         if self.grid.grows:  # those of a key leave together, so one of them is enough
-            remaining = remaining[np.unique(keys[remaining], return_index=True)[1]]
-        self._keys = keys[remaining]
-        self._slices = numbers[remaining]
+            member_places = member_places[np.unique(keys[member_places], return_index=True)[1]]
+        self._keys = keys[member_places]
+        self._slices = numbers[member_places]
         self._drop_idle_queues()
         with_windows = steps.make_windows
         yield from self._windows(
@@ -181,7 +181,7 @@ class SlidingWindows:
         Args:
             module: The module.
             queues: Its queue of each key.
-            states: What it has of the slices that enter, in the order of `steps`.
+            states: The states, or rows, of the slices that enter, in the order of `steps`.
             steps: The steps, key by key.
         """
         results: list[Any] = []

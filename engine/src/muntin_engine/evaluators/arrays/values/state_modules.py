@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -128,7 +128,7 @@ class StateModules:
     ) -> dict[Part, States]:
         """Return the states that `to_blob` packed, upgraded where an older version of their module wrote them.
 
-        A module that the query did not have then gets states without rows.
+        A module that was added to the query since then gets states without rows.
 
         Args:
             packed: The bytes of the states of each module.
@@ -152,6 +152,7 @@ class StateModules:
                     states = self._codec.unpack(packed[stored_place])
                 else:
                     CURRENT_CALL.set_module(module.label)
+                    # Its records may have had other fields: they are read as dicts of these.
                     states = self._codec.reading_fields().unpack(packed[stored_place])
                     states = module.upgrade(states, version.versions[stored_place])
                 parts[Part(place, STATE)] = States.of(module, states, count)
@@ -250,38 +251,51 @@ def lift_states(
     if len(rows_in_windows):
         yield from _lifted(modules, grids[0], rows_in_windows, with_rows=with_rows)
     if not is_in.all():
-        yield from _lifted(None, grids[0], rows.where(~is_in), with_rows=with_rows)
+        grouped = _GroupedRows.of(grids[0], rows.where(~is_in), with_rows=with_rows)
+        yield from grouped.keys.blobs(grouped.stretches)
 
 
-def _lifted(
-    modules: StateModules | None, grid: SliceGrid, rows: RowsToLift, *, with_rows: bool
-) -> Iterator[BucketBlob]:
-    """Yield the states of rows for each bucket; without modules, only how many rows there are."""
-    keys = SpreadKeys.of(rows)
-    groups = group_rows(grid, rows, keys)
-    counts = np.bincount(groups.codes, minlength=len(groups.keys))
-    low = groups.low
+class _GroupedRows(NamedTuple):
+    """Rows by bucket, slice and key.
 
-    def locate(group: int) -> tuple[Key, Window]:
-        """Return the key of a group, and the extent of its slice."""
-        (key,) = keys_in(keys.table.slice(int(groups.keys[group]), 1))
-        return key, grid.extent(int(low[group]))
+    Attributes:
+        keys: The keys of the rows.
+        codes: For each row the place of its stretch.
+        stretches: The stretches, without states; with lists of their rows where these are sent.
+    """
 
-    late_rows: dict[Part, Values] = {}
-    if with_rows:
-        late_rows[LISTS] = rows.lists().reduce(groups.codes, len(groups.keys))
-    stretches = StretchTable(groups.keys, low, low, counts, late_rows)
-    if modules is None:
-        yield from keys.blobs(stretches)
-        return
+    keys: SpreadKeys
+    codes: IntArray
+    stretches: StretchTable
+
+    @classmethod
+    def of(cls, grid: SliceGrid, rows: RowsToLift, *, with_rows: bool) -> _GroupedRows:
+        """Group rows."""
+        keys = SpreadKeys.of(rows)
+        groups = group_rows(grid, rows, keys)
+        size = len(groups.keys)
+        counts = np.bincount(groups.codes, minlength=size)
+        parts: dict[Part, Values] = {}
+        if with_rows:
+            parts[LISTS] = rows.lists().reduce(groups.codes, size)
+        return cls(keys, groups.codes, StretchTable(groups.keys, groups.low, groups.low, counts, parts))
+
+
+def _lifted(modules: StateModules, grid: SliceGrid, rows: RowsToLift, *, with_rows: bool) -> Iterator[BucketBlob]:
+    """Yield the states of rows for each bucket."""
+    keys, codes, stretches = _GroupedRows.of(grid, rows, with_rows=with_rows)
+
+    def locate(place: int) -> tuple[Key, Window]:
+        """Return the key of a stretch, and the extent of its slice."""
+        (key,) = keys_in(keys.table.slice(int(stretches.keys[place]), 1))
+        return key, grid.extent(int(stretches.low[place]))
 
     # Bucket by bucket: states are many small objects, and those of one bucket get the memory of those of the last.
-    order = stable_order(groups.codes, len(groups.keys))
-    row = 0
-    for bucket, names, bucket_stretches, first in keys.by_bucket(stretches):
-        row_count = int(bucket_stretches.weight.sum())
-        bucket_rows = order[row : row + row_count]
-        row += row_count
-        states = modules.lift(rows.inputs, bucket_rows, bucket_stretches.weight, locate, first)
+    order = stable_order(codes, len(stretches))
+    row_start = 0
+    for bucket, bucket_keys, bucket_stretches, first in keys.by_bucket(stretches):
+        row_stop = row_start + int(bucket_stretches.weight.sum())
+        states = modules.lift(rows.inputs, order[row_start:row_stop], bucket_stretches.weight, locate, first)
+        row_start = row_stop
         with_states = replace(bucket_stretches, parts={**bucket_stretches.parts, **states})
-        yield BucketBlob(bucket, modules.to_blob(names, with_states, locate, first))
+        yield BucketBlob(bucket, modules.to_blob(bucket_keys, with_states, locate, first))

@@ -1,0 +1,171 @@
+"""A micro-batch of a bucket of windows over the last rows of a key, on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from muntin import INFINITY
+from muntin.rows import RankedWindows
+from muntin_engine.evaluators.arrays.admission.admission_contract import Admitted
+from muntin_engine.evaluators.arrays.admission.insertions import LateRows
+from muntin_engine.evaluators.arrays.geometry.tick_geometry import watermark_of_open_windows
+from muntin_engine.evaluators.arrays.machine import ArrayResult
+from muntin_engine.evaluators.arrays.store.stretch_store import write_metadata
+from muntin_engine.evaluators.arrays.stretches.coding import distinct
+from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows
+from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, StretchTable
+from muntin_engine.evaluators.batch import BucketBatch, progress_after, progress_in
+from muntin_engine.evaluators.ranked.rank_windows import RowsByRank
+from muntin_engine.evaluators.ranked.ranked_modules import RankedModules
+from muntin_engine.evaluators.ranked.ranked_store import RankedStore
+from muntin_engine.evaluators.ranked.row_sequence import RowSequence
+from muntin_engine.state.bucket_state import BucketState
+from muntin_engine.state.log import LogEntry
+from muntin_engine.time.changes import Key, Rejection
+from muntin_engine.time.inputs_progress import InputsProgress
+from muntin_engine.time.progress_tracker import ProgressTracker
+
+
+@dataclass(frozen=True)
+class RankedQuery:
+    """A query over the last rows of a key, as its buckets see it.
+
+    Attributes:
+        windows: The windows.
+        sequence: The order of rows.
+        modules: Compute the results of windows.
+        late_rows: Makes rejections of late rows; None if these are only counted.
+        at_end: True if results are points at the ends of their windows.
+    """
+
+    windows: RankedWindows
+    sequence: RowSequence
+    modules: RankedModules
+    late_rows: LateRows | None = None
+    at_end: bool = False
+
+    def new_store(self) -> RankedStore:
+        """Return an empty store."""
+        return RankedStore(self.modules.new_states(), with_late_rows=self.late_rows is not None)
+
+
+def process_ranked(
+    query: RankedQuery, state: BucketState, trackers: Sequence[ProgressTracker], batch: BucketBatch
+) -> ArrayResult:
+    """Process a micro-batch of a bucket, and write its state.
+
+    This is not the algorithm of `machine.process`: the stretches of the axis are single rows, whose rank is known when
+    the watermark has passed them, and windows are runs of ranks.
+
+    Cost: that of the rows that come, and of those that the watermark passes with the rows in the windows of their keys.
+
+    Args:
+        query: The query.
+        state: The state of the bucket.
+        trackers: The tracker of the progress of the input.
+        batch: The part of the micro-batch that the bucket gets.
+
+    Raises:
+        ModuleFailedError: A module raised an exception. The state stays as it was.
+    """
+    previous = progress_in(state.metadata, trackers)
+    progress = progress_after(previous, trackers, batch.reports)
+    state.metadata.progress = progress.to_data()
+    watermark = progress.least.watermark
+    if not batch.evaluator_blobs and previous.least.watermark == watermark:
+        first_start = state.metadata.timer.output_watermark
+        output_watermark = watermark_of_open_windows(progress, first_start, at_end=query.at_end)
+        return ArrayResult((), Admitted(), previous, progress, output_watermark, write_metadata(state))
+
+    store = _open(query, state, previous)
+    store.keys.forget_unused(store)
+    admitted = _admit(query, batch.evaluator_blobs, store, previous)
+    store.waiting.add(admitted.rows)
+    store.unwritten = admitted.rows
+    windows = list(_computed_windows(query, store, store.waiting.release(watermark)))
+    if watermark == INFINITY:
+        store.clear()
+    store.write(state.log)
+
+    first_start = store.first_start
+    sizes = store.close(state, first_start)
+    output_watermark = watermark_of_open_windows(progress, first_start, at_end=query.at_end)
+    completed = sum(map(len, windows))
+    return ArrayResult(windows, admitted, previous, progress, output_watermark, sizes, completed)
+
+
+def _open(query: RankedQuery, state: BucketState, previous: InputsProgress) -> RankedStore:
+    """Take the store of a bucket from the cache, or rebuild it from the log."""
+
+    def restored(entries: Sequence[LogEntry]) -> RankedStore:
+        store = query.new_store()
+        restore(query, store, entries, previous.least.watermark)
+        return store
+
+    return state.open(restored)
+
+
+def restore(query: RankedQuery, store: RankedStore, entries: Sequence[LogEntry], watermark: int) -> None:
+    """Fill an empty store from a log.
+
+    Args:
+        query: The query.
+        store: The store.
+        entries: The log.
+        watermark: The watermark when it was written: rows that it has passed are in windows, or were.
+    """
+    in_windows, came_since = store.read(entries)
+    if len(in_windows):
+        lifted = query.modules.lift(in_windows, store.keys)
+        store.in_windows.replace(distinct(in_windows.keys)[0], 0, lifted)
+    store.waiting.add([came_since])
+    released = store.waiting.release(watermark)
+    if len(released):
+        _release(query, store, released)
+
+
+def _admit(query: RankedQuery, blobs: Sequence[bytes], store: RankedStore, previous: InputsProgress) -> Admitted:
+    """Decide which rows are late: those before the watermark of the batches before theirs."""
+    watermark = previous.least.watermark
+    arrivals = store.codec.read_blobs(blobs)
+    rows: list[StretchTable] = []
+    rejections: list[tuple[Key, Rejection]] = []
+    accepted = 0
+    late = 0
+    for arrival in arrivals:
+        is_late = arrival.stretches.low < watermark
+        in_time = arrival.stretches.where(~is_late)
+        late_stretches = arrival.stretches.where(is_late)
+        if query.late_rows is not None:
+            in_time = in_time.without(LISTS)
+            to_the_tick = min(previous.to_the_tick)
+            rejections += query.late_rows.rejections(late_stretches, store.keys, to_the_tick)
+        accepted += len(in_time)
+        late += len(late_stretches)
+        if len(in_time):
+            rows.append(in_time)
+    keys = store.keys.count([arrival.codes for arrival in arrivals])
+    return Admitted(rows, accepted, keys, late - len(rejections), rejections)
+
+
+def _computed_windows(query: RankedQuery, store: RankedStore, released: StretchTable) -> Iterator[ResultWindows]:
+    """Yield the windows that are computed at rows that are released."""
+    if not len(released):
+        return
+    ranked = _release(query, store, released)
+    newest = ranked.newest_rows(query.windows)
+    if len(newest) or store.states:
+        results = query.modules.results(store, ranked, query.windows, newest)
+        if len(newest):
+            yield results
+
+
+def _release(query: RankedQuery, store: RankedStore, released: StretchTable) -> RowsByRank:
+    """Add rows to the windows of their keys, and return them with the rows that these windows have already."""
+    codes = distinct(released.keys)[0]
+    held = store.in_windows.of_keys(codes)
+    lifted = query.modules.lift(query.sequence.sorted(released), store.keys)
+    ranked = RowsByRank.join(codes, held, lifted)
+    store.in_windows.replace(codes, len(held), ranked.last(query.windows.size))
+    return ranked
