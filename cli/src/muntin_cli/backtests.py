@@ -33,6 +33,7 @@ class BacktestReport:
         """
         self._result = result
         self._fail_if = fail_if
+        # With a condition that differences meet, only these are of interest.
         listed = result.failing if result.failing.num_rows else result.differences
         self._is_cut = listed.num_rows > rows
         self._listed: list[dict[str, Any]] = listed.slice(0, rows).to_pylist()
@@ -43,6 +44,7 @@ class BacktestReport:
         keys: dict[str, Any] = {}
         for difference in self._listed:
             key = difference["key"]
+            # By their text, as values of keys need not be hashable.
             keys[repr(key)] = tuple(key.values()) if isinstance(key, Mapping) else key
         return list(keys.values())
 
@@ -62,6 +64,7 @@ class BacktestReport:
             ],
         )
         show()
+        # Below the costs: how many results differ, then where, and at last the largest differences themselves.
         verb = "differs" if result.differing == 1 else "differ"
         show(f"{counted(result.differing, 'result')} {verb}, over {counted(result.rows, 'row')}")
         show(f"compared: {result.compared}")
@@ -93,6 +96,7 @@ class BacktestReport:
 
     def _show_differences(self) -> None:
         """Print the largest differences, or those of them that meet the condition."""
+        # Columns that say where a result lies, such as its window, stand between its key and its values.
         places = [name for name in self._listed[0] if name not in ("column", "key", "kind", "old", "new", "difference")]
         lines: list[list[str]] = []
         for difference in self._listed:
@@ -145,10 +149,12 @@ def write_pages(folder: Path, old: Recording, new: Recording, keys: Sequence[Any
 
 
 def _version_as_data(version: VersionOutcome) -> dict[str, Any]:
+    """Return what a version cost and gave as data for programs."""
     return {**version._asdict(), "modules": list(version.modules)}
 
 
 def _column_as_data(column: ColumnDifferences) -> dict[str, Any]:
+    """Return the differences of one column as data for programs; the differences of numbers as a distribution."""
     distribution = column.distribution
     return {
         "column": column.name,

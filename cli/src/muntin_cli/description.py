@@ -84,6 +84,7 @@ def describe(catalog: Catalog, name: str, parameters: Mapping[str, object] | Non
 
 
 def _describe_function(function: Function[..., Any], plugin: Plugin) -> Description:
+    """Describe a function; it is its own example, as no parameters make it."""
     return Description(
         offer_of(function, plugin),
         tuple(parameters_of(code_of(function))),
@@ -131,6 +132,7 @@ def _describe_module(
     example = _example_of(cls, parameters)
     if example is None:
         return description
+    # Needs, defaults, laws and evaluations depend on the parameters, so they are those of the example.
     module, example_parameters = example
     return replace(
         description,
@@ -145,6 +147,7 @@ def _describe_module(
 
 
 def _laws_of(subject: Module | Function[..., Any] | Trigger | WindowSpecification) -> Mapping[str, str]:
+    """Return the laws that apply to an offer, with their statements; none where the kit for tests is missing."""
     if not has_laws():
         return {}
     from muntin.testing import laws_applying_to

@@ -138,6 +138,7 @@ def _belongs_to(requirement: Requirement, extra: str) -> bool:
 
 
 def _check_requirement(requirement: Requirement, package: str) -> Sign:
+    """Compare the installed version of a requirement with the versions that a package needs."""
     remedy = f"\n  pip install '{requirement.name}{requirement.specifier}'"
     installed_version = _version(requirement.name)
     if not installed_version:
@@ -166,6 +167,7 @@ def _java() -> str:
 
 
 def _check_plugins(catalog: Catalog) -> Iterator[Sign]:
+    """Yield the plugins that load, each in a process of its own, and the failures of others."""
     listing = survey(catalog)
     for name, offers in listing.plugins.items():
         yield Sign("plugin", Health.OK, f"{name}, {offers}")
@@ -195,10 +197,12 @@ def _check_worker(catalog: Catalog) -> Iterator[Sign]:
 
 def _differences(answer: dict[str, Any], plugins: set[str]) -> Iterator[str]:
     """Yield the differences between a worker, as it answered, and the driver, which has `plugins`."""
+    # Spark refuses workers of another minor version, and tells nobody before the first task.
     driver_python = platform.python_version()
     worker_minor = answer["python"].split(".")[:2]
     if driver_python.split(".")[:2] != worker_minor:
         yield f"runs Python {answer['python']}, the driver {driver_python}; Spark wants the same minor version"
+    # A package that the driver itself does not have is no difference.
     for package, worker_version in answer["packages"].items():
         driver_version = _version(package)
         if not driver_version or worker_version == driver_version:
@@ -220,6 +224,7 @@ def _version(package: str) -> str:
 
 
 def _spark() -> str:
+    """Start Spark, have a worker of it answer, and describe the outcome."""
     from muntin_engine import local_session, stop_session
 
     spark = local_session("muntin doctor")
@@ -231,6 +236,7 @@ def _spark() -> str:
 
 
 def _guarded(topic: str, look: Callable[[], str]) -> Sign:
+    """Return the text that a function finds for a topic, or its error as trouble."""
     try:
         return Sign(topic, Health.OK, look())
     except (MuntinError, ImportError) as error:

@@ -50,6 +50,7 @@ def can_evaluate() -> bool:
 def evaluations_of(module: Module, parameters: Mapping[str, object], catalog: Catalog) -> Iterator[Evaluation]:
     """Yield the evaluation under each kind of window, for final results; a column of any type is read as a float."""
     windows: Iterable[tuple[str, WindowSpecification]] = example_windows(catalog)
+    # It follows a stream without windows, so there is one way to evaluate it.
     if isinstance(module, StreamOperator):
         windows = [(str(Unwindowed()), Unwindowed())]
     for name, window in windows:
@@ -64,11 +65,13 @@ def evaluations_of(module: Module, parameters: Mapping[str, object], catalog: Ca
 
 def columns_of(input_field: Field) -> tuple[Field, ...]:
     """Return columns that fit an input of a module: one, one per field of a record, or none where it only counts."""
-    bound = bind(input_field, {name: Field(name, _FLOAT) for name in variables_in(input_field) if name})
-    if isinstance(bound.type, Struct):
-        return bound.type.fields
-    reads_nothing = "" in variables_in(bound) and bound.is_nullable
-    return () if reads_nothing else (bound,)
+    floats = {name: Field(name, _FLOAT) for name in variables_in(input_field) if name}
+    column = bind(input_field, floats)
+    if isinstance(column.type, Struct):
+        return column.type.fields
+    # A nullable input of any type needs no column, as that of a count.
+    reads_nothing = "" in variables_in(column) and column.is_nullable
+    return () if reads_nothing else (column,)
 
 
 def _plan(module: Module, parameters: Mapping[str, object], window: WindowSpecification, *, has_ends: bool) -> Plan:
@@ -94,6 +97,8 @@ def _plan(module: Module, parameters: Mapping[str, object], window: WindowSpecif
     else:
         columns = columns_of(cls.input_field())
         module_plan = plan_module(output, cls, parameters, columns, lambda number, _: number)
+
+    # Names do not matter, and neither do rows: the plan is explained, and not run.
     input_columns = Columns(
         NamedColumn("start", "timestamp"),
         NamedColumn("end", "timestamp") if has_ends else None,

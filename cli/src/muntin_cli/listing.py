@@ -83,14 +83,14 @@ def offer_of(offered: Offered, plugin: Plugin) -> Offer:
     reads, returns = _types(offered)
     code = code_of(offered)
     return Offer(
-        offered.name,
-        offered.version,
-        shape_of(offered),
-        reads,
-        returns,
-        plugin.name,
-        plugin.distribution,
-        f"{code.__module__}.{code.__qualname__}",
+        name=offered.name,
+        version=offered.version,
+        shape=shape_of(offered),
+        reads=reads,
+        returns=returns,
+        plugin=plugin.name,
+        distribution=plugin.distribution,
+        source=f"{code.__module__}.{code.__qualname__}",
     )
 
 

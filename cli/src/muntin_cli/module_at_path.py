@@ -163,6 +163,7 @@ def _imported_modules(path: Path, code: _CodeAtPath) -> list[type[Module]]:
     Raises:
         UsageError: It cannot be imported.
     """
+    # The same names may be installed: the code at the path takes their place for the import, and no longer.
     own_names = code.top_names
     installed = _taken_out(own_names)
     sys.path.insert(0, str(code.root))

@@ -45,6 +45,7 @@ def find_offered(catalog: Catalog, name: str) -> Offered:
             return find(name)
         except UnknownModuleError:
             continue
+    # Modules come last: the error of an unknown name then suggests the closest module.
     return catalog.module(name)
 
 

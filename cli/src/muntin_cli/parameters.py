@@ -130,6 +130,7 @@ def example_of(cls: type[M], user_parameters: Mapping[str, object] | None = None
             required.append(parameter)
         elif parameter.default is not parameter.empty and not known_parameters:
             optional.append(parameter)
+    # Defaults first. Where the constructor refuses them, as those that exclude each other, one more parameter is set.
     for chosen in [required, *([*required, parameter] for parameter in optional)]:
         examples = {parameter.name: list(_examples(parameter.annotation)) for parameter in chosen}
         for values in islice(_choices(examples), _MOST_TRIES):
@@ -174,6 +175,7 @@ def _examples(annotation: object) -> Iterable[object]:
         return list(zip(*map(_examples, arguments), strict=False))
     if isinstance(origin, type) and issubclass(origin, Iterable) and len(arguments) == 1:
         return [[value] for value in _examples(arguments[0])]
+    # Of an annotation that says nothing, try values of each kind.
     return (*_EXAMPLES[int], *_EXAMPLES[float], *_EXAMPLES[str])
 
 

@@ -18,6 +18,7 @@ from muntin_cli.listing import Listing, failure_of, list_modules
 def offers_of(plugin: str) -> Listing:
     """Return a plugin's offers; it fails if loading it removes or replaces builtins or modules of other code."""
     catalog = installed()
+    # Copies, to compare with and to restore from.
     modules_before = dict(sys.modules)
     builtins_before = dict(vars(builtins))
     reason = ""

@@ -84,6 +84,7 @@ def tables_of(inputs: Sequence[str]) -> list[InputTable]:
             tables += _tables_at(text, name, path_text)
         else:
             tables.append(_table_of_pattern(text, name, path_text))
+    # Names of tables in SQL do not differ by case.
     names = [table.name.casefold() for table in tables]
     for table in tables:
         if names.count(table.name.casefold()) > 1:
@@ -132,6 +133,7 @@ def _table_of_pattern(text: str, name: str, pattern: str) -> InputTable:
 
 
 def _tables_inside(folder: Path) -> list[InputTable]:
+    """Return the folders inside a folder as tables, each by its own name."""
     tables: list[InputTable] = []
     if folder.is_dir():
         for part in sorted(folder.iterdir()):
@@ -155,6 +157,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _table(name: str, path: Path, files: Sequence[Path]) -> InputTable:
+    """Return files of one format as a table; a name in SQL has no hyphen."""
     formats = sorted({FORMATS[file.suffix.lower()] for file in files})
     if len(formats) > 1:
         raise UsageError(f"{path} has files of several formats, {' and '.join(formats)}\n  keep each in its own folder")

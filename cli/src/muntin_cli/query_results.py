@@ -100,6 +100,7 @@ def _write_file(rows: pa.Table, path: Path, format_name: str) -> None:
     connection.execute("SET TimeZone = 'UTC'")
     connection.register("muntin_rows", rows)
     options = "FORMAT csv, HEADER true" if format_name == "csv" else "FORMAT json"
+    # COPY takes its target as a literal, and no parameter.
     target = str(path).replace("'", "''")
     try:
         connection.execute(f"COPY muntin_rows TO '{target}' ({options})")

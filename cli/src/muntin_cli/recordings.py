@@ -57,6 +57,7 @@ def opened(path: Path, files: Sequence[Path], keys: Sequence[str] = ()) -> Recor
     if not keys:
         return recording
     columns = [f"{column.name} ({column.type})" for column in recording.plan.keys]
+    # A key of one column may have a comma in its text.
     key_tuples = [tuple(key.split(",")) if len(columns) > 1 else (key,) for key in keys]
     if all(len(key) == len(columns) for key in key_tuples):
         try:

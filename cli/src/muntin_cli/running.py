@@ -62,8 +62,8 @@ def read_script(file: Path) -> ScriptFile:
     Raises:
         UsageError: The file cannot be read or run, or defines no stream.
     """
-    defined = defined_in(file)
-    script = _defined(file, defined, "script", Script)
+    definitions = defined_in(file)
+    script = _definition(file, definitions, "script", Script)
     if script is None:
         raise UsageError(
             f"{file} defines no stream\n"
@@ -71,10 +71,10 @@ def read_script(file: Path) -> ScriptFile:
             '    script = Script().point("a", 1, 2.5).point("b", 7, 4.0).close()'
         )
     modules: dict[str, type[Module]] = {}
-    for value in defined.values():
+    for value in definitions.values():
         if isinstance(value, type) and issubclass(value, Module) and hasattr(value, "name"):
             modules[value.name] = value
-    return ScriptFile(script, _defined(file, defined, "query", WindowedQuery), modules)
+    return ScriptFile(script, _definition(file, definitions, "query", WindowedQuery), modules)
 
 
 def parse_window(text: str) -> WindowSpecification:
@@ -92,6 +92,7 @@ def parse_window(text: str) -> WindowSpecification:
     words = text.replace("(", " ").replace(")", " ").replace(",", " ").split()
     if not words:
         raise _no_window(text, "")
+    # As in a shell: the name, values by place, and values by name.
     values: list[int | str] = []
     named_values: list[str] = []
     for word in words[1:]:
@@ -137,8 +138,9 @@ def query_of(module: Module, window: WindowSpecification, clip: str, timestamps:
     )
 
 
-def _defined(file: Path, defined: Mapping[str, object], name: str, kind: type[T]) -> T | None:
-    value = defined.get(name)
+def _definition(file: Path, definitions: Mapping[str, object], name: str, kind: type[T]) -> T | None:
+    """Return a file's definition of a name; None if there is none, an error if it is of another type."""
+    value = definitions.get(name)
     if value is not None and not isinstance(value, kind):
         raise UsageError(f"{file} defines {name} as {value!r}\n  expected: a muntin.testing.{kind.__name__}")
     return value

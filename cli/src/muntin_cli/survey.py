@@ -34,6 +34,7 @@ def survey(catalog: Catalog) -> Listing:
         UsageError: `MUNTIN_PLUGIN_SECONDS` is not a positive number.
     """
     seconds = _patience()
+    # Other processes run in other folders, where relative entries would mean something else.
     path = os.pathsep.join(map(os.path.abspath, sys.path))
     distributions: dict[str, str] = {}
     for entry in catalog.entries:
@@ -100,6 +101,7 @@ def _load_in_process(plugin: str, distribution: str, path: str, seconds: float) 
                 reason = f"it takes more than {seconds:g} s; if it needs longer, set {PATIENCE_VARIABLE}"
                 return _failed(plugin, distribution, reason)
             finally:
+                # It may still run, after a timeout or an interrupt of the command.
                 process.kill()
                 process.wait()
         try:

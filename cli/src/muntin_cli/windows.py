@@ -93,6 +93,7 @@ def example_windows(catalog: Catalog) -> Iterator[tuple[str, WindowKind]]:
         for name, cls in windows.items():
             if not issubclass(cls, WindowKind):
                 continue  # windows that follow rows are not evaluated over lifetimes
+            # A length has to be a time here; other required parameters are chosen by their types.
             lengths = [parameter for parameter in _required(cls) if parameter in cls.lengths]
             parameters = {length: muntin.ticks(_length(place)) for place, length in enumerate(lengths)}
             try:
@@ -132,6 +133,7 @@ def draw_kind(kind: WindowSpecification) -> str:
         if kind.reads:
             return ""
         events = {id: (start, start + 1) for id, (start, _) in events.items()}
+    # The drawing is that of the reference evaluator, which needs no engine.
     script = Script()
     for id, (start, end) in events.items():
         script = script.insert(id, start, end)

@@ -119,6 +119,7 @@ def ticks(duration: Duration) -> int:
     """
     length = _length(duration)
     read = _READ.get()
+    # Outside a query lengths keep the note of how they were written, and a query reads them later.
     if read is None or isinstance(length, ReadLength):
         return length
     return ReadLength(read(length))
@@ -133,6 +134,7 @@ def lengths_read_by(read: Callable[[int], int]) -> Iterator[None]:
     Args:
         read: The function from a length, as `ticks` returns it elsewhere, to ticks of that axis; it may refuse one.
     """
+    # A context variable, as queries may be built in several threads at once.
     token = _READ.set(read)
     try:
         yield
@@ -183,9 +185,11 @@ def clock_ticks(duration: Duration) -> int:
 
 
 def _parse(text: str) -> int:
+    """Read a length as text, such as `1 hour 30 minutes` or `-5 s`, in microseconds."""
     sign = _SIGN.match(text)
     length = text if sign is None else text[sign.end() :]
     terms = _TERM.findall(length)
+    # Whatever is left beside the terms is no part of a length.
     if not terms or _TERM.sub("", length).strip(" ,\t"):
         raise DurationError(text, "it is not a list of numbers with units")
     total = sum(_term(text, number, unit) for number, unit in terms)
@@ -199,6 +203,7 @@ def _term(text: str, number: str, unit: str) -> int:
         raise _unknown_unit(text, number, unit)
     whole, _, fraction = number.partition(".")
     scale: int = 10 ** len(fraction)
+    # In whole numbers: as a float, 0.1 seconds would not be exact.
     microseconds, remainder = divmod(int(fraction or 0) * size, scale)
     if remainder:
         raise DurationError(text, f"{number} {unit} is not a whole number of microseconds")

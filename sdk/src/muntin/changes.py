@@ -146,12 +146,14 @@ def fold(changes: Iterable[Change[P]]) -> Mapping[Identity, Event[P]]:
     for change in changes:
         if isinstance(change, Punctuation):
             continue
+        # The start belongs to the name: it never changes, as revisions move ends alone.
         identity = (change.id, change.event.start)
         event = table.get(identity)
         if isinstance(change, Insertion):
             if event is not None:
                 raise StreamError(f"event {change.id!r} is inserted twice: {event} and {change.event}", id=change.id)
             table[identity] = change.event
+        # A revision names the event as it was, so one that was lost or doubled on the way is found.
         elif event != change.event:
             message = f"a revision of event {change.id!r} expects {change.event}, the table has {event}"
             raise StreamError(message, id=change.id)

@@ -159,9 +159,11 @@ class _Ruler:
 
     @classmethod
     def over(cls, bars: Sequence[Bar], axis: Axis) -> _Ruler:
+        """Return a ruler for bars, with the finest round scale on which they fit."""
         low, high = span(bars)
         least = max(1, -(-(high - low) // _COLUMNS))
         if axis is Axis.TIME:  # a point lasts a microsecond, for which no column is needed
+            # The smallest round scale that fits all columns; beyond the list, whatever fits.
             least = next((scale for scale in _TIMES if scale * _COLUMNS >= high - low - 1), least)
         return cls(low, high, least, axis)
 

@@ -247,7 +247,10 @@ def parse_policy(kind: type[PolicyT], value: PolicyT | str) -> PolicyT:
     except ValueError:
         members = ", ".join(repr(str(member)) for member in kind)
         article = "an" if kind.__name__.startswith("E") else "a"
+
+        # A word of another system, such as Spark's output modes, has better advice than the nearest spelling.
         similar_members = get_close_matches(str(value).lower(), [str(member) for member in kind], n=1, cutoff=0.7)
+        # A function such as `early`, given without its call, is named by its name.
         name = getattr(value, "__name__", None)
         instead = kind._instead_of((name or str(value)).lower())
         suggestion = ErrorMessage()
@@ -316,6 +319,7 @@ def correct(allowed: Duration) -> Lateness:
         3600000000
     """
     span = ticks(allowed)
+    # The length of the longest window: beyond it ticks would overflow.
     if not 0 < span <= 2**60:
         raise PolicyError(
             "late rows correct results for some time, got {value!r}\n  for none, use {side}",

@@ -238,11 +238,13 @@ class Periodic(ProgressPolicy):
 
     def watermark(self, progress: SourceProgress) -> int | None:
         """Return the newest start less the delay, if a step has been passed."""
+        # Steps of a span end at its multiples, so the watermark is the last one up to the bound.
         bound = progress.newest - self.delay
         if self.span is not None:
             return bound // self.span * self.span
         if not self.rows:
             return None
+        # The number of rows has passed a multiple of the step in this micro-batch.
         has_passed_a_step = progress.rows // self.rows > progress.rows_before // self.rows
         return bound if has_passed_a_step else None
 
@@ -334,6 +336,7 @@ def punctuate_every(*, rows: int | None = None, span: Duration | None = None, de
         5 ticks behind the newest start, every 1000 rows
     """
     step = rows if span is None else ticks(span)
+    # Exactly one of the two, a whole number above zero.
     gives_one = (rows is None) != (span is None)
     is_whole = isinstance(step, int) and not isinstance(step, bool)
     if not gives_one or not is_whole or step is None or step <= 0:
@@ -353,6 +356,7 @@ def identity_of(policy: ProgressPolicy) -> dict[str, Any]:
 
     Delays and lags are not part of it: they may change from one run to the next and count from then on.
     """
+    # A checkpoint keeps so many starts: a policy that reads more would miss some.
     starts_kept = {"starts": policy.starts_kept} if policy.starts_kept else {}
     return {"kind": type(policy).__name__, **starts_kept, "by_key": policy.by_key}
 

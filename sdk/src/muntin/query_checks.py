@@ -55,7 +55,7 @@ def check_instance(module: object) -> None:
         )
 
 
-def check_each(computations: object, kind: type) -> None:
+def check_computations(computations: object, kind: type) -> None:
     """Refuse anything but a list of computations.
 
     Raises:
@@ -110,6 +110,7 @@ class QueryShape:
             raise QueryError(
                 f"{self.window!r} is not a window specification; expected, for example, tumbling('10 minutes')"
             )
+        # The windows come first: the checks of modules and policies ask them about themselves.
         check_windows(self.window)
         self.window.check_lengths(LONGEST_WINDOW, self.written_window)
         for module in self.modules:
@@ -130,6 +131,7 @@ class QueryShape:
                 events that last.
         """
         label = _label(module)
+        # Aggregates of a query share one row per window; an operator returns any number of rows, and none to share.
         if module.is_operator and len(self.modules) > 1:
             raise QueryError(
                 f"{label} is an operator, which returns rows, and shares a query with {len(self.modules) - 1} more\n"
@@ -143,6 +145,7 @@ class QueryShape:
                 kind=kind,
                 windows=Call("tumbling", "10 minutes"),
             )
+        # A `StreamOperator` is called once per event, when the watermark passes its start, and never hears of its end.
         if isinstance(self.window, Unwindowed) and self.lasting and not isinstance(module, IntervalOperator):
             raise QueryError(
                 "{module} follows events at points in time, and these are {lasting}, whose end may yet be revised "
@@ -234,6 +237,7 @@ class QueryShape:
                 value=written_age,
                 windows=self._written_window,
             )
+        # Silence is known only when it has lasted; a time-bound result would have to know of it from its start.
         if self.is_time_bound or self.timestamps is TimestampPolicy.TIME_BOUND:
             raise PolicyError(
                 "{argument} cuts windows where a key has been silent for long enough, which is not known any earlier, "
@@ -340,6 +344,7 @@ def time_asked_for(
             f"{_label(module)} returned {safe_repr(answer)} from next_time\n{_key_line(key)}"
             "  expected: a time in ticks, which is a whole number, or None for no wake-up"
         )
+    # A time that never comes is no wake-up.
     return wake_up if wake_up < INFINITY else None
 
 
@@ -368,14 +373,17 @@ PolicyT = TypeVar("PolicyT", ClipPolicy, TimestampPolicy)
 def check_needs(modules: Sequence[Module], window: WindowSpecification, axis: Axis = Axis.TICKS) -> None:
     """Refuse windows that do not fit the needs of a module."""
     for module in modules:
-        if lacking := module.needs.lacks(window, axis):
-            raise PolicyError("{module} {lacking}", module=_label(module), lacking=lacking)
+        shortcoming = module.needs.lacks(window, axis)
+        if shortcoming:
+            raise PolicyError("{module} {shortcoming}", module=_label(module), shortcoming=shortcoming)
 
 
 def default_clip(module: Module | type[Module], needs: Needs) -> ClipPolicy | None:
     """Return the clip of a query that names none; None if the module has no preference."""
+    # Without a need, a module that takes lifetimes as they are has no preference.
     if needs.clip is not None or ClipPolicy.NONE in module.accepted_clips:
         return needs.clip
+    # The members are in order of how much they change: the first accepted one changes the least.
     for policy in ClipPolicy:
         if policy in module.accepted_clips:
             return policy
@@ -389,6 +397,7 @@ def clip_of(modules: Sequence[Module]) -> ClipPolicy | None:
         clip = default_clip(module, module.needs)
         if clip is not None:
             clips[module.name] = clip
+    # For the message: where preferences differ, any policy that all modules accept may be chosen instead.
     accepted = list(ClipPolicy)
     for module in modules:
         accepted = [policy for policy in accepted if policy in module.accepted_clips]
@@ -412,6 +421,7 @@ def _agreed(name: str, preferred: Mapping[str, PolicyT], accepted: Sequence[Poli
         preferred: The policy that each module is made for, by its name.
         accepted: The policies that all modules accept.
     """
+    # Modules without a preference follow the others.
     policies = set(preferred.values())
     if len(policies) < 2:
         return next(iter(policies), None)

@@ -20,6 +20,7 @@ def check_discovery(package: Package, catalog: Catalog) -> tuple[Section, list[P
     entry_values = {entry.name: entry.value for entry in package.entries}
     sound_catalog, listing = sound(Catalog(catalog.entries, frozenset(entry_values)))
     distribution = f"{package.name} {package.version}"
+    # Errors are in the listing, where each plugin was loaded by itself.
     plugins, _ = sound_catalog.plugins()
     loaded = [plugin for plugin in plugins if plugin.distribution == distribution]
     items = [_check_offers(plugin, entry_values[plugin.name]) for plugin in loaded]

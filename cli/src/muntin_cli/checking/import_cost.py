@@ -34,6 +34,7 @@ def _import_of(name: str) -> Item:
     except EnvironmentLacksError as error:
         return finding(f"{name} cannot be imported in a new process\n  {error}")
     modules = answer["modules"]
+    # The probe reports every Python module that the import loaded, by its full name.
     heavy = sorted({module.partition(".")[0] for module in modules} & _HEAVY.keys())
     cost = f"{name}: {counted(len(modules), 'module')} in {answer['milliseconds']} ms"
     if not heavy:

@@ -47,6 +47,7 @@ def check_laws(subjects: Subjects, tests: Path | None = None, progress: WaitingL
 
 
 def _run_laws_in(tests: Path) -> TestedLaws:
+    """Run the laws among a package's tests in a process of their own; none where that is not possible."""
     try:
         answer = ask_python(_PROBE, str(tests))
     except EnvironmentLacksError:  # the package's tests cannot be run here, so they say nothing
@@ -73,6 +74,7 @@ def _try_laws_of(subject: CheckedSubject, tested_laws: Callable[[], TestedLaws])
         return
     outcomes = Counter(verdict.outcome for verdict in verdicts)
     failures = [verdict.reason for verdict in verdicts if verdict.outcome is Outcome.BROKEN]
+    # A law that cannot be tried from the types alone may be tried by the package's own tests.
     kept_in_tests = 0
     untried: list[Verdict] = []
     for verdict in verdicts:
@@ -93,6 +95,7 @@ def _try_laws_of(subject: CheckedSubject, tested_laws: Callable[[], TestedLaws])
 
 
 def _describe_kept(subject: CheckedSubject, outcomes: Counter[Outcome], kept_in_tests: int) -> str:
+    """Say how many laws a subject keeps, how many of them its own tests tried, and how many do not apply."""
     text = f"{subject.label} keeps {counted(outcomes[Outcome.KEPT] + kept_in_tests, 'law')}"
     if kept_in_tests:
         text += f", {kept_in_tests} of them tried by its own tests"
@@ -102,6 +105,7 @@ def _describe_kept(subject: CheckedSubject, outcomes: Counter[Outcome], kept_in_
 
 
 def _describe_untried(subject: CheckedSubject, untried: list[Verdict]) -> str:
+    """Say which laws could not be tried, with an error that shows why, and what to do."""
     laws = ", ".join(verdict.law for verdict in untried)
     reason = untried[0].reason
     lines_about_errors = (line.strip() for line in reason.splitlines() if "raised" in line)

@@ -61,6 +61,7 @@ def find_package(name: str, entries: Sequence[EntryPoint]) -> Package:
     project = _project_folder(Path(name)) if _is_path(name) else None
     project_name = name if project is None else _project_in(project)
     canonical_name = canonicalize_name(project_name)
+    # Names of packages are equal but for case, hyphens and underscores.
     owners = [entry.dist for entry in entries if canonical_name in _names_of(entry)]
     owner = owners[0] if owners else _distribution_without_plugin(project_name)
     if owner is None:
@@ -81,6 +82,7 @@ def _distribution_without_plugin(name: str) -> Distribution | None:
 
 
 def _not_installed(name: str, project: Path | None, entries: Sequence[EntryPoint]) -> UsageError:
+    """Return the error for a package that offers no plugin, with those that do."""
     packages = ", ".join(sorted({entry.dist.name for entry in entries if entry.dist})) or "none"
     install = "for example pip install --editable . in its folder"
     if project is not None:
@@ -101,6 +103,7 @@ def _editable_folder(owner: Distribution) -> Path | None:
 
 
 def _names_of(entry: EntryPoint) -> set[str]:
+    """Return the names by which a user may mean the package of an entry point: its own, the plugin's, the import's."""
     owner = entry.dist.name if entry.dist else entry.name
     return {canonicalize_name(owner), canonicalize_name(entry.name), canonicalize_name(entry.module.partition(".")[0])}
 
@@ -124,6 +127,7 @@ def _project_folder(path: Path) -> Path:
 
 
 def _project_in(folder: Path) -> str:
+    """Return the name of a folder's project, from its pyproject.toml."""
     file = folder / "pyproject.toml"
     try:
         return str(tomllib.loads(file.read_text(encoding="utf-8"))["project"]["name"])

@@ -53,6 +53,7 @@ def subjects_in(plugins: Sequence[Plugin], parameters: ParametersByModule) -> Su
     subjects: list[CheckedSubject] = []
     unmade: dict[str, str] = {}
     for plugin in plugins:
+        # Classes need an instance, for which parameters may have to be chosen; functions do not.
         classes: dict[str, type[Module] | type[Trigger] | type[WindowSpecification]] = {
             **plugin.modules,
             **plugin.triggers,

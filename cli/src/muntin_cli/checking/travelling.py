@@ -51,6 +51,7 @@ def check_worker(pickled: Mapping[str, bytes]) -> Section:
     if not pickled:
         return Section("worker", (ok("there is no module to open"),))
     python = worker_python()
+    # The question is JSON, which has no bytes.
     question = {label: b64encode(data).decode() for label, data in pickled.items()}
     try:
         answer = ask_python(_PROBE, question, python)
@@ -90,6 +91,7 @@ def _summary(pickled: Mapping[str, bytes]) -> Iterator[Item]:
 
 
 def _worker_items(version: str, python: str, count: int, failures: Mapping[str, str]) -> Iterator[Item]:
+    """Yield the number of subjects that a worker opened, and a finding for each other one."""
     if len(failures) < count:
         yield ok(f"Python {version} opened {counted(count - len(failures), 'module')} in an empty folder")
     for label, reason in failures.items():

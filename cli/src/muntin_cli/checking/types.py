@@ -58,6 +58,7 @@ def _run_mypy(name: str, root: Path, *, is_package: bool) -> Item:
     lines: list[str] = []
     for error in _ERROR.finditer(mypy.stdout):
         lines.append(f"  {_short(error['file'], root)}:{error['line']}: {error['text']}")
+    # It failed without an error in the package, such as on an option that this version of mypy does not know.
     if not lines:
         return note(f"mypy could not check {name}\n  {(mypy.stdout + mypy.stderr).strip()}")
     summary = f"mypy --strict finds {counted(len(lines), 'error')} in {name}"

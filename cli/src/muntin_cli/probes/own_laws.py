@@ -2,21 +2,34 @@
 
 import json
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+
+
+class TriedLaw(NamedTuple):
+    """The result of a law that a laws class tried.
+
+    Attributes:
+        subject: Name of the module, function, trigger or kind of windows.
+        law: Name of the law.
+        error: Report of how it is broken; empty where it is kept.
+    """
+
+    subject: str
+    law: str
+    error: str
 
 
 class OwnLaws:
     """Collects the tests of laws classes.
 
     Attributes:
-        tried: Name of the subject, the law, and how it is broken, which is empty where it is kept. Laws that are
-            skipped, or marked as known to be broken, are left out.
+        tried: Laws with their results, without those that are skipped or marked as known to be broken.
     """
 
     def __init__(self) -> None:
-        self.tried: list[tuple[str, str, str]] = []
+        self.tried: list[TriedLaw] = []
 
     def pytest_collection_modifyitems(self, items: list[object]) -> None:
         """Leave out all tests that are not laws."""
@@ -33,10 +46,10 @@ class OwnLaws:
         error = str(call.excinfo.value) if call.excinfo else ""
         subject = item.cls.subject()
         name = getattr(subject, "name", type(subject).__name__)  # a policy has no name that queries find it by
-        self.tried.append((name, item.function.law.name, error))
+        self.tried.append(TriedLaw(name, item.function.law.name, error))
 
 
-def try_laws(folder: str) -> list[tuple[str, str, str]]:
+def try_laws(folder: str) -> list[TriedLaw]:
     """Run the laws in a folder of tests and return the result of each."""
     laws = OwnLaws()
     pytest.main(["-q", "-p", "no:cacheprovider", "--override-ini", "addopts=", folder], plugins=[laws])

@@ -39,6 +39,7 @@ def integers(values: Iterable[int | None]) -> dict[str, Any]:
     column = list(values)
     plain = [value for value in column if value is not None and value not in _SPECIAL]
     least = min(plain, default=0)
+    # Times are mostly multiples of a second or a minute: counted in these, their codes are short.
     step = math.gcd(*(value - least for value in plain)) or 1
     codes: list[int] = []
     for value in column:
@@ -111,6 +112,7 @@ def _spell(value: Any) -> str | int | float | bool | None:
 
 
 def _text(numbers: array[Any]) -> str:
+    """Return numbers in base64, the lowest byte first, as JavaScript's typed arrays have them nearly everywhere."""
     if sys.byteorder == "big":
         numbers.byteswap()
     return b64encode(numbers.tobytes()).decode("ascii")

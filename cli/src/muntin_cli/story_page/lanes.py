@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 
 def lanes_of(bars: Sequence[tuple[int, int]]) -> list[int]:
@@ -23,6 +24,7 @@ def lanes_of(bars: Sequence[tuple[int, int]]) -> list[int]:
     lane_count = 0
     for number in sorted(range(len(bars)), key=lambda number: (bars[number][0], number)):
         start, end = bars[number]
+        # Lanes whose last bar has ended are free again.
         while busy and busy[0][0] <= start:
             _, lane = heappop(busy)
             heappush(free, lane)
@@ -34,6 +36,20 @@ def lanes_of(bars: Sequence[tuple[int, int]]) -> list[int]:
         lanes[number] = lane
         heappush(busy, (max(end, start + 1), lane))
     return lanes
+
+
+class PlacedResult(NamedTuple):
+    """A result in a lane; they are in order by their starts.
+
+    Attributes:
+        start: Start of its bar.
+        end: End of its bar.
+        number: Number of the result.
+    """
+
+    start: int
+    end: int
+    number: int
 
 
 class Stack:
@@ -53,22 +69,23 @@ class Stack:
 
     def __init__(self) -> None:
         self.hidden_by: dict[int, int] = {}
-        self._lanes: list[list[tuple[int, int, int]]] = []  # start, end and number of visible results, in order
+        self._lanes: list[list[PlacedResult]] = []  # the visible results of each lane, in order
         self._retracted: set[int] = set()
 
     def add(self, number: int, start: int, end: int) -> int:
         """Place a result in the first lane where it overlaps retracted results alone, and return the lane's number."""
         for place, lane in enumerate(self._lanes):
+            # Results of a lane do not overlap, so those that share a tick with the new one are neighbours.
             first = bisect_left(lane, (start,))
-            if first > 0 and lane[first - 1][1] > start:
+            if first > 0 and lane[first - 1].end > start:
                 first -= 1  # the result before it starts earlier and reaches into it
             after_last = bisect_left(lane, (max(end, start + 1),))
-            overlapped = [overlapped_number for _, _, overlapped_number in lane[first:after_last]]
+            overlapped = [result.number for result in lane[first:after_last]]
             if self._retracted.issuperset(overlapped):
                 self.hidden_by.update(dict.fromkeys(overlapped, number))
-                lane[first:after_last] = [(start, end, number)]
+                lane[first:after_last] = [PlacedResult(start, end, number)]
                 return place
-        self._lanes.append([(start, end, number)])
+        self._lanes.append([PlacedResult(start, end, number)])
         return len(self._lanes) - 1
 
     def retract(self, number: int) -> None:

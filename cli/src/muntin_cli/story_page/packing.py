@@ -26,6 +26,7 @@ def packed(story: Story) -> dict[str, Any]:
 
     Where bars lie is decided here, once for all positions: nothing moves while a reader steps.
     """
+    # Keys are texts once, and numbers in each row.
     keys = _keys(story)
     key_numbers = {key: number for number, key in enumerate(keys)}
     key_texts: list[list[str] | None] = []
@@ -84,6 +85,7 @@ def _keys(story: Story) -> list[tuple[Any, ...] | None]:
 
 
 def _integers(records: Sequence[Any], *attributes: str) -> dict[str, Any]:
+    """Return attributes of records as columns of integers and nulls, by their names."""
     columns: dict[str, Any] = {}
     for attribute in attributes:
         columns[attribute] = integers(getattr(record, attribute) for record in records)
@@ -91,6 +93,7 @@ def _integers(records: Sequence[Any], *attributes: str) -> dict[str, Any]:
 
 
 def _words(records: Sequence[Any], *attributes: str) -> dict[str, Any]:
+    """Return attributes of records as columns of values that repeat, by their names."""
     columns: dict[str, Any] = {}
     for attribute in attributes:
         columns[attribute] = words([getattr(record, attribute) for record in records])
@@ -108,6 +111,7 @@ def _origins(rows: Sequence[StoryRow]) -> dict[str, Any]:
 
 
 def _kind(row: StoryRow) -> int:
+    """Return what a row is in the picture: a bar, a change of one, or a mark."""
     if row.fate != "counted" or row.start is None:
         return OTHER
     if row.event is None:
@@ -144,6 +148,7 @@ def _latest_ends(rows: Sequence[StoryRow], kinds: Sequence[int]) -> dict[int, in
             ends[row.number] = _end(row.start, row.end)
         elif kind == CHANGE and row.event is not None and row.new_end is not None:
             previous = ends.get(row.event, row.new_end)
+            # The bar has room for each end that the event ever had.
             ends[row.event] = row.new_end if previous == INFINITY else max(previous, row.new_end)
     return ends
 

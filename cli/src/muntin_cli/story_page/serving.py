@@ -39,6 +39,7 @@ class _ServedStory:
         self._last: _StoryVersion | None = None
 
     def current(self) -> _StoryVersion:
+        """Return the story as it is now; it is read only if its version has changed."""
         with self._lock:  # requests come in threads of their own
             version = self._read_version()
             if self._last is None or self._last.version != version:

@@ -58,7 +58,7 @@ def check_query(plan: Plan) -> None:
     check_forgetting(plan)
     check_time_bound(plan)
     if plan.early is not None:
-        plan.early.check(plan.window, is_revised=plan.event_ends_move, written_window=written_windows(plan))
+        plan.early.check_windows(plan.window, is_revised=plan.event_ends_move, written_window=written_windows(plan))
     check_results_read(plan)
     check_inputs(plan)
     check_join(plan)

@@ -304,7 +304,7 @@ class _PlainView(RowsInWindow[Any]):
     __slots__ = ()
 
     def __init__(self, view: RowsInWindow[Any]) -> None:
-        super().__init__(view._held, view.partition, view.time, view.extent)
+        super().__init__(view._members, view.partition, view.time, view.extent)
 
     @property
     def rows(self) -> tuple[MemberRow[Any], ...]:

@@ -17,7 +17,7 @@ from muntin.rows import RowWindows
 from muntin.schemas import Field, Variable, variables_in
 from muntin.testing import Batch, Computation, KeyedChange, KeyPunctuation, Script, WindowedQuery
 from muntin.testing.fitting import misfit
-from muntin.testing.row_reference import value_read
+from muntin.testing.row_reference import field_value
 from muntin.windows.specification import Unwindowed
 from muntin_engine.evaluators.declarations import DECLARATIONS
 from muntin_engine.modules.abilities import waits_for_ends
@@ -223,7 +223,7 @@ class QueryUnderTest:
         if not self.has_order:
             return ()
         reads = () if self.rows is None else self.rows.reads
-        fields_read = [value_read(change.event.payload, name) for name in reads]
+        fields_read = [field_value(change.event.payload, name) for name in reads]
         return (self._places[_event_name(change)], *fields_read)
 
     @cached_property

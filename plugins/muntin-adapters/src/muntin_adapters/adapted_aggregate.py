@@ -103,6 +103,7 @@ class AdaptedAggregate(PickledAsRecipe, IncrementalAggregate[In, State, Out], Ge
         state: State
         if "serialize" in self._options:
             state = self._options["serialize"](accumulator)
+        # Plain data is a state as it is; any other object is taken apart, with a new one to tell its classes.
         elif "state" in self._options or (is_plain(accumulator) and is_plain(self._fresh)):
             state = accumulator
         else:
@@ -130,6 +131,7 @@ _METHODS: Final[Mapping[str, Callable[..., Any]]] = {
 def adapt(
     foreign: Foreign,
     make: Callable[..., Accumulation],
+    *,
     payload: Any,
     result: Any,
     capabilities: Mapping[str, bool],
@@ -150,6 +152,7 @@ def adapt(
     """
     check_options(options)
     methods: dict[str, Callable[..., Any]] = {}
+    # Having a method is a declaration: only those that the foreign code has, and that the writer does not leave out.
     for name, is_available in capabilities.items():
         if is_available and name not in options.get("without", ()):
             methods[name] = _METHODS[name]

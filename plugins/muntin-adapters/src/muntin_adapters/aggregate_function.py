@@ -73,10 +73,10 @@ def from_aggregate_function(aggregate_function: object, **options: Unpack[Adapte
     return adapt(
         foreign,
         make,
-        payload,
-        foreign.result_type(options.get("result"), "get_value"),
-        {"remove_events": foreign.has("retract"), "combine": foreign.has("merge")},
-        options,
+        payload=payload,
+        result=foreign.result_type(options.get("result"), "get_value"),
+        capabilities={"remove_events": foreign.has("retract"), "combine": foreign.has("merge")},
+        options=options,
     )
 
 

@@ -66,10 +66,10 @@ def from_aggregator(aggregator: Any, **options: Unpack[AdapterOptions]) -> type[
     return adapt(
         foreign,
         make,
-        foreign.payload_type(options.get("input"), "reduce", "buffer"),
-        foreign.result_type(options.get("result"), "finish"),
-        {"combine": True},
-        options,
+        payload=foreign.payload_type(options.get("input"), "reduce", "buffer"),
+        result=foreign.result_type(options.get("result"), "finish"),
+        capabilities={"combine": True},
+        options=options,
     )
 
 
@@ -85,6 +85,7 @@ def _adapt_by_schemas(foreign: Foreign, options: AdapterOptions) -> type[Any]:
     state = options.get("state")
     if instance is not None:
         try:
+            # Fields of a schema may be null, and so may a result.
             if result is None:
                 result = annotation_of(instance.outputType) | None
             if state is None:
@@ -93,13 +94,21 @@ def _adapt_by_schemas(foreign: Foreign, options: AdapterOptions) -> type[Any]:
             raise ModuleDefinitionError(f"{foreign.module}: {error}, or say it with result= and state=") from error
     payload = foreign.payload_type(_arguments_type(foreign, options), "reduce", "buffer")
     to_tuple = _tuple_maker(payload)
+    # A writer who serializes buffers says with that what their states are.
     if "serialize" not in options:
         options = {**options, "state": Any if state is None else state}
 
     def make(*arguments: object, **parameters: object) -> _Aggregator:
         return _Aggregator(foreign.make(*arguments, **parameters), to_tuple)
 
-    return adapt(foreign, make, payload, foreign.result_type(result, "finish"), {"combine": True}, options)
+    return adapt(
+        foreign,
+        make,
+        payload=payload,
+        result=foreign.result_type(result, "finish"),
+        capabilities={"combine": True},
+        options=options,
+    )
 
 
 def _instance_of(foreign: Foreign, options: AdapterOptions) -> Any:
@@ -163,10 +172,12 @@ class _Aggregator:
         self._to_value = to_value
 
     def create(self) -> Any:
+        # It may be a method or a value; a value is copied, as `reduce` may change it.
         zero = self._aggregator.zero
         return zero() if callable(zero) else deepcopy(zero)
 
     def add(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
+        # Spark's `reduce` takes a buffer and one value, and returns the buffer.
         return reduce(self._aggregator.reduce, map(self._to_value, payloads), accumulator)
 
     def combine(self, accumulator: Any, other: Any) -> Any:

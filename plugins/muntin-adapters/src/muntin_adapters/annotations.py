@@ -28,6 +28,7 @@ def required_parameters(function: Callable[..., object], skipped: int = 0) -> li
     takes_any_number = any(part.kind is part.VAR_POSITIONAL for part in parameters)
     if takes_any_number and len(required) <= skipped:
         return None
+    # A parameter that goes by place alone takes the payload even if it has a default, as those of compiled code do.
     by_place_alone = [part.name for part in parameters[skipped:] if part.kind is part.POSITIONAL_ONLY]
     return required[skipped:] or by_place_alone[:1]
 

@@ -58,10 +58,10 @@ def from_combine_fn(combine_fn: object, **options: Unpack[AdapterOptions]) -> ty
     return adapt(
         foreign,
         make,
-        foreign.payload_type(options.get("input"), "add_input", "accumulator"),
-        foreign.result_type(options.get("result"), "extract_output"),
-        {"combine": True},
-        options,
+        payload=foreign.payload_type(options.get("input"), "add_input", "accumulator"),
+        result=foreign.result_type(options.get("result"), "extract_output"),
+        capabilities={"combine": True},
+        options=options,
     )
 
 
@@ -91,5 +91,6 @@ class _CombineFn:
         return self._prepared.code.extract_output(accumulator)
 
     def _compact(self, accumulator: object) -> Any:
+        """Return an accumulator made small, where the combine function can do that: it is stored next."""
         compact = getattr(self._prepared.code, "compact", None)
         return accumulator if compact is None else compact(accumulator)

@@ -48,6 +48,7 @@ class Foreign:
 
     def has(self, method: str) -> bool:
         """True if a method is implemented."""
+        # A base class of the framework declares methods that only raise: those do not count.
         owner = next((cls for cls in self.cls.__mro__ if method in vars(cls)), None)
         is_declared = owner is not None and owner.__name__ in self.protocols
         return not is_declared and callable(getattr(self.code, method, None))
@@ -120,6 +121,7 @@ class Foreign:
         return self._column_type(annotation, "its result", "result")
 
     def _column_type(self, annotation: object, subject: str, option: str) -> object:
+        """Return an annotation that a column has; refuse any other."""
         try:
             describe(annotation)
         except (ModuleDefinitionError, IndexError) as error:  # an index: a list without the type of its members

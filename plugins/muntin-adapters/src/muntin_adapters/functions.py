@@ -90,7 +90,7 @@ def from_function(function: Callable[..., object], **options: Unpack[FunctionOpt
         >>> low().compute_result([3.0, 1.0, 2.5])
         2.5
     """
-    return _adapt(FunctionAggregate, function, options)
+    return _function_module(FunctionAggregate, function, options)
 
 
 @records_recipe
@@ -114,7 +114,7 @@ def from_array_function(function: Callable[..., object], **options: Unpack[Funct
         >>> median().compute_result([3.0, 1.0, 2.5])
         2.5
     """
-    return _adapt(_ArrayAggregate, function, options)
+    return _function_module(_ArrayAggregate, function, options)
 
 
 @records_recipe
@@ -137,10 +137,10 @@ def from_series_function(function: Callable[..., object], **options: Unpack[Func
         >>> spread().compute_result([1.0, 3.0, 2.0])
         1.0
     """
-    return _adapt(_SeriesAggregate, function, options)
+    return _function_module(_SeriesAggregate, function, options)
 
 
-def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) -> type[Any]:
+def _function_module(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) -> type[Any]:
     """Make the class of an aggregate by a function of all payloads; further parameters are those of its constructor.
 
     Args:
@@ -158,6 +158,8 @@ def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) 
     parameters = list(signature_of(function).parameters.values())
     if not parameters or parameters[0].kind is inspect.Parameter.KEYWORD_ONLY:
         raise ModuleDefinitionError(f"{name}: {function!r} takes no payloads\n  expected: they come first")
+
+    # The types come from the options, or else from the annotations.
     payloads_parameter, *other_parameters = parameters
     hints = hints_of(function)
     payload = options.get("input", member_type(hints.get(payloads_parameter.name)))
@@ -167,6 +169,8 @@ def _adapt(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) 
         raise unknown_type(name, "its payloads", example, "input")
     if result is None:
         raise unknown_type(name, "its result", "an annotation such as -> float", "result")
+
+    # Parameters of a module go by name, so further ones by place cannot be given.
     module_parameters = [part for part in other_parameters if part.kind is not part.VAR_POSITIONAL]
     return make_module(
         (base[payload, result],),

@@ -46,6 +46,7 @@ def stored(value: Any, fresh: Any, path: str = "it") -> Any:
     """
     if is_plain(value) and is_plain(fresh):
         return value
+    # An object is read back into a new one, so both have to be of one class.
     is_object = type(value) is type(fresh) and not isinstance(value, _COLLECTIONS)
     parts = _parts(value) if is_object else None
     if parts is None:
@@ -87,6 +88,7 @@ def _restored_parts(state: object, fresh_parts: object) -> Any:
 def _parts(value: object) -> Any:
     """Return the attributes of an object, those in slots too, or the result of its `__getstate__`; None for none."""
     state = value.__getstate__()
+    # Python's own form of a class with slots: the attributes, and the values in slots.
     if isinstance(state, tuple) and len(state) == 2 and not hasattr(value, "__setstate__"):
         attributes, slots = state
         return {**(attributes or {}), **slots}

@@ -62,6 +62,7 @@ def records_recipe(function: Callable[A, type[Any]]) -> Callable[A, type[Any]]:
     @wraps(function)
     def make(*arguments: A.args, **options: A.kwargs) -> type[Any]:
         cls = function(*arguments, **options)
+        # The recipe calls `make` again, so a class that is made anew has a recipe, too.
         cls._recipe = Recipe(
             make,
             tuple(map(_to_recipe, arguments)),
@@ -104,6 +105,7 @@ def constructor(initialise: Callable[..., None], signature: inspect.Signature) -
 
 
 def _instance(recipe: Recipe) -> Module:
+    """Return an instance without attributes, which pickle then sets; the constructor is not called again."""
     cls: Any = recipe.make()
     module: Module = cls.__new__(cls)
     return module

@@ -52,6 +52,7 @@ def value_of_series(result: object) -> object:
 
 
 def _series(array: Array) -> pd.Series:
+    """Return an array as a Series: nulls are NA, and times are in UTC."""
     is_null = np.ma.getmaskarray(array)
     values = np.ma.getdata(array)
     series = pd.Series(values, dtype=values.dtype)  # pandas 3 has a type of its own for text, whose nulls are NaN

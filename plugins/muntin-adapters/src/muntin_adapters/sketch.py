@@ -72,6 +72,7 @@ def from_sketch(
     check_options(options)
     foreign = Foreign(sketch, options["name"], "a sketch, as datasketches has them")
     foreign.require_class()
+    # The estimate comes from a method by its name, or from a function of the sketch.
     getter: Callable[[Any], Any]
     annotated: Callable[..., Any]
     if isinstance(get, str):
@@ -96,7 +97,14 @@ def from_sketch(
     # The accumulation itself keeps sketches in their stored form, so the aggregate must not store them again.
     other_options = {name: option for name, option in options.items() if name not in ("serialize", "deserialize")}
     can_combine = union is not None or foreign.has("merge")
-    return adapt(foreign, make, payload, result, {"combine": can_combine}, other_options)
+    return adapt(
+        foreign,
+        make,
+        payload=payload,
+        result=result,
+        capabilities={"combine": can_combine},
+        options=other_options,
+    )
 
 
 def _check_storage(foreign: Foreign, *, has_serialize: bool, has_union: bool) -> None:

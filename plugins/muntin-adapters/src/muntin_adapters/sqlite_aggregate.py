@@ -50,6 +50,7 @@ def from_sqlite_aggregate(aggregate: object, **options: Unpack[AdapterOptions]) 
     foreign = Foreign(aggregate, options["name"], "a class that sqlite3 takes as an aggregate")
     foreign.require_class()
     foreign.require("step", "finalize")
+    # A window function has `value`, which may be called again; `finalize` may end the object.
     result_method = "value" if foreign.has("value") else "finalize"
     payload = foreign.payload_type(options.get("input"), "step")
     spread = foreign.spread(payload, "step")
@@ -60,10 +61,10 @@ def from_sqlite_aggregate(aggregate: object, **options: Unpack[AdapterOptions]) 
     return adapt(
         foreign,
         make,
-        payload,
-        foreign.result_type(options.get("result"), result_method),
-        {"remove_events": foreign.has("inverse")},
-        options,
+        payload=payload,
+        result=foreign.result_type(options.get("result"), result_method),
+        capabilities={"remove_events": foreign.has("inverse")},
+        options=options,
     )
 
 

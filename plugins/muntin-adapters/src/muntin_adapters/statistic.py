@@ -77,14 +77,15 @@ def from_statistic(statistic: object, **options: Unpack[AdapterOptions]) -> type
     return adapt(
         foreign,
         make,
-        payload,
-        foreign.result_type(options.get("result"), "get"),
-        {
+        payload=payload,
+        result=foreign.result_type(options.get("result"), "get"),
+        capabilities={
             "remove_events": foreign.has("revert"),
             "combine": foreign.has("__add__"),
+            # Without a sum there is no merge that a difference could undo.
             "deduct": foreign.has("__add__") and foreign.has("__sub__"),
         },
-        options,
+        options=options,
     )
 
 

@@ -75,6 +75,7 @@ class ConsecutiveRise(Operator[float | None, Rise]):
 
 
 def _runs(samples: Sequence[Sample]) -> list[list[Sample]]:
+    """Cut samples, in order, into the longest runs that rise; of two at one time, neither comes after the other."""
     runs: list[list[Sample]] = []
     for sample in samples:
         previous = runs[-1][-1] if runs else None

@@ -105,6 +105,7 @@ class FollowedWithout(StreamOperator[Part[T], Waiting[T], Pair[T]], Generic[T]):
 
     def on_event(self, state: Waiting[T], payload: Part[T], time: int) -> Iterable[Pair[T]]:
         """Break, close or open sequences."""
+        # An event may be all three: it breaks what waits, closes what is left, and only then opens.
         pairs: list[Pair[T]] = []
         if payload.breaks:
             state.drop(len(state.labels))

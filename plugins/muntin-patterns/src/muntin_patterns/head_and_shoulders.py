@@ -91,6 +91,7 @@ class HeadAndShoulders(Operator[float | None, Formation]):
         peaks = _peaks(samples)
         formations: list[Event[Formation]] = []
         for left, head, right in zip(peaks, peaks[1:], peaks[2:], strict=False):
+            # The neckline runs through the lowest samples on both sides of the head.
             left_trough = min(sample.value for sample in samples[left:head])
             right_trough = min(sample.value for sample in samples[head:right])
             formation = Formation(

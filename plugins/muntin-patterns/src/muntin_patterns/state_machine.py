@@ -80,6 +80,7 @@ class StateMachine(StreamOperator[str, Machine, Transition]):
         timeouts: Sequence[tuple[str, Duration, str]] = (),
     ) -> None:
         self.start = start
+        # By the state and the event; time-outs by the state, each with its length and the next state.
         self.transitions = {(source, event): target for source, event, target in transitions}
         self.timeouts = {source: (ticks(after), target) for source, after, target in timeouts}
         if len(self.transitions) < len(transitions):
@@ -91,6 +92,7 @@ class StateMachine(StreamOperator[str, Machine, Transition]):
                 raise ValueError(f"the time-out of {source!r} must be above zero, got {after!r}")
         sources = {source for source, _, _ in (*transitions, *timeouts)}
         targets = {target for _, _, target in (*transitions, *timeouts)}
+        # A state that nothing leads to is most likely misspelt.
         unreached = sorted(sources - targets - {start})
         if unreached:
             raise ValueError(f"no transition leads to {unreached[0]!r}, and machines start in {start!r}")
@@ -126,6 +128,7 @@ class StateMachine(StreamOperator[str, Machine, Transition]):
     def _times_out_again(self, source: str) -> bool:
         """True if time-outs alone lead from a state back to it."""
         state = source
+        # After as many steps as there are time-outs, each state has been seen once.
         for _ in self.timeouts:
             if state not in self.timeouts:
                 return False

@@ -41,6 +41,7 @@ class Amount:
             return cls(0, 0, Total.of(numbers))
         if not any(issubclass(kind, float) for kind in types):
             return cls(len(numbers), exact_sum(numbers))
+        # Whole numbers or decimals among floats: each sum stays exact by itself.
         floats = [number for number in numbers if isinstance(number, float)]
         exact_numbers = [number for number in numbers if not isinstance(number, float)]
         return cls(len(exact_numbers), exact_sum(exact_numbers), Total.of(floats))
@@ -58,7 +59,7 @@ class Amount:
     def over(self, divisor: int) -> float:
         """Return the sum divided by a positive whole number, as a float, rounded once."""
         if not self.count:
-            return self.floats.over(divisor)
+            return self.floats.over(divisor)  # floats alone have a faster way
         if self.floats.odd is not None:
             return self.floats.odd
         if isinstance(self.exact_part, int) and not self.floats.count:
@@ -87,12 +88,14 @@ def exact_sum(numbers: Sequence[int | Decimal]) -> int | Decimal:
 
 
 def _plus(first: int | Decimal, second: int | Decimal) -> int | Decimal:
+    """Add two exact parts; the sum of no numbers is the whole number 0, also among decimals."""
     if isinstance(first, int) and isinstance(second, int):
         return first + second
     return _EXACT.add(first, second)
 
 
 def _minus(first: int | Decimal, second: int | Decimal) -> int | Decimal:
+    """Undo `_plus`."""
     if isinstance(first, int) and isinstance(second, int):
         return first - second
     return _EXACT.subtract(first, second)

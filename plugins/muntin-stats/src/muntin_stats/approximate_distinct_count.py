@@ -85,6 +85,7 @@ class ApproximateDistinctCount(IncrementalAggregate[H | None, bytes, int]):
         return round(float(self._union(state, state).get_estimate()))
 
     def _union(self, first: bytes, second: bytes) -> Any:
+        """Return the union of two sketches, neither of which is empty."""
         union = sketch_library().hll_union(self.lg_k)
         union.update(_read(first))
         union.update(_read(second))

@@ -101,7 +101,7 @@ class ApproximateQuantile(IncrementalAggregate[float | None, Sketched, float | N
         number_count = sketch.n if sketch else 0
         if not number_count + state.nans:
             return None
-        rank = max(1, ceil(self.q * (number_count + state.nans)))
+        rank = max(1, ceil(self.q * (number_count + state.nans)))  # counted from 1, NaNs last
         if sketch is None or rank > number_count:
             return nan  # NaNs come behind all numbers
         return _ranked(sketch, rank)
@@ -120,10 +120,12 @@ def _ranked(sketch: Any, rank: int) -> float:
         return float(sketch.get_min_value())
     if rank == sketch.n:
         return float(sketch.get_max_value())
+    # Half a rank below the edge, where an error of rounding would lead to the next member.
     return float(sketch.get_quantile((rank - 0.5) / sketch.n, inclusive=True))
 
 
 def _merged(first: bytes, second: bytes) -> bytes:
+    """Return the sketch of the numbers of two; a sketch without numbers is no bytes."""
     if not (first and second):
         return first or second
     merged = _read(first)

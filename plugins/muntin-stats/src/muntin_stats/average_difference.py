@@ -63,5 +63,6 @@ class AverageDifference(GroupAggregate[Left[N] | Right[M], Totals, float | None]
         has_odd = left.floats.odd is not None or right.floats.odd is not None  # a NaN or an infinity
         if are_floats or has_odd:
             return left.over(left.numbers) - right.over(right.numbers)
+        # Whole numbers or decimals: subtract exact averages, and round once.
         difference = left.exact / left.numbers - right.exact / right.numbers
         return nearest(difference.numerator, difference.denominator)

@@ -46,6 +46,7 @@ class Correlation(PairAggregate[N, M]):
         spreads = state.spread_of_x * state.spread_of_y
         if not spreads:
             return None
+        # By its square, which is a fraction: the root is the only step that rounds, and the sign comes back after it.
         square = state.joint_spread**2 / spreads
         size = nearest_root(square.numerator, square.denominator)
         return size if state.joint_spread >= 0 else -size

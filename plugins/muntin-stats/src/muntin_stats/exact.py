@@ -78,6 +78,7 @@ def whole(values: Sequence[float]) -> tuple[list[int], int]:
     """
     smallest = min(map(abs, values), default=1.0)
     if not smallest:
+        # Zero has no last bit: look for the smallest among the others.
         smallest = min(filter(None, map(abs, values)), default=1.0)
     _, exponent = frexp(smallest)
     scale = max(0, _MANTISSA - exponent)  # no value has a bit below the last one of the smallest
@@ -159,6 +160,7 @@ def nearest_root(numerator: int, denominator: int) -> float:
         >>> nearest_root(2, 1), nearest_root(10**616, 1), nearest_root(0, 1)
         (1.4142135623730951, 1e+308, 0.0)
     """
+    # Scale the ratio by a power of four: its root, scaled by that power of two, is a whole number of about 64 bits.
     size = denominator.bit_length() - numerator.bit_length()
     shift = (size + 2 * _ROOT_BITS) // 2
     if shift >= 0:

@@ -78,7 +78,7 @@ class ExponentiallyWeightedAverage(Aggregate[N | None, float | None]):
     def _weights(self, starts: Sequence[int]) -> list[float]:
         """Return the weights of members that have these starts, in order."""
         if self.half_life is not None:
-            newest = starts[-1]
+            newest = starts[-1]  # weighs 1; weights count in relation to each other, so any reference would do
             return [exp2((start - newest) / self.half_life) for start in starts]
         assert self.alpha is not None
         return [(1.0 - self.alpha) ** age for age in range(len(starts) - 1, -1, -1)]
@@ -94,6 +94,8 @@ def _weighted_average(numbers: Sequence[Number], weights: Sequence[float]) -> fl
             floats.append(number * weight)
         else:
             exact_sum += Fraction(number) * Fraction(weight)
+
+    # Both sums as whole numbers over their scales: the quotient is rounded once.
     total = Total.of(floats)
     if total.odd is not None:
         return total.odd

@@ -67,6 +67,7 @@ class Histogram(IncrementalAggregate[N | None, list[int], list[int]]):
         return list(state)
 
     def _counted(self, state: list[int], payloads: Sequence[N | None], step: int) -> list[int]:
+        """Change the count of each payload's bin by a step; NaN is larger than any limit, and in the last bin."""
         numbers: Sequence[Number] = present(payloads)
         for number in numbers:
             place = -1 if is_nan(number) else bisect_right(self.limits, number)

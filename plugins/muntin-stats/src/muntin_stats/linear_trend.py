@@ -63,15 +63,23 @@ class LinearTrend(GroupAggregate[Point[N, M] | None, Sums, float | None]):
     def lift(self, payloads: Sequence[Point[N, M] | None]) -> Sums:
         """Return the sums of points."""
         points = coordinates(payloads)
-        return Sums(points.size, points.odd, points.sum_x, points.sum_y, points.sum_xx, points.sum_xy)
+        return Sums(
+            count=points.size,
+            odd=points.odd,
+            x=points.sum_x,
+            y=points.sum_y,
+            xx=points.sum_xx,
+            xy=points.sum_xy,
+        )
 
     def compute_result(self, state: Sums) -> float | None:
         """Return the slope."""
         if state.odd:
             return nan
+        # The normal equation of least squares, multiplied by the count.
         spread = state.count * state.xx - state.x**2
         if not spread:
-            return None
+            return None  # all x are equal: the line is upright
         slope = (state.count * state.xy - state.x * state.y) / spread
         return nearest(slope.numerator, slope.denominator)
 

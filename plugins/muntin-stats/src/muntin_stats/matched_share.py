@@ -74,7 +74,7 @@ class MatchedShare(IncrementalAggregate[Left[H] | Right[H], Tallies[H], float | 
         """Return the share; null where the left stream has no values."""
         left = state.left
         right = state.right
-        distinct = len(left.counts) + (left.nans > 0)
+        distinct = len(left.counts) + (left.nans > 0)  # all NaNs are one value
         if not distinct:
             return None
         matched = len(left.counts.keys() & right.counts.keys()) + (left.nans > 0 and right.nans > 0)

@@ -103,6 +103,7 @@ def coordinates(payloads: Sequence[Point[N, M] | None]) -> Coordinates:
     for point in payloads:
         if point is not None and point.x is not None and point.y is not None:
             points.append((point.x, point.y))
+    # Mostly all points are finite, and writing them as integers finds out.
     try:
         return _coordinates(points, odd=0)
     except (OverflowError, ValueError):  # an infinity or NaN
@@ -111,6 +112,7 @@ def coordinates(payloads: Sequence[Point[N, M] | None]) -> Coordinates:
 
 
 def _coordinates(finite: Sequence[tuple[Number, Number]], odd: int) -> Coordinates:
+    """Return finite points as integers over one denominator for each coordinate; `odd` counts the other points."""
     xs, x_unit = over_one_denominator([x for x, _ in finite])
     ys, y_unit = over_one_denominator([y for _, y in finite])
     return Coordinates(len(finite) + odd, odd, xs, x_unit, ys, y_unit)
@@ -123,5 +125,11 @@ class PairAggregate(GroupAggregate[Point[N, M] | None, Products, float | None]):
         """Return the products of points."""
         points = coordinates(payloads)
         return Products(
-            points.size, points.odd, points.sum_x, points.sum_y, points.sum_xx, points.sum_yy, points.sum_xy
+            count=points.size,
+            odd=points.odd,
+            x=points.sum_x,
+            y=points.sum_y,
+            xx=points.sum_xx,
+            yy=points.sum_yy,
+            xy=points.sum_xy,
         )

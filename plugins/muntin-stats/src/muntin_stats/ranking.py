@@ -53,10 +53,12 @@ class Ranking:
             self._remove_all(numbers)
 
     def _remove_each(self, numbers: Sequence[Number]) -> None:
+        """Remove numbers one by one, each found by bisection."""
         for number in numbers:
             del self.numbers[bisect_left(self.numbers, number)]
 
     def _remove_all(self, numbers: Sequence[Number]) -> None:
+        """Remove numbers in one pass over the ranking."""
         counts = Counter(self.numbers)
         counts.subtract(numbers)
         self.numbers = list(counts.elements())  # a counter keeps the order in which it met the numbers
@@ -71,6 +73,7 @@ class Ranking:
         return between(low, self._at(rank + 1), position - rank)
 
     def _at(self, rank: int) -> Number:
+        """Return the number of a rank, counted from 0; NaNs have the last ranks."""
         return self.numbers[rank] if rank < len(self.numbers) else nan
 
 

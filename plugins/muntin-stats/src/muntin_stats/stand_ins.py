@@ -34,6 +34,7 @@ def stand_in(value: object) -> int | float | str:
 
 
 def _inherited_conversion(cls: type) -> Callable[[Any], int | float | str]:
+    """Return the conversion of the closest base class, as for a named tuple's or an enumeration's values."""
     for ancestor in cls.__mro__:
         if ancestor in _CONVERSIONS:
             return _CONVERSIONS[ancestor]

@@ -48,7 +48,7 @@ class Tally(Generic[V]):
         for value, count in counts.items():
             self.counts[value] -= count
             if not self.counts[value]:
-                del self.counts[value]
+                del self.counts[value]  # results go by the values that are there
 
 
 class TallyAggregate(IncrementalAggregate[V | None, Tally[V], Out], Generic[V, Out]):

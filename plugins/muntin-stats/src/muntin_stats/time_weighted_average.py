@@ -83,7 +83,7 @@ class TimeWeightedAverage(IncrementalAggregate[N | None, Weighted, float | None]
         """Return the average."""
         if not state.count:
             return None
-        odd = odd_sum(state.nans, state.highs, state.lows)
+        odd = odd_sum(state.nans, state.highs, state.lows)  # a lifetime is positive, so it changes no sign
         if odd is not None:
             return odd
         return nearest(state.finite.numerator, state.finite.denominator * window.duration)
@@ -111,12 +111,12 @@ def _weighted(events: Sequence[Event[N | None]], window: Window) -> Weighted:
             numbers.append(event.payload)
             lengths.append(event.end - event.start)
     count = len(numbers)
-    nans, highs, lows = oddities(numbers)
-    if nans or highs or lows:
+    odd = oddities(numbers)
+    if any(odd):
         are_finite = list(map(is_finite, numbers))
         # Only finite numbers have an exact sum.
         numbers = list(compress(numbers, are_finite))
         lengths = list(compress(lengths, are_finite))
     integers, denominator = over_one_denominator(numbers)
     total = sum(map(mul, integers, lengths))
-    return Weighted(count, Fraction(total, denominator), nans, highs, lows)
+    return Weighted(count, Fraction(total, denominator), odd.nans, odd.highs, odd.lows)

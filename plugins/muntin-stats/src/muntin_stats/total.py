@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import fsum, inf, isfinite, nan
 from operator import neg
-from typing import Self
+from typing import NamedTuple, Self
 
 from muntin_stats.exact import expand, nearest, whole
 from muntin_stats.number import Number
@@ -40,7 +40,8 @@ class Total:
         if all(map(isfinite, values)):
             return cls(len(values), expand(values))
         finite = [value for value in values if isfinite(value)]
-        return cls(len(values), expand(finite), *oddities(values))
+        odd = oddities(values)
+        return cls(len(values), expand(finite), nans=odd.nans, highs=odd.highs, lows=odd.lows)
 
     def __add__(self, other: Self) -> Self:
         return type(self)(
@@ -82,17 +83,32 @@ class Total:
         return _quotient(self.finite, divisor) if odd is None else odd
 
 
-def oddities(values: Sequence[Number]) -> tuple[int, int, int]:
-    """Count the values that are NaN, positive infinity, and negative infinity.
+class Oddities(NamedTuple):
+    """The numbers of values that are not finite.
+
+    Attributes:
+        nans: Number of NaNs.
+        highs: Number of positive infinities.
+        lows: Number of negative infinities.
+    """
+
+    nans: int
+    highs: int
+    lows: int
+
+
+def oddities(values: Sequence[Number]) -> Oddities:
+    """Count the values that are not finite.
 
     Example:
         >>> oddities([1.0, inf, nan, inf])
-        (1, 2, 0)
+        Oddities(nans=1, highs=2, lows=0)
     """
     odd = [value for value in values if isinstance(value, float) and not isfinite(value)]
     highs = odd.count(inf)
     lows = odd.count(-inf)
-    return len(odd) - highs - lows, highs, lows
+    nans = len(odd) - highs - lows  # counted by what is left, as NaN does not equal itself
+    return Oddities(nans, highs, lows)
 
 
 def odd_sum(nans: int, highs: int, lows: int) -> float | None:
@@ -112,12 +128,13 @@ def odd_sum(nans: int, highs: int, lows: int) -> float | None:
 
 
 def _quotient(expansion: list[float], divisor: int) -> float:
+    """Return the sum of an expansion divided by a positive whole number, rounded once."""
     if not expansion:
         return 0.0
     if divisor == 1:
         return _rounded(expansion)
     if len(expansion) == 1 and divisor <= 2**53:
-        return expansion[0] / divisor + 0.0  # zero has no sign
+        return expansion[0] / divisor + 0.0  # one division of two floats is rounded once; zero has no sign
     integers, scale = whole(expansion)
     return nearest(sum(integers), divisor << scale)
 
@@ -126,4 +143,4 @@ def _rounded(expansion: list[float]) -> float:
     try:
         return fsum(expansion)
     except OverflowError:
-        return inf if expansion[0] > 0 else -inf
+        return inf if expansion[0] > 0 else -inf  # the largest float comes first, and has the sign of the sum

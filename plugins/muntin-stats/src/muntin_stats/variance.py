@@ -91,6 +91,7 @@ class Variance(GroupAggregate[N | None, Moments, float | None]):
             return None
         if state.odd:
             return nan
+        # The sums are exact, so the textbook formula loses no digits.
         variance = (state.squares - state.total**2 / state.count) / divisor
         return nearest(variance.numerator, variance.denominator)
 

@@ -110,7 +110,7 @@ class Catalog:
         """Return a plugin by its name or the full name of an offer, importing it once; raises as `module` does."""
         plugin = name.partition(".")[0]
         if not self._is_installed(name):
-            self._unknown("plugin", plugin, lambda plugin: {plugin.name: plugin})
+            self._raise_unknown("plugin", plugin, lambda plugin: {plugin.name: plugin})
         if plugin not in self._loaded:
             self._loaded[plugin] = _load(self._claims(plugin)[0])
         return self._loaded[plugin]
@@ -128,20 +128,27 @@ class Catalog:
         for name in sorted({entry.name for entry in self._candidates()}):
             try:
                 entry, *usurpers = self._claims(name)
-                failed += [_twice(name, entry, usurper, is_kept=True) for usurper in usurpers]
+                failed += [_claimed_twice(name, entry, usurper, is_kept=True) for usurper in usurpers]
                 loaded.append(self.plugin(name))
             except MuntinError as error:
                 failed.append(error)
         return loaded, failed
 
     def _offer(self, kind: str, name: str, offers: Callable[[Plugin], Mapping[str, T]]) -> T:
+        """Return an offer by its full name or an alias, importing its plugin alone.
+
+        Args:
+            kind: The kind of offer, for messages.
+            name: The name.
+            offers: The function from a plugin to its offers of the kind.
+        """
         if not self._is_installed(name):
-            self._unknown(kind, name, offers)
+            self._raise_unknown(kind, name, offers)
         plugin = self.plugin(name)
         offered = offers(plugin)
         full_name = name if name in offered else plugin.aliases.get(name, "")
         if full_name not in offered:
-            self._unknown(kind, name, offers)
+            self._raise_unknown(kind, name, offers)
         return offered[full_name]
 
     def _candidates(self) -> list[EntryPoint]:
@@ -154,13 +161,15 @@ class Catalog:
         """Return the entry point that has a plugin's name, and after it those that claim the name and lose."""
         # An entry point that the path has twice is one claim.
         entries = {(entry.value, _distribution(entry)): entry for entry in self._candidates() if entry.name == plugin}
+        # The package `muntin-<plugin>` comes first. Without it, or with two, nobody has a better claim than the other.
         claims = sorted(entries.values(), key=_is_by_right, reverse=True)
         if len(claims) > 1 and _is_by_right(claims[0]) == _is_by_right(claims[1]):
-            raise _twice(plugin, *claims[:2], is_kept=False)
+            raise _claimed_twice(plugin, *claims[:2], is_kept=False)
         return claims
 
-    def _unknown(self, kind: str, name: str, offers: Callable[[Plugin], Mapping[str, object]]) -> NoReturn:
+    def _raise_unknown(self, kind: str, name: str, offers: Callable[[Plugin], Mapping[str, object]]) -> NoReturn:
         """Refuse an unknown name, without importing more plugins."""
+        # Names of plugins that are loaded are known one by one; of the others, the names of the plugins alone.
         distributions: dict[str, str] = {}  # of each offer by its full name
         full_names: dict[str, str] = {}  # of each offer by its full name or an alias
         for plugin in sorted(self._loaded.values(), key=lambda plugin: plugin.name):
@@ -171,6 +180,7 @@ class Catalog:
                 full_names.update(plugin.aliases)
         unloaded = {entry.name: _distribution(entry) for entry in self._candidates() if entry.name not in self._loaded}
 
+        # Suggest an offer of a loaded plugin, or else a plugin.
         suggestion: str | None = None
         is_close_enough = False
         if name not in self._loaded:  # not a plugin's name alone, which all of its modules resemble
@@ -183,6 +193,7 @@ class Catalog:
                 is_close_enough = likeness >= _SURE
             elif plugins:
                 suggestion = f"a {kind} of the plugin {plugins[0]!r} ({unloaded[plugins[0]]})"
+
         installed_names = [*distributions, *(f"{plugin}.*" for plugin in unloaded)]
         unreadable = [str(error).partition("\n")[0] for error in self.unreadable]
         raise UnknownModuleError(
@@ -224,7 +235,8 @@ def _is_by_right(entry: EntryPoint) -> bool:
     return package.lower().replace("_", "-").replace(".", "-") == f"muntin-{entry.name.replace('_', '-')}"
 
 
-def _twice(name: str, first: EntryPoint, second: EntryPoint, *, is_kept: bool) -> DuplicateNameError:
+def _claimed_twice(name: str, first: EntryPoint, second: EntryPoint, *, is_kept: bool) -> DuplicateNameError:
+    """Return the error of two entry points with the name of one plugin."""
     first_claim = f"{first.value} of {_distribution(first)}"
     second_claim = f"{second.value} of {_distribution(second)}"
     return DuplicateNameError(name, first_claim, second_claim, is_kept=is_kept)
@@ -239,6 +251,7 @@ def _load(entry: EntryPoint) -> Plugin:
     """
     distribution = _distribution(entry)
     try:
+        # Each kind of offer comes by a hook of its own, and is checked for its type before anything looks into it.
         manager = _register(entry)
         modules = _offered(manager.hook.muntin_modules, _is_class_of(Module), "a list of module classes")
         functions = _offered(
@@ -252,6 +265,7 @@ def _load(entry: EntryPoint) -> Plugin:
             check_trigger(trigger)
         for kind in windows:
             check_kind(kind)
+        # All names of a plugin begin with its own, so a query finds the plugin by the name of an offer.
         for item in (*modules, *functions, *triggers, *windows):
             if item.name.partition(".")[0] != entry.name:
                 raise _MisofferedError(
@@ -266,11 +280,11 @@ def _load(entry: EntryPoint) -> Plugin:
     return Plugin(
         entry.name,
         distribution,
-        _by_name(modules),
-        _by_name(functions),
-        _by_name(triggers),
-        _by_name(windows),
-        _aliases(entry.name, modules),
+        modules=_by_name(modules),
+        functions=_by_name(functions),
+        triggers=_by_name(triggers),
+        windows=_by_name(windows),
+        aliases=_aliases(entry.name, modules),
     )
 
 
@@ -293,6 +307,7 @@ def _register(entry: EntryPoint) -> pluggy.PluginManager:
     try:
         plugin = entry.load()
     except ModuleNotFoundError as error:
+        # A module that the plugin's own code misses is a fault of the plugin: its error says more.
         if error.name is None or not f"{entry.module}.".startswith(f"{error.name}."):
             raise
         raise _MisofferedError(
@@ -335,6 +350,7 @@ def _is_class_of(base: type) -> Callable[[Any], bool]:
 
 
 def _by_name(offers: Iterable[Any]) -> dict[str, Any]:
+    """Return offers by their names; refuse two of one name."""
     by_name: dict[str, Any] = {}
     for offer in offers:
         if offer.name in by_name:

@@ -96,6 +96,7 @@ def window(name: str, **parameters: Any) -> WindowSpecification:
         signature.bind(**parameters)
         return cls.named_by(parameters)
     except (TypeError, ValueError) as error:
+        # The windows themselves refused a value, and say why.
         if isinstance(error, MuntinError):
             raise
         reason = _wrong_parameters(signature, parameters) or str(error)
@@ -106,8 +107,10 @@ def window(name: str, **parameters: Any) -> WindowSpecification:
 
 def _wrong_parameters(signature: inspect.Signature, parameters: Mapping[str, object]) -> str:
     """Name the parameters that are missing and those that are unknown; empty if none is."""
-    required = [each.name for each in signature.parameters.values() if each.default is inspect.Parameter.empty]
-    missing = [name for name in required if name not in parameters]
+    missing: list[str] = []
+    for parameter in signature.parameters.values():
+        if parameter.default is inspect.Parameter.empty and parameter.name not in parameters:
+            missing.append(parameter.name)
     unknown = [name for name in parameters if name not in signature.parameters]
     reasons = []
     if missing:
@@ -119,7 +122,7 @@ def _wrong_parameters(signature: inspect.Signature, parameters: Mapping[str, obj
 
 def _spell_parameters(signature: inspect.Signature) -> str:
     """Return the parameters of a kind with their defaults; without their types, as text may be given for any."""
-    untyped = [each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()]
+    untyped = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
     return str(inspect.Signature(untyped))
 
 
@@ -153,6 +156,7 @@ def continues_windows(stored: Mapping[str, Any], windows: WindowSpecification) -
         >>> [continues_windows({**windows, "version": version}, SnapshotWindows()) for version in ("1.0", "0.9")]
         [True, False]
     """
+    # All but the version has to be equal: sizes, zones and the like.
     if {**stored, "version": windows.version} != windows.to_dict():
         return False
     return windows.continues_from(str(stored.get("version", "")))

@@ -45,6 +45,7 @@ def plugin_entries(path: Sequence[str] | None = None) -> PluginEntries:
             name = ""
         if name and name in names:
             continue  # Python imports the first one on the path
+        # A package without a name is never taken for another one: the empty name is not looked up.
         names.add(name)
         try:
             entries += [entry for entry in package.entry_points if entry.group == PROJECT]

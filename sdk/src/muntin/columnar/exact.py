@@ -25,6 +25,7 @@ def exact_sum(values: FloatArray) -> ExactSum:
         (Fraction(1, 1), inf)
     """
     if len(values) > _MOST:
+        # Of more values a sum of halves might lose a bit.
         return added(exact_sum(values[:_MOST]), exact_sum(values[_MOST:]))
     is_finite = np.isfinite(values)
     if not is_finite.all():
@@ -39,6 +40,7 @@ def exact_sum(values: FloatArray) -> ExactSum:
     upper_sums = np.bincount(exponents - least, mantissas >> 26).tolist()
     lower_sums = np.bincount(exponents - least, mantissas & 2**26 - 1).tolist()
 
+    # The smallest exponent is one: all sums are whole multiples of its power of two.
     total = 0
     for power, (upper, lower) in enumerate(zip(upper_sums, lower_sums, strict=True)):
         total += (int(upper) << 26) + int(lower) << power

@@ -36,6 +36,7 @@ def as_component(component: Component, returned: object, count: int, label: str)
     shape = (count, *component.shape)
     if array.shape != shape:
         raise ModuleContractError(f"{label} has the shape {array.shape}\n  expected: {shape}")
+    # An empty array has the type that NumPy chose for it, and an array of objects may hold numbers of any type.
     if array.size and array.dtype != object and not np.can_cast(array.dtype, component.dtype, "same_kind"):
         raise ModuleContractError(f"{label} is of type {array.dtype}\n  expected: {component.dtype}, or cast to it")
     return array.astype(component.dtype, copy=False)
@@ -106,6 +107,7 @@ def identities(component: Component, count: int) -> Array:
         [[0, 0]]
     """
     shape = (count, *component.shape)
+    # NumPy refuses an integer as a time; the identities of minima and maxima are the ends of int64.
     if component.dtype.startswith(("datetime64", "timedelta64")) and isinstance(component.identity, int):
         return np.full(shape, component.identity, "int64").view(component.dtype)
     if component.dtype == "object" and not component.shape:
@@ -128,6 +130,7 @@ def fold_rows(component: Component, values: Array) -> Array:
     if not len(values):
         return identities(component, 1)
     while len(values) > 1:
+        # Neighbours are merged pair by pair, so n values take log n calls of the function in place of n.
         even = len(values) // 2 * 2
         pairs = merge(component, values[0:even:2], values[1:even:2])
         values = np.concatenate([pairs, values[even:]])

@@ -40,7 +40,7 @@ def observed_types(field: Field, values: Sequence[object]) -> dict[str, Field]:
     """Infer the type variables of a field from values, as far as the values tell."""
     values_of: dict[str, list[object]] = {}
     for value in values:
-        for name, part in _bound(field, value):
+        for name, part in _values_of_variables(field, value):
             values_of.setdefault(name, []).append(part)
     types: dict[str, Field] = {}
     for name, parts in values_of.items():
@@ -59,13 +59,13 @@ def part_of(payload: Any, name: str, place: int) -> object:
     return getattr(payload, name) if hasattr(payload, name) else payload[place]
 
 
-def _bound(field: Field, value: object) -> Iterator[tuple[str, object]]:
-    """Yield the parts of a value at the places of type variables, by variable."""
+def _values_of_variables(field: Field, value: object) -> Iterator[tuple[str, object]]:
+    """Yield the parts of a value at the places of type variables, each with the name of its variable."""
     if isinstance(field.type, Variable):
         yield field.type.name, value
     elif value is not None:
         for part, part_value in _parts(field, value):
-            yield from _bound(part, part_value)
+            yield from _values_of_variables(part, part_value)
 
 
 def _parts(field: Field, value: Any) -> Iterable[tuple[Field, object]]:
@@ -87,6 +87,7 @@ def _parts(field: Field, value: Any) -> Iterable[tuple[Field, object]]:
 def _type_of(values: Sequence[object]) -> Field | None:
     """Return the one type of values; whole numbers among floats are floats."""
     kinds = {type(value) for value in values if value is not None}
+    # As a column has one type, whole numbers beside floats are floats.
     if kinds == {int, float}:
         kinds = {float}
     if len(kinds) != 1:
@@ -96,11 +97,12 @@ def _type_of(values: Sequence[object]) -> Field | None:
         elements = [element for value in values if isinstance(value, list) for element in value]
         element = _type_of(elements)
         return None if element is None else Field("", ListOf(element), is_nullable)
-    described = _described(kinds.pop())
-    return None if described is None else Field("", described.type, is_nullable)
+    field = _field_of(kinds.pop())
+    return None if field is None else Field("", field.type, is_nullable)
 
 
-def _described(kind: type) -> Field | None:
+def _field_of(kind: type) -> Field | None:
+    """Return the field of a Python type; None for one that no column has."""
     try:
         return describe(kind)
     except ModuleDefinitionError:
@@ -152,6 +154,7 @@ def payload_arrays(
     if not isinstance(field.type, Struct):
         return _column(field, payloads, skips_nulls=skips_nulls), len(payloads)
     columns = {}
+    # A tuple has its fields by place, a mapping or an object by name.
     for place, part in enumerate(field.type.fields):
         values = [part_of(payload, part.name, place) for payload in payloads]
         columns[part.name] = _column(part, values, skips_nulls=skips_nulls)
@@ -173,6 +176,7 @@ def array_of(values: Sequence[object]) -> Array:
         >>> array_of([1.5, 2]), array_of(["a", "b"])
         (array([1.5, 2. ]), array(['a', 'b'], dtype=object))
     """
+    # The common types need no inference.
     dtype = _OF_NUMBERS.get(frozenset(map(type, values)))
     if dtype is not None:
         return np.asarray(values, dtype)
@@ -196,6 +200,7 @@ def _array(field: Field, values: Sequence[object]) -> Array:
     kind = field.type.kind if isinstance(field.type, Scalar) else None
     if kind is None or kind not in DTYPES:
         return np.fromiter(values, object, len(values))  # assigned one by one: lists stay lists
+    # A null needs some value in an array of numbers: zero, which a mask hides or which was left out before.
     if kind not in _AS_INTEGER:
         return np.asarray([0 if value is None else value for value in values], DTYPES[kind])
     as_integer = _AS_INTEGER[kind]

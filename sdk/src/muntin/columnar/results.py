@@ -111,7 +111,9 @@ def python_values(results: Array) -> list[object]:
     is_null = np.ma.getmaskarray(results)
     array = np.ma.getdata(results)
     if array.dtype.kind in "mM":
+        # Not `|=`: the mask may be shared with the array of the module.
         is_null = is_null | np.isnat(array)
+    # NumPy's datetimes are naive; those of a query are aware, in UTC. Days are dates, which NumPy converts.
     if array.dtype.kind == "M" and array.dtype != np.dtype("datetime64[D]"):
         values = array.astype("datetime64[us]").view("int64").tolist()
         return [None if missing else moment(value) for missing, value in zip(is_null, values, strict=True)]

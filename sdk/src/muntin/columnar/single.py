@@ -109,9 +109,11 @@ def _folded(component: Component, count: int, lifted: Array | None) -> object:
 
 
 def _merged(component: Component, first: Any, second: Any) -> object:
+    """Merge two values of a component, both as the state keeps them."""
     if component.merge is Merge.COLLECT:
         return [*first, *second]
     if component.is_exact:
+        # Vectors of exact sums are nested lists of fractions, which `_ADDED` adds one by one.
         return np.asarray(_ADDED(first, second), object).tolist()
     merged = merge(component, component_array(component, [first]), component_array(component, [second]))
     return plain_values(merged)[0]
@@ -120,6 +122,7 @@ def _merged(component: Component, first: Any, second: Any) -> object:
 def _array(component: Component, value: Any, payloads: int) -> Array | Ragged:
     """Return the value of a component as an array of one value; collected values as one group."""
     if component.is_exact:
+        # Divided while it is exact, and rounded once.
         divisor = payloads if component.merge is Merge.MEAN else 1
         sums = np.asarray([value], object) / divisor
         return np.asarray(_NEAREST(sums), component.dtype)

@@ -84,6 +84,7 @@ def check_methods(cls: Any) -> None:
 
     Only the number of arguments counts: the engine gives them by place, so their names are the writer's.
     """
+    # Collect the methods that the engine calls, with their arguments: those of the base class and the optional ones.
     base = next(parent for parent in cls.__mro__ if "_roles" in vars(parent))
     base_methods = _methods_of_base(base)
     arguments_of = dict(_OPTIONAL)
@@ -92,6 +93,7 @@ def check_methods(cls: Any) -> None:
             arguments_of[name] = _parameters(function)
 
     for name, untimed_arguments in arguments_of.items():
+        # Static: a property would run code of the writer.
         method = inspect.getattr_static(cls, name, None)
         if not isinstance(method, FunctionType) or method is base_methods.get(name):
             continue  # the writer of the class does not define it
@@ -131,6 +133,10 @@ def _parameters(method: FunctionType) -> tuple[str, ...]:
 
 
 def _remedy(cls: Any, base: Any, name: str, arguments: tuple[str, ...], method: FunctionType) -> str:
+    """Return the advice on a method that takes other arguments than it is called with.
+
+    A window too many or too few mostly means that `is_time_sensitive` was forgotten, or is not meant.
+    """
     definition = f"define it as {name}({', '.join(('self', *arguments))})"
     may_be_timed = (
         base.__name__.removeprefix("Incremental") in ("Aggregate", "Operator") and name not in _WITHOUT_WINDOW
@@ -163,4 +169,5 @@ def check_aliases(name: str, aliases: object) -> None:
 
 
 def _is_alias(alias: object) -> bool:
+    """Return True for a name that may follow that of a plugin."""
     return isinstance(alias, str) and _NAME.fullmatch(f"a.{alias}") is not None

@@ -45,6 +45,7 @@ def continues(version: str, stored: str, since: str | None, *, upgrades: bool) -
     if present is None or past is None:
         # Versions without an order: only the one that is named can be continued from.
         return upgrades if since is None else stored == since
+    # A newer version may store a state that this one cannot read; spellings of one version, such as 1.0 and 1.0.0, can.
     if past >= present:
         return past == present
     oldest = None if since is None else order_of(since)

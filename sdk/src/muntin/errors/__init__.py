@@ -72,6 +72,7 @@ class MuntinError(Exception):
             parts: Other parts of the message, by name.
         """
         self.argument = argument
+        # None may itself be the wrong value, so a marker tells that there is none.
         self.value = None if value is _UNKNOWN else value
         if argument is not None:
             parts["argument"] = Argument(argument, ... if value is _UNKNOWN else value)
@@ -87,6 +88,7 @@ class MuntinError(Exception):
 
 def _with_state(cls: type[MuntinError], args: tuple[object, ...], state: dict[str, Any]) -> MuntinError:
     """Return an error with attributes that another one had, without calling its class."""
+    # Classes take arguments of their own, from which the message was made: it must not be made twice.
     error = cls.__new__(cls, *args)
     error.__dict__.update(state)
     return error
@@ -211,6 +213,7 @@ class UnknownModuleError(QueryError, LookupError):
         self.suggestion = suggestion
         self.installed = tuple(installed)
         lines = [f"no {kind} is named {name!r}"]
+        # A plugin's name alone, whose modules are then listed.
         offers = [offer for offer in installed if offer.startswith(f"{name}.")]
         if suggestion:
             lines.append(f"  did you mean {suggestion}?")
@@ -226,6 +229,7 @@ class UnknownModuleError(QueryError, LookupError):
             lines.append(f"  installed {kind}s: {', '.join(installed) or 'none'}")
             lines.append(f"  a {kind}'s package must be installed where the driver and the workers run")
         super().__init__("\n".join(lines))
+        # The error has no value of an argument as others do: the name is what is wrong.
         self.value = name
 
 

@@ -217,6 +217,7 @@ class ErrorMessage(str):
 
     def __new__(cls, template: str = "", /, **parts: object) -> Self:
         """Return the text of a template with its parts, which remembers both."""
+        # Without parts the text is taken as it is: it may have braces of its own.
         message = super().__new__(cls, template.format(**parts) if parts else template)
         message.template = template
         message.parts = parts
@@ -230,6 +231,7 @@ class ErrorMessage(str):
             between: The words between two of them.
             messages: The messages.
         """
+        # Messages are parts, so that code in them can be spelled in other words, too.
         parts = {f"message_{place}": message for place, message in enumerate(messages)}
         return cls(between.join(f"{{{name}}}" for name in parts), **parts)
 

@@ -138,6 +138,7 @@ def rows_of(returned: Any) -> list[Any]:
     try:
         return list(returned)
     except TypeError:
+        # A generator raises inside `list`: that is an error of the module's own code, and stays as it is.
         if isinstance(returned, Iterable):
             raise
         raise TypeError(

@@ -132,6 +132,7 @@ def typed_call(cls: Callable[P, Module]) -> TypedCall[P]:
     def call(*columns: Any, **parameters: Any) -> ModuleCall:
         return module_call(cls, columns, parameters)
 
+    # `help` and editors show the function as if it were written out beside the class.
     call.__module__ = cls.__module__
     call.__name__ = call.__qualname__ = str(cls.name).rpartition(".")[2]
     call.__doc__ = cls.__doc__
@@ -143,8 +144,10 @@ def typed_call(cls: Callable[P, Module]) -> TypedCall[P]:
 
 def _signature_of_call(cls: type[Module]) -> inspect.Signature:
     """Return the signature that editors and `help` show: the columns, and the parameters by name."""
+    # The columns take all places, so the parameters of the constructor can be given by name alone.
     parameters = [inspect.Parameter("columns", inspect.Parameter.VAR_POSITIONAL)]
     for parameter in signature_of(cls).parameters.values():
+        # It would clash with the columns, and no parameter is given by place.
         if parameter.kind is parameter.VAR_POSITIONAL:
             continue
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
@@ -179,11 +182,12 @@ def _call_of_several_inputs(cls: type[Module], columns: tuple[Any, ...], paramet
     """Return a module that reads several inputs, each by its name or, as the columns of a stream, by place."""
     inputs = cls.input_fields()
     names = [part.name for part in inputs]
-    named = dict(zip(names, columns, strict=False)) | {**parameters}
+    # Inputs by place come first, in the order of the class's union; those by name are among the parameters.
+    arguments = {**dict(zip(names, columns, strict=False)), **parameters}
     missing: list[str] = []
     for part in inputs:
         takes_columns = not isinstance(part.type, Struct) or part.type.fields
-        if takes_columns and part.name not in named:
+        if takes_columns and part.name not in arguments:
             missing.append(part.name)
 
     # Bare columns by place do not say which stream they are of.
@@ -197,9 +201,10 @@ def _call_of_several_inputs(cls: type[Module], columns: tuple[Any, ...], paramet
             f"{cls.name} reads {len(names)} inputs, {', '.join(names)}, and {fault}\n"
             f"  write module({cls.name!r}, {examples}), each a column of the stream of that name, or a tuple of columns"
         )
-    streams = {name: _stream_columns(name, named.pop(name, ())) for name in names}
-    check_parameters(cls, named)
-    return ModuleCall(cls, (), named, streams=streams)
+    streams = {name: _stream_columns(name, arguments.get(name, ())) for name in names}
+    module_parameters = {name: value for name, value in arguments.items() if name not in streams}
+    check_parameters(cls, module_parameters)
+    return ModuleCall(cls, (), module_parameters, streams=streams)
 
 
 def _stream_columns(name: str, value: Any) -> StreamColumns:
@@ -227,6 +232,8 @@ def check_columns(columns: tuple[object, ...], code: Callable[..., object], *, r
         if isinstance(column, list | tuple):
             named = ", ".join(map(repr, column))
             raise QueryError(f"a module takes columns one by one, got {column!r}\n  write module(..., {named})")
+        # A number by place is most likely a parameter; a function's first parameters are its columns, and no
+        # candidates.
         if isinstance(column, bool | int | float):
             parameters = list(signature_of(code).parameters)[place if reads_by_place else 0 :]
             remedies = [f"{parameters[0]}={column!r}"] if parameters else []
@@ -268,6 +275,7 @@ def check_column(argument: str, column: object) -> None:
                 value=column,
                 fault="names several columns" if column else "names no column",
             )
+    # Columns of Spark, classic or of Spark Connect, are known by a method: PySpark need not be installed here.
     elif not hasattr(type(column), "isNotNull"):
         advice = "name columns one by one" if isinstance(column, list | tuple | set | dict) else _constant(column)
         raise QueryError(
@@ -277,4 +285,5 @@ def check_column(argument: str, column: object) -> None:
 
 
 def _constant(value: object) -> str:
+    """Return the advice on a value that may be meant as a constant, or that is none, such as None."""
     return f"a constant is '({value!r})'" if isinstance(value, int | float | bool) else "leave out what there is not"

@@ -149,6 +149,7 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
         """Return the annotation of the state that the incremental methods keep: plain values by component."""
         return dict[str, Any]
 
+    # The incremental methods import NumPy when they are called: `import muntin` alone does without it.
     def create_state(self) -> ColumnarState:
         """Return the state of no payloads."""
         from muntin.columnar.single import create_state

@@ -28,33 +28,41 @@ def type_arguments(cls: type, root: type) -> dict[str, object]:
     return types
 
 
-def _types_by_role(cls: type, root: type, bound: dict[object, object]) -> dict[str, object] | None:
-    """Return the types by role, from the parents of a class whose own type variables are bound; None if it binds none.
+def _types_by_role(cls: type, root: type, bindings: dict[object, object]) -> dict[str, object] | None:
+    """Return the types by role, from the parents of a class; None if the class binds none.
 
-    The search goes up to the first parent that has roles.
+    The search goes up to the first parent that has roles: `class Mean(Averages[float])` finds them behind
+    `class Averages(Aggregate[T, T])`.
+
+    Args:
+        cls: The class.
+        root: The root of all module classes.
+        bindings: The types of the class's own type variables.
     """
+    # `__orig_bases__` has the brackets, which `__bases__` has lost; only generic classes have it.
     for base in vars(cls).get("__orig_bases__", cls.__bases__):
         origin = get_origin(base) or base
         if not (isinstance(origin, type) and issubclass(origin, root)):
             continue
-        arguments = tuple(_bind(argument, bound) for argument in get_args(base))
+        arguments = tuple(_bind(argument, bindings) for argument in get_args(base))
         if "_roles" in vars(origin):
             return dict(zip(vars(origin)["_roles"], arguments, strict=True)) if arguments else None
-        bound_in_base = dict(zip(getattr(origin, "__parameters__", ()), arguments, strict=False))
-        types = _types_by_role(origin, root, bound_in_base)
+        # The base class knows its own variables alone: say which types they have in this class.
+        bindings_of_base = dict(zip(getattr(origin, "__parameters__", ()), arguments, strict=False))
+        types = _types_by_role(origin, root, bindings_of_base)
         if types is not None:
             return types
     return None
 
 
-def _bind(argument: Any, bound: dict[Any, Any]) -> object:
+def _bind(argument: Any, bindings: dict[Any, Any]) -> object:
     """Return a type argument with type variables replaced, also those inside it, as in `list[T]`."""
     parameters = getattr(argument, "__parameters__", ())
-    inside = tuple(bound.get(parameter, parameter) for parameter in parameters)
-    return argument[inside] if parameters else bound.get(argument, argument)
+    inside = tuple(bindings.get(parameter, parameter) for parameter in parameters)
+    return argument[inside] if parameters else bindings.get(argument, argument)
 
 
-_WORD: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_BETWEEN_WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 """The places between the words of a class's name."""
 
 
@@ -75,13 +83,14 @@ def describe_input(annotation: object, name: str = "") -> Field:
     """
     if isinstance(annotation, TypeAliasType):
         return describe_input(annotation.__value__, name)
+    # Only a union of records has several inputs; `X | None`, say, is a nullable one.
     records = _records_of(annotation)
     if not records:
         return describe(annotation, name)
     inputs: dict[str, Field] = {}
     for record in records:
         class_name = (get_origin(record) or record).__name__
-        input_name = _WORD.sub("_", class_name).strip("_").lower()
+        input_name = _BETWEEN_WORDS.sub("_", class_name).strip("_").lower()
         if input_name in inputs:
             raise ModuleDefinitionError(
                 f"{annotation!r} has two inputs named {input_name}\n"

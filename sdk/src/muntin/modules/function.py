@@ -92,12 +92,21 @@ def function(
 
     def wrap(implementation: Callable[A, R]) -> Function[A, R]:
         field = _result_field(name, implementation, result, vectorized=vectorized)
-        return Function(name, version, implementation, field, vectorized, continues_since, requires_same_code)
+        return Function(
+            name,
+            version,
+            implementation,
+            result=field,
+            is_vectorized=vectorized,
+            continues_since=continues_since,
+            requires_same_code=requires_same_code,
+        )
 
     return wrap
 
 
 def _result_field(name: str, implementation: Callable[..., object], result: object, *, vectorized: bool) -> Field:
+    """Return the type of a function's value, as the decorator or the return annotation says."""
     if result is not None:
         return describe(result, "result")
     if vectorized:

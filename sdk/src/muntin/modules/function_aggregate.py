@@ -43,6 +43,7 @@ class FunctionAggregate(Aggregate[In, Out], Generic[In, Out]):
     def compute_result(self, payloads: Sequence[In]) -> Out:
         """Call the function with an array, a list or a Series for each column."""
         array_of, python_value = _conversions()
+        # Payloads of several columns are tuples, one for each event: turn them into one sequence per column.
         columns: Any = [payloads] if len(self._collections) == 1 else zip(*cast("Any", payloads), strict=True)
         arguments: list[Any] = []
         for values, collection in zip(columns, self._collections, strict=True):
@@ -58,7 +59,7 @@ class FunctionAggregate(Aggregate[In, Out], Generic[In, Out]):
 
 @cache
 def _conversions() -> tuple[Callable[[Sequence[Any]], Any], Callable[[object], Any]]:
-    """Import, once, what makes arrays of values and values of arrays: NumPy takes its time, and so does each import."""
+    """Import, once, the conversions from values to an array and back: NumPy takes its time, and so does each import."""
     from muntin.columnar.payloads import array_of
     from muntin.columnar.results import python_value
 
@@ -81,6 +82,7 @@ def function_aggregate(
         ModuleDefinitionError: There is no column, the function takes fewer, or the type of the result is not known, or
             is none that a column can have.
     """
+    # Refuse what cannot become a module: no columns, or no type of the result.
     function_name = name.rpartition(".")[2]
     example = f"module({function_name}, 'km', returns=float)"
     if not columns:
@@ -98,8 +100,10 @@ def function_aggregate(
         raise ModuleDefinitionError(
             f"returns={result!r} is a text\n  expected: a type of Python's, such as returns=float or returns=list[str]"
         )
+    # Called for its error: it refuses a type that no column has.
     describe(result)
 
+    # Split the parameters: the first ones by place take columns, all others are parameters of the module.
     signature = signature_of(function)
     by_place: list[inspect.Parameter] = []
     by_name: list[inspect.Parameter] = []
@@ -121,6 +125,7 @@ def function_aggregate(
     # Columns beyond the parameters by place, which `*values` takes, have no annotation and come as arrays.
     annotations = [hints.get(parameter.name) for parameter in by_place[:columns]]
     annotations += [None] * (columns - len(annotations))
+    # A list of a type says the type of its column; any other argument leaves it to the query, as a type variable.
     members = list(map(member_type, annotations))
     types = [TypeVar(f"T{place}") if member is None else member for place, member in enumerate(members, 1)]
     reads = types[0] if columns == 1 else tuple[tuple(types)]  # type: ignore[misc]  # known at run time alone
@@ -135,6 +140,7 @@ def function_aggregate(
         "version": version,
     }
     base: Any = FunctionAggregate
+    # A class is made, as if it were written out: everything else about modules goes by classes.
     return new_class(name, (base[reads, result],), {}, lambda body: body.update(attributes))
 
 

@@ -27,6 +27,7 @@ class Incremental(Module, ABC, Generic[In, State]):
 
     is_incremental: ClassVar[bool] = True
 
+    # Properties, as a method may have either of two signatures, with a window or without one.
     if TYPE_CHECKING:  # a type checker compares methods with these; at run time a class has optional ones or not
 
         @property

@@ -107,6 +107,7 @@ class Module:
 
     def __class_getitem__(cls, types: Any) -> Any:
         try:
+            # Only to give Generic's error the words of a module writer: which types go in the brackets.
             return super().__class_getitem__(types)  # type: ignore[misc]  # that of Generic, of which each base class is
         except TypeError as error:
             roles = ", ".join(parameter.__name__ for parameter in getattr(cls, "__parameters__", ()))
@@ -118,6 +119,7 @@ class Module:
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
+        # A class that sets `reads_times` itself, as one that only writes times does, keeps its value.
         attributes = vars(cls)
         if "is_time_sensitive" in attributes and "reads_times" not in attributes:
             cls.reads_times = cls.is_time_sensitive
@@ -164,6 +166,7 @@ class Module:
             version: The version that the checkpoint names.
         """
         if not version.endswith(self._preset):
+            # `preset` of `muntin_adapters` appends the parameters that it fixes to the version.
             return False  # the module had other preset parameters
         present = self.version.removesuffix(self._preset)
         stored = version.removesuffix(self._preset)
@@ -207,6 +210,7 @@ class Module:
         check_methods(cls)
         check_attributes(cls, name)
         _check_inputs(cls)
+        # Called for its error: a result type that cannot become a column is refused here, not when the query starts.
         cls.result_field()
 
     @classmethod

@@ -83,6 +83,7 @@ class Needs:
         if window.holds_past >= self.reach:
             return ErrorMessage()
         wider = window.with_reach(axis.round_up(self.reach))
+        # Windows to which a reach means nothing return themselves: then another kind is the advice.
         takes_no_reach = wider == window
         instead = HoppingWindows.suggest(self.reach, axis) if takes_no_reach else WrittenWindows(wider, axis)
         return ErrorMessage(
@@ -102,13 +103,14 @@ class Needs:
         for kind in other.windows:
             if kind not in windows and issubclass(kind, self.windows):
                 windows.append(kind)
+        # A policy that only one of them names is the policy of both; two different ones are no policy.
         clips = {self.clip, other.clip} - {None}
         timestamps = {self.timestamps, other.timestamps} - {None}
         return Needs(
-            tuple(windows),
-            max(self.reach, other.reach),
-            clips.pop() if len(clips) == 1 else None,
-            timestamps.pop() if len(timestamps) == 1 else None,
+            windows=tuple(windows),
+            reach=max(self.reach, other.reach),
+            clip=clips.pop() if len(clips) == 1 else None,
+            timestamps=timestamps.pop() if len(timestamps) == 1 else None,
         )
 
     def _kinds(self) -> str:

@@ -45,6 +45,7 @@ def check_parameters(cls: Any, parameters: Mapping[str, object]) -> None:
     try:
         signature.bind(**parameters)
         check_types(signature, parameters)
+    # Python's own error names what is wrong; a misspelt parameter gets a suggestion beside it.
     except TypeError as error:
         suggestions = ""
         for name in parameters:
@@ -98,7 +99,7 @@ def _fits(value: object, annotation: object) -> bool:
         return value in arguments
     accepted = _ACCEPTED.get(annotation) if isinstance(annotation, type | None) else None
     if accepted is None:
-        return True
+        return True  # the annotation says too little, or too much, to refuse a value
     if isinstance(value, bool):
         return annotation is bool  # Python takes a bool for an int
     return isinstance(value, accepted)
@@ -132,6 +133,7 @@ def spell(value: object) -> str:
         return str(value)
     if isinstance(value, _PLAIN):
         return repr(value)
+    # Before functions: a callable dataclass is spelled by its fields, which decide what it does.
     parts = _spell_parts(value)
     if parts is not None:
         return parts
@@ -156,6 +158,7 @@ def _spell_parts(value: object) -> str | None:
         entries = [f"{spell(name)}: {spell(part)}" for name, part in value.items()]
         return "{" + ", ".join(entries) + "}"
     if isinstance(value, set | frozenset):
+        # The order of a set differs from process to process, as text is hashed with a seed of the process.
         return "{" + ", ".join(sorted(map(spell, value))) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(spell, value)) + "]"
@@ -166,8 +169,11 @@ def _spell_parts(value: object) -> str | None:
 
 
 def _can_be_imported(function: FunctionType) -> bool:
+    """Return True if another process finds the function under its name; a lambda, say, has none."""
+    # Another process has another `__main__`, so a name in it says nothing.
     if function.__module__ == "__main__":
         return False
+    # A lambda or an inner function is not to be found under its qualified name, nor one that was redefined.
     imported: Any = sys.modules.get(function.__module__)
     for name in function.__qualname__.split("."):
         imported = getattr(imported, name, None)
@@ -183,5 +189,6 @@ def _hash_of(function: FunctionType) -> str:
 
 
 def _spell_code(code: CodeType) -> str:
+    """Return compiled code as text; without line numbers and file names, so that moving it changes nothing."""
     constants = [_spell_code(part) if isinstance(part, CodeType) else spell(part) for part in code.co_consts]
     return f"{code.co_code.hex()} {constants} {code.co_names} {code.co_varnames}"

@@ -199,25 +199,27 @@ class IntervalOperator(StreamOperator[In, State, Row], ABC):
 
 
 def too_many_wake_ups(
-    label: str, key: object, most: int, last: int, asked: int, watermark: int, axis: AnyAxis
+    label: str, key: object, *, limit: int, woken_at: int, next_wake_up: int, watermark: int, axis: AnyAxis
 ) -> ModuleContractError:
     """Return the error for an operator that asks to be woken again and again."""
     return ModuleContractError(
-        f"{label} asked for more than {most:,} wake-ups of one key in one micro-batch\n  key: {safe_repr(key)}\n"
-        f"  woken at {axis.spell(last)}, it asks for {axis.spell(asked)}; the watermark is {axis.spell(watermark)}\n"
-        f"  expected: next_time adds a length such as ticks('1 minute') to the time, and not {asked - last} in ticks\n"
+        f"{label} asked for more than {limit:,} wake-ups of one key in one micro-batch\n  key: {safe_repr(key)}\n"
+        f"  woken at {axis.spell(woken_at)}, it asks for {axis.spell(next_wake_up)}; "
+        f"the watermark is {axis.spell(watermark)}\n"
+        "  expected: next_time adds a length such as ticks('1 minute') to the time, "
+        f"and not {next_wake_up - woken_at} in ticks\n"
         "  where so many are meant, set spark.muntin.wakeups.limit"
     )
 
 
 def wake_ups_without_end(
-    label: str, key: object, most: int, last: int, asked: int, axis: AnyAxis
+    label: str, key: object, *, limit: int, woken_at: int, next_wake_up: int, axis: AnyAxis
 ) -> ModuleContractError:
     """Return the error for an operator that goes on asking after the stream has ended."""
     return ModuleContractError(
-        f"{label} asks for wake-ups without end: the stream has ended, and one key had {most:,} wake-ups\n"
+        f"{label} asks for wake-ups without end: the stream has ended, and one key had {limit:,} wake-ups\n"
         f"  key: {safe_repr(key)}\n"
-        f"  woken at {axis.spell(last)}, it asks for {axis.spell(asked)}\n"
+        f"  woken at {axis.spell(woken_at)}, it asks for {axis.spell(next_wake_up)}\n"
         "  expected: next_time returns None when nothing waits\n"
         "  an operator that is to be woken again and again sets is_periodic = True in its class: at the end of the "
         "stream it is then woken up to the last time of the input, and once more\n"

@@ -85,6 +85,7 @@ def shortened(text: str, room: float, size: float) -> str:
     """Return a text, cut off with an ellipsis if it is wider than the room."""
     if width_of(text, size) <= room:
         return text
+    # Widths are estimates, so the longest beginning that fits is found by trying.
     for end in range(len(text), 0, -1):
         if width_of(text[:end], size) + size <= room:
             return f"{text[:end]}…"

@@ -95,6 +95,7 @@ class Scale:
         if not has_note_outside(bar, self):
             return self.right
         bar_end = right_of(replace(bar, note=""), self)
+        # The note ends at the right edge of the picture, so the bar has to end before it.
         latest_end = LAST - _NOTE_GAP - width_of(bar.note, LETTERS)
         if bar_end > self.right:
             # What lies behind the last tick, such as an arrow, keeps its width.
@@ -122,6 +123,7 @@ class Scale:
         Of the three closest distances at which numbers do not touch, it is the one whose multiples are most often the
         start or end of a window or result.
         """
+        # Steps ascend: the first ones with room for their numbers are the closest.
         steps = _TIME_STEPS if self.axis is Axis.TIME else _STEPS
         fitting = [step for step in steps if self._has_room(self._multiples(step))]
         if not fitting:
@@ -134,6 +136,7 @@ class Scale:
         return self._multiples(step) or [self.low]
 
     def _multiples(self, step: int) -> range:
+        """Return the multiples of a step on the scale."""
         first = -(-self.low // step) * step
         return range(first, self.high + 1, step)
 
@@ -270,6 +273,7 @@ def _parts(rows: Iterable[Bar | str]) -> list[tuple[str, list[Bar]]]:
 
 
 def _lanes(bars: Sequence[Bar], top: float, scale: Scale) -> Iterator[Lane]:
+    """Yield the lanes of bars from top to bottom: neighbours of one label and meaning share as few as they need."""
     for (label, look, _), group in groupby(bars, key=lambda bar: (bar.label, bar.look, bar.is_mark)):
         kind = list(group)
         height = _HEIGHTS[look]

@@ -47,6 +47,7 @@ class Picture:
 
 
 def _spell(row: Bar | str, axis: Axis) -> str:
+    """Describe a row of a drawing in words."""
     if isinstance(row, str):
         return row.strip("-= ")
     text = " ".join(part for part in (row.label, extent_of(row, axis)) if part)

@@ -66,6 +66,7 @@ def _event(canvas: Canvas, scale: Scale, bar: Bar, middle: float) -> None:
         canvas.arrow_head(right + 2, middle, _look(bar, "start"), 6)
         canvas.dot(left + ROUND, middle, ROUND, _look(bar, "start"))
     else:
+        # A short lifetime has smaller dots, so that a line is left between them.
         radius = min(ROUND, (right - left) / 4)
         canvas.line((left + radius, middle), (right - radius - 3, middle), _look(bar, "life"))
         canvas.dot(left + radius, middle, radius, _look(bar, "start"))
@@ -88,6 +89,7 @@ def _cut_away(canvas: Canvas, scale: Scale, bar: Bar, whole: Lifetime, middle: f
 
 
 def _result(canvas: Canvas, scale: Scale, bar: Bar, middle: float) -> None:
+    """Draw a result as a box, with its value in it, or beside it where the box is too narrow."""
     left = scale.at(bar.start)
     right = scale.end_of(bar)
     if bar.whole is not None:
@@ -197,6 +199,7 @@ def _window_bounds(lane: Lane) -> list[int]:
 
 
 def _heading(canvas: Canvas, block: Block) -> None:
+    """Write the text of a block, and a rule behind it where there is room."""
     heading = shortened(block.heading, WIDTH - 2 * MARGIN, LETTERS)
     width = width_of(heading, 1.1 * LETTERS)
     middle = block.top + HEADING / 2
@@ -206,6 +209,7 @@ def _heading(canvas: Canvas, block: Block) -> None:
 
 
 def _ruler(canvas: Canvas, scale: Scale, labelled: Iterable[int], top: float) -> None:
+    """Draw the axis as an arrow, with a stroke and a number at each labelled tick."""
     canvas.line((scale.left, top), (scale.right + ARROW, top), "axis")
     canvas.arrow_head(scale.right + 12, top, "tip", 3)
     for tick in labelled:
@@ -214,6 +218,7 @@ def _ruler(canvas: Canvas, scale: Scale, labelled: Iterable[int], top: float) ->
 
 
 def _lane(canvas: Canvas, scale: Scale, lane: Lane) -> None:
+    """Draw the label and the bars of a lane; `_marks` draws marks, which lead from lane to lane."""
     is_mark = lane.bars[0][1].is_mark
     if lane.label:
         canvas.text(MARGIN, lane.middle, shortened(lane.label, LABEL, LETTERS), "said" if is_mark else "")
@@ -237,6 +242,7 @@ def _marks(canvas: Canvas, scale: Scale, lanes: Sequence[Lane], bottom: float) -
             canvas.arrow_head(position, middle, "head")
         next_middle = marks[number + 1][0] if number + 1 < len(marks) else bottom
         canvas.line((position, middle), (position, next_middle), "mark")
+        # Right of the mark if there is room, and otherwise left of it, over the line.
         if position + 8 + width_of(bar.note, LETTERS) <= scale.right + 12:
             canvas.text(position + 8, middle, bar.note, "said")
         else:

@@ -119,5 +119,6 @@ def _tick(end: Any) -> int:
     if end is None:
         return INFINITY
     if isinstance(end, datetime):
+        # Without its zone: a picture shows the times that the table shows.
         return instant(end.replace(tzinfo=None))
     return int(end)

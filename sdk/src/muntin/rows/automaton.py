@@ -73,11 +73,11 @@ class RowAutomaton(PartitionedRows):
         does so; rows that it pushes out leave; the row is inserted; the window is computed if the row makes it due; and
         partitions beyond the limits are removed.
         """
-        number, time, read = row
+        number, time, row_values = row
         yield from self.advance(state, time)
 
         # The values are the partition, those that the policies read, and the condition that admits a row.
-        values = [None if value != value else value for value in read]  # noqa: PLR0124  # NaN is like null
+        values = [None if value != value else value for value in row_values]  # noqa: PLR0124  # NaN is like null
         is_admitted = self.admits is None or bool(values.pop())
         partition = 0 if self.partitions is None else values.pop(0)
         leaving = self._leaving
@@ -102,18 +102,25 @@ class RowAutomaton(PartitionedRows):
                 break
             yield from ending
 
-        if leaving is not None and (leaving_rows := _pushed_out(leaving, window, values)):
+        # Rows that leave by number or by delta make room before the row; by time they left in `advance`.
+        leaving_rows = [] if leaving is None else _pushed_out(leaving, window, values)
+        if leaving_rows:
             yield from self._evict(state, partition, leaving_rows)
 
+        # Time watches each row that leaves by it, and of a tumbling window the first row alone, as all leave together.
         begins_patience = leaving is None and not window.size and self._patience is not None
         if begins_patience or isinstance(leaving, ElapsedPolicy):
             state.expiring.append(Expiring(time, number, partition))
+
+        # Insert the row. Windows whose rows leave all at once need not keep them: their size and first row are enough.
         value = window.shared(values[0]) if isinstance(leaving, DeltaPolicy) else None
         window.insert(number, time, value, is_kept=leaving is not None)
         state.count += 1
         if state.clock is None and isinstance(computing, ElapsedPolicy):  # periods end at their multiples
             state.clock = (time // computing.length + 1) * computing.length
         yield Action(ActionKind.INSERT, partition, (number,))
+
+        # Windows by number are full when they have that many rows; all others when the first row leaves, see `_evict`.
         if isinstance(leaving, CountPolicy) and window.size == leaving.size and not window.is_full:
             window.is_full = True
             yield Action(ActionKind.FULL, partition)
@@ -140,6 +147,7 @@ class RowAutomaton(PartitionedRows):
         """Yield the actions due up to a tick: at one tick rows leave, then partitions, then windows are computed."""
         while (due := self.next_tick(state)) <= tick and due < INFINITY:
             if not self.leaves_at_once:
+                # One action per partition, so that a module handles all rows that leave together in one call.
                 too_old: dict[Hashable, list[int]] = {}
                 for row in state.overdue(self._stay, due):
                     too_old.setdefault(row.partition, []).append(row.number)
@@ -150,6 +158,8 @@ class RowAutomaton(PartitionedRows):
             if self.leaves_at_once:
                 for row in state.overdue(self._stay, due):
                     yield from self._break_off(state, row.partition, due)
+
+            # A period that ends goes on while there are rows; without any, the next row starts the periods again.
             period = self._period
             if state.clock == due and period is not None:
                 yield from self._compute_all(state, due)
@@ -160,8 +170,10 @@ class RowAutomaton(PartitionedRows):
         """Yield the actions of a period that is not over, if rows came in it, and flush windows that are open."""
         yield from self.advance(state, tick)
         if state.clock is not None and any(window.is_fresh for window in state.partitions.values()):
+            # The period is not over, and its rows would never be computed: let it end now.
             yield from self.advance(state, state.clock)
         if self.leaves_at_once:
+            # A copy, as a window that ends takes its partition along.
             for partition in [*state.partitions]:
                 yield from self._break_off(state, partition, tick)
 
@@ -215,6 +227,7 @@ class RowAutomaton(PartitionedRows):
     def _compute(self, state: Subwindows, partition: Hashable, time: int) -> Iterator[Action]:
         """Yield the computation of a partition's window; it ends at a time, or after its newest row."""
         window = state.partitions.get(partition)
+        # With `with_empty`, a partition without rows has an empty window.
         if window is None:
             window = Subwindow(time)
         window.is_fresh = False
@@ -239,13 +252,15 @@ class RowAutomaton(PartitionedRows):
         return Window(time, time + 1)
 
     def _compute_all(self, state: Subwindows, time: int) -> Iterator[Action]:
-        partitions = [*state.partitions]
+        """Yield the computation of the windows of all partitions."""
+        partitions = [*state.partitions]  # a copy, as a window that ends takes its partition along
         if not partitions and self.shows_empty:
             partitions = [0]
         for partition in partitions:
             yield from self._compute(state, partition, time)
 
     def _evict(self, state: Subwindows, partition: Hashable, numbers: Sequence[int]) -> Iterator[Action]:
+        """Remove rows from a window, and yield that they leave; the first time the window counts as full."""
         window = state.partitions[partition]
         window.evict(numbers)
         state.count -= len(numbers)
@@ -262,6 +277,7 @@ class RowAutomaton(PartitionedRows):
             or (limits.most_rows is not None and state.count > limits.most_rows)
             or (limits.age is not None and state.partitions and state.least_recent + limits.age <= time)
         ):
+            # A plugin may choose otherwise; by default the least recently used one goes, which comes first.
             views = [PartitionView(name, window.size, window.last) for name, window in state.partitions.items()]
             chosen = list(dict.fromkeys(self.select_partitions(views)))
             if not chosen or not all(name in state.partitions for name in chosen):

@@ -112,6 +112,7 @@ class LastRows(RowAutomaton):
     @property
     def context(self) -> WindowContext:
         """Rows before, where rows leave and windows are computed by a number of rows; by time alone, none."""
+        # Only where one policy does both is the window of a row settled by those before it.
         mixes_policies = type(self.evicts) is not type(self.triggers)
         if self._is_limited or mixes_policies or isinstance(self.evicts, DeltaPolicy):
             return WindowContext.FORWARD

@@ -196,6 +196,7 @@ class PartitionedRows(RowWindows):
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call that makes the windows, and the calls of modifiers after it."""
+        # Muntin's own kinds have a call of their own; a plugin's are named by `window`.
         is_of_a_plugin = "." in self.name
         calls = PartitionedRows._call(self, axis) if is_of_a_plugin else self._call(axis)
         if self.shows_empty:
@@ -220,6 +221,7 @@ class PartitionedRows(RowWindows):
         """Return the windows as a query names them: policies as in `last`, a partition by its expression."""
         values: dict[str, Any] = {}
         for name, value in parameters.items():
+            # Only fields that a query may write in short, such as a number for a policy, have a reader.
             has_reader = name in _READERS and value is not None
             values[name] = _READERS[name](value) if has_reader else value
         return cls(**values)

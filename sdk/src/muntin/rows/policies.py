@@ -32,6 +32,7 @@ class PlainPolicy:
         data: dict[str, Any] = {"policy": self.policy}
         for part in fields(self):
             value = getattr(self, part.name)
+            # A bool is an int too, and stays true or false.
             is_length = isinstance(value, int) and type(value) is not bool
             data[part.name] = int(value) if is_length else value  # without the note of how a length was written
         return data
@@ -39,6 +40,7 @@ class PlainPolicy:
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> PlainPolicy:
         """Undo `to_dict`."""
+        # By the name in the data: names of classes may change, those in checkpoints may not.
         classes = {cls.policy: cls for cls in (*_POLICIES, Partitions)}
         name = str(data.get("policy"))
         if name not in classes:
@@ -171,6 +173,7 @@ def policy_of(value: RowPolicy | int | str | timedelta) -> RowPolicy:
     """Read a policy as a query writes it: a number counts rows, and a length of time measures the axis."""
     if isinstance(value, RowPolicy):
         return value
+    # A time measures the axis; a bare number, which might be either, counts rows.
     if isinstance(value, str | timedelta):
         return ElapsedPolicy(ticks(value))
     count: object = value

@@ -25,6 +25,7 @@ from muntin.rows.subwindows import Subwindows
 from muntin.rows.view import Action, ActionKind
 from muntin.windows.specification import WindowContext
 
+# Windows ask for their policies at each row, and a policy checks its condition when it is made.
 _condition = cache(ConditionPolicy)
 
 
@@ -225,6 +226,7 @@ class RowsBetween(_Tumbling):
     ) -> Iterator[Action] | None:
         if not state.partitions[partition].size:
             return None  # the row is the first of its window
+        # The row comes while a window is open: it may end that window, and then open the next one.
         opens = self._begins(values)
         if self.closes is None:
             # The next row that opens ends the window, and is no member of it.

@@ -86,6 +86,7 @@ class Subwindow:
 
         Members before the first one with an attribute get that attribute, once it comes.
         """
+        # The newest member has an attribute unless none of them has one, as each null took the one before it.
         previous = self.rows[next(reversed(self.rows))].value if self.rows else value
         if previous is None and value is not None:
             for number, (time, _) in self.rows.items():
@@ -97,6 +98,7 @@ class Subwindow:
         """Return the members to evict: their attribute is smaller than a value by more than a size."""
         if value is None:
             return []
+        # The heap has the smallest attribute first, which falls behind first.
         numbers: list[int] = []
         while self.by_value and value - self.by_value[0][0] > size:
             _, number = heappop(self.by_value)
@@ -104,7 +106,7 @@ class Subwindow:
         return sorted(numbers)
 
     def to_data(self) -> list[Any]:
-        """Return the window as plain data: the fields in their order, with the members in the place of the rest."""
+        """Return the window as plain data: the fields in their order, and last the members, which tell `by_value`."""
         rows = [[number, *member] for number, member in self.rows.items()]
         members = [self.last, self.size, self.first, self.oldest_number, self.newest]
         return [*members, self.rows_since_computed, self.base, self.is_full, self.is_fresh, rows]
@@ -115,6 +117,7 @@ class Subwindow:
         *values, rows = data
         window = cls(*values)
         window.rows = OrderedDict((number, Member(*member)) for number, *member in rows)
+        # A sorted list is a heap, so it can take the place of the one that was stored.
         window.by_value = sorted((row.value, number) for number, row in window.rows.items() if row.value is not None)
         return window
 
@@ -167,6 +170,7 @@ class Subwindows:
         while self.expiring:
             row = self.expiring[0]
             window = self.partitions.get(row.partition)
+            # Windows that keep no rows know the number of their first one, which alone is watched.
             if window is not None and window.size and (row.number == window.oldest_number or row.number in window.rows):
                 return row
             self.expiring.popleft()  # it has left meanwhile

@@ -89,17 +89,17 @@ class RowsInWindow(Generic[In]):
     Cost: `rows` and `partitions` copy what they return.
     """
 
-    __slots__ = ("_held", "extent", "partition", "time")
+    __slots__ = ("_members", "extent", "partition", "time")
 
     def __init__(
         self,
-        held: Mapping[Hashable, Mapping[int, MemberRow[In]]],
+        members: Mapping[Hashable, Mapping[int, MemberRow[In]]],
         partition: Hashable,
         time: int,
         extent: Window | None = None,
     ) -> None:
         """Show windows: of each partition the members by number, the oldest first."""
-        self._held = held
+        self._members = members
         self.partition = partition
         self.time = time
         self.extent = extent
@@ -107,11 +107,11 @@ class RowsInWindow(Generic[In]):
     @property
     def rows(self) -> tuple[MemberRow[In], ...]:
         """The members, the oldest first."""
-        return tuple(self._held.get(self.partition, {}).values())
+        return tuple(self._members.get(self.partition, {}).values())
 
     @property
     def partitions(self) -> dict[Hashable, tuple[MemberRow[In], ...]]:
         """The members of each partition of the key that has any; the partition with the oldest member comes first."""
-        members = {partition: tuple(rows.values()) for partition, rows in self._held.items() if rows}
+        members = {partition: tuple(rows.values()) for partition, rows in self._members.items() if rows}
         by_oldest = sorted(members, key=lambda partition: members[partition][0].number)
         return {partition: members[partition] for partition in by_oldest}

@@ -65,6 +65,7 @@ def _describe(annotation: object, name: str, within: tuple[type, ...]) -> Field:
         return _describe(annotation.__value__, name, within)
     if annotation is None or annotation is type(None):
         return Field(name, Variable(""), is_nullable=True)
+    # Compared before anything looks into `Annotated`: only its note tells an instant from an integer.
     if annotation == Instant:
         return Field(name, Scalar(ScalarKind.INSTANT))
     if isinstance(annotation, TypeVar | typing_extensions.TypeVar):
@@ -81,6 +82,7 @@ def _variable(annotation: Any) -> Variable:
     bound = annotation.__bound__
     choices = annotation.__constraints__
     if not choices and bound in _SCALARS:
+        # A bound that is a column type, such as float, is the only choice.
         choices = (bound,)
     return Variable(
         annotation.__name__,
@@ -138,6 +140,7 @@ def _describe_compound(annotation: object, name: str, within: tuple[type, ...]) 
 
 
 def _describe_literal(annotation: object, arguments: tuple[object, ...], name: str) -> Field:
+    """Return the field of a `Literal`: the one type that all its values have."""
     values = tuple(value for value in arguments if value is not None)
     if len({type(value) for value in values}) != 1 or type(values[0]) not in _SCALARS:
         raise ModuleDefinitionError(
@@ -147,16 +150,19 @@ def _describe_literal(annotation: object, arguments: tuple[object, ...], name: s
 
 
 def _describe_union(annotation: object, arguments: tuple[object, ...], name: str, within: tuple[type, ...]) -> Field:
+    """Return the field of `X | None`, the only union that a column can hold."""
     types_besides_none = [argument for argument in arguments if argument is not type(None)]
     if len(types_besides_none) != 1:
         raise ModuleDefinitionError(
             f"{annotation!r} has no single column type; only X | None is a union a column can hold\n"
             "  what a module reads may also be a union of dataclasses or NamedTuples: a record for each of its inputs"
         )
+    # `X | None` is a column of X with nulls.
     return dataclasses.replace(_describe(types_besides_none[0], name, within), is_nullable=True)
 
 
 def _struct_of_tuple(annotation: object, arguments: tuple[object, ...], within: tuple[type, ...]) -> DataType:
+    """Return a list for `tuple[X, ...]`, and for any other tuple a struct with the fields `_1`, `_2` and so on."""
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         return ListOf(_describe(arguments[0], "element", within))
     if not arguments:
@@ -181,20 +187,25 @@ def _struct_of_class(
             f"{cls.__qualname__} holds itself ({path}), and a column's type says how deep its values go\n"
             "  expected: a type of a fixed depth; give parts by id, or as text such as JSON"
         )
+
     # Of a generic class, such as Reading[float]: the type of each of its variables.
     parameters = [parameter.__name__ for parameter in getattr(cls, "__parameters__", ())]
-    bound = {name: _describe(argument, "", within) for name, argument in zip(parameters, arguments, strict=False)}
+    arguments_by_name: dict[str, Field] = {}
+    for name, argument in zip(parameters, arguments, strict=False):
+        arguments_by_name[name] = _describe(argument, "", within)
 
     hints = _hints(cls)
+    # Hints of a dataclass include class variables, which are no fields.
     names = [part.name for part in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else list(hints)
     fields: list[Field] = []
     for name in names:
         field = _describe(hints[name], name, (*within, cls))
-        fields.append(bind(field, bound))
+        fields.append(bind(field, arguments_by_name))
     return Struct(tuple(fields), cls)
 
 
 def _hints(cls: type) -> dict[str, object]:
+    """Return the annotations of a record; those that name what is not defined are refused."""
     try:
         return get_type_hints(cls, include_extras=True)
     except NameError as error:

@@ -81,6 +81,7 @@ class Component:
         _check_type(self.merge, self.dtype)
         if (self.merge is Merge.CUSTOM) != (self.function is not None):
             raise ModuleDefinitionError("a component has a function if, and only if, it merges by one of its own")
+        # Merges by name have the inverses that NumPy has for them.
         if self.inverse is not None and self.function is None:
             raise ModuleDefinitionError(f"an inverse belongs to a function of your own, and {self.merge.name} is none")
         if any(length <= 0 for length in self.shape):
@@ -227,6 +228,7 @@ class ColumnarState(TypedDict):
     kept: dict[str, Any]
 
 
+# Each alternative has one group: the kind of the type, whatever its width.
 _DTYPE: Final = re.compile(
     r"u?(int)(?:8|16|32|64)|(float)(?:16|32|64)|(bool)|(object)|(datetime64|timedelta64)\[(?:D|h|m|s|ms|us|ns)\]"
 )

@@ -76,6 +76,7 @@ class Scalar(_DataType):
 
     def grown(self, growth: Growth) -> Scalar:
         """Return the type of results computed from such values: a float, where a whole number gets decimal places."""
+        # A whole number with decimal places is no integer any more.
         return Scalar(ScalarKind.FLOAT) if self.kind is ScalarKind.INTEGER and growth.places else self
 
     def spell(self) -> str:
@@ -235,11 +236,12 @@ def bind(field: Field, variables: Mapping[str, Field]) -> Field:
     if not isinstance(variable, Variable):
         bound_type = field.type.with_parts(lambda part: bind(part, variables))
         return dataclasses.replace(field, type=bound_type)
-    bound = variables.get(variable.name)
-    if bound is None:
-        return field
-    data_type = bound.type if variable.growth is None else bound.type.grown(variable.growth)
-    return Field(field.name, data_type, field.is_nullable or bound.is_nullable)
+    column = variables.get(variable.name)
+    if column is None:
+        return field  # the query binds it later, or never
+    # The growth waited for a type: how many digits a result gets depends on the column.
+    data_type = column.type if variable.growth is None else column.type.grown(variable.growth)
+    return Field(field.name, data_type, field.is_nullable or column.is_nullable)
 
 
 def growing(field: Field, growth: Growth) -> Field:

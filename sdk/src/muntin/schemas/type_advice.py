@@ -38,6 +38,7 @@ def advice_about(cls: object) -> str:
         return _instead(cls, _instead_of_numpy(cls.__name__))
     if owner == "pandas":
         return _instead(cls, _INSTEAD_OF_PANDAS.get(cls.__name__))
+    # A class that lists names with types was meant as a record.
     if "__annotations__" in vars(cls) or "__annotate_func__" in vars(cls):  # the second since Python 3.14
         return f"\n  to make {cls.__name__} a record, write @dataclass above class {cls.__name__}"
     return ""

@@ -17,6 +17,7 @@ def value_key(value: object) -> tuple[Any, ...]:
         >>> sorted([(2, None), (10, "b"), (2, "a"), None], key=value_key)
         [None, (2, None), (2, 'a'), (10, 'b')]
     """
+    # Each key begins with its rank, so that nulls, values and NaN are never compared with one another.
     if value is None:
         return (0,)
     if isinstance(value, float):

@@ -67,6 +67,7 @@ def plain(arrays: object) -> list[Any]:
     copies: list[Any] = []
     for array in _each(arrays):
         if isinstance(array, np.ma.MaskedArray):
+            # `tolist` makes new lists, but an array of objects may hold lists of its own, which it would share.
             copies.append(deepcopy(array.data.tolist()))
             copies.append(array.mask.tolist())
         else:

@@ -94,6 +94,7 @@ def _misfits(field: Field, value: object, path: str, is_result: bool) -> Iterato
     if value is None and (field.is_nullable or is_column):
         return
     data_type = field.type
+    # The class of a payload says which input it is of, and so which record it has to fit.
     if isinstance(data_type, OneOf):
         input_field = data_type.input_of(value)
         if input_field is None:
@@ -104,6 +105,7 @@ def _misfits(field: Field, value: object, path: str, is_result: bool) -> Iterato
     if not _has_type(data_type, value, is_column=is_column, is_result=is_result):
         yield f"{path or 'it'} is {value!r}, expected {_spell(field)}"
         return
+    # Before the parts: a field that is missing has no value to look at.
     difference = _difference(data_type, value) if isinstance(data_type, Struct) else ""
     if difference:
         yield f"{path or 'it'} is {value!r}, {difference}; expected {_spell(field)}"
@@ -152,10 +154,12 @@ def _difference(struct: Struct, value: object) -> str:
     """Name the fields that a value lacks or has in excess; empty if it has those of the struct."""
     declared = [field.name for field in struct.fields]
     if isinstance(value, tuple):
+        # The fields of a tuple go by place.
         if len(value) == len(declared):
             return ""
         if not hasattr(value, "_fields"):
             return f"of {len(value)} instead of {len(declared)} values"
+    # An object with attributes has no list of names: it is asked for each.
     names = list(value) if isinstance(value, Mapping) else getattr(value, "_fields", None)
     if names is None:
         missing = [name for name in declared if not hasattr(value, name)]
@@ -169,6 +173,7 @@ def _difference(struct: Struct, value: object) -> str:
 
 
 def _struct_parts(struct: Struct, value: object, path: str) -> list[tuple[Field, object, str]]:
+    """List the values of a record's fields, with these fields and their paths; tuples have them by place."""
     fields = struct.fields
     if isinstance(value, tuple):
         values = list(value)

@@ -51,6 +51,7 @@ def restored(value: Any, records: Collection[type] = ()) -> Any:
         >>> restored(state) == state, restored(state)["seen"] is state["seen"]
         (True, False)
     """
+    # NumPy's numbers come back as Python's.
     value = plain_number(value)
     kind = type(value)
     if kind in _VALUES:
@@ -78,6 +79,7 @@ def records_in(annotation: Any) -> frozenset[type]:
         frozenset({<class 'muntin.events.Event'>})
     """
     records: set[type] = set()
+    # Records may hold records: a walk over a tree whose nodes are annotations.
     pending = [annotation]
     while pending:
         part = pending.pop()
@@ -90,6 +92,7 @@ def records_in(annotation: Any) -> frozenset[type]:
 
 
 def _hints(record: type) -> dict[str, object]:
+    """Return the annotations of a record; none where they cannot be read."""
     try:
         return get_type_hints(record)
     except NameError:  # the definition law says so in better words
@@ -101,6 +104,7 @@ def _is_record(cls: object) -> bool:
 
 
 def _fields(record: Any) -> dict[str, object]:
+    """Return the values of a named tuple or a dataclass by the names of its fields."""
     if hasattr(record, "_asdict"):
         return dict(record._asdict())
     return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}

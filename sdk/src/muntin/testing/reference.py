@@ -32,7 +32,7 @@ from muntin.modules.module import Module
 from muntin.modules.row_operator import RowOperator
 from muntin.modules.stream_operator import StreamOperator
 from muntin.policies import ClipPolicy, TimestampPolicy
-from muntin.query_checks import QueryShape, check_cause, check_each, check_instance, check_needs, check_start
+from muntin.query_checks import QueryShape, check_cause, check_computations, check_instance, check_needs, check_start
 from muntin.rows import RowWindows
 from muntin.testing.equality import equal
 from muntin.testing.fitting import check_declared, check_evicted
@@ -95,7 +95,7 @@ class WindowedQuery:
     order: Callable[[Any], Any] | None = None
 
     def __post_init__(self) -> None:
-        check_each(self.computations, Computation)
+        check_computations(self.computations, Computation)
         self.check_events(())
         check_needs(self.modules, self.window)
 
@@ -208,10 +208,11 @@ def evaluate(
         >>> [(row.start, row.value) for row in evaluate(query, rides, complete_to=10)]
         [(0, (2,)), (5, (2,))]
     """
-    whole = list(events)
-    query.check_events(whole)
-    limit = horizon_of(query.window, whole, complete_to) if horizon is None else horizon
-    history = [event for event in whole if query.keeps(event.payload)]
+    all_events = list(events)
+    query.check_events(all_events)
+    # Events that the query does not keep advance the horizon all the same: they are part of the stream.
+    limit = horizon_of(query.window, all_events, complete_to) if horizon is None else horizon
+    history = [event for event in all_events if query.keeps(event.payload)]
     if isinstance(query.window, WindowKind):
         return _evaluate_windows(query, history, complete_to, limit)
 
@@ -234,9 +235,9 @@ def evaluate_evicted(
 
     The arguments are those of `evaluate`.
     """
-    whole = list(events)
-    limit = horizon_of(query.window, whole, complete_to) if horizon is None else horizon
-    history = query.in_order(event for event in whole if query.keeps(event.payload))
+    all_events = list(events)
+    limit = horizon_of(query.window, all_events, complete_to) if horizon is None else horizon
+    history = query.in_order(event for event in all_events if query.keeps(event.payload))
     output: list[OutputEvent] = []
     for is_evicted, window, row in _rows_of_handlers(query, history, complete_to, limit):
         if is_evicted:
@@ -297,6 +298,7 @@ def _rows_of_handlers(
     module = computation.module
     assert isinstance(module, RowOperator), f"{module.name} follows no rows"
     assert isinstance(query.window, RowWindows), f"{query.window} do not follow rows"
+    # Rows that the module does not accept are followed by the windows all the same.
     inputs: list[tuple[Event[object], object, bool]] = []
     for event in events:
         is_accepted = computation.accepts(event.payload)
@@ -353,20 +355,20 @@ def windows(kind: WindowKind, events: Iterable[Event[object]], horizon: int) -> 
         start, end = kind.membership(event.start, event.end)
         if start < end:
             stretches.append((start, end))
-    known = Stretches(stretches)
+    all_stretches = Stretches(stretches)
     last = INFINITY if kind.waits_for_events else horizon
 
     # The cut, where there may be members: an event without an end is a member up to the horizon.
-    bounded = [(start, last if end == INFINITY else end) for start, end in known.all]
+    bounded = [(start, last if end == INFINITY else end) for start, end in all_stretches.all]
     cut: set[Window] = set()
     for start, end in Stretches(bounded).covered:
-        cut.update(kind.cut(known, start, end))
+        cut.update(kind.cut(all_stretches, start, end))
 
     # A late event without an end may have been moved to the watermark, and so start at the horizon or after it: the
     # windows that began before the horizon hold it as well.
-    for start, end in known.all:
+    for start, end in all_stretches.all:
         if end == INFINITY and start >= last:
-            cut.update(window for window in kind.cut(known, start, start + 1) if window.start < last)
+            cut.update(window for window in kind.cut(all_stretches, start, start + 1) if window.start < last)
     return sorted(cut)
 
 
@@ -424,6 +426,7 @@ def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence
             continue
         for result in _evaluate_once(query, window, members_so_far):
             since = start
+            # The result goes on: its event grows, as a result that changed in nothing is no new one.
             for row in output:
                 if row.end == start and equal(row.value, result.value):
                     output.remove(row)
@@ -454,14 +457,14 @@ def _evaluate_once(query: WindowedQuery, window: Window, members: Sequence[Event
 
 def _results(query: WindowedQuery, window: Window, members: Sequence[Event[object]]) -> list[Any]:
     """Return the rows of the operator, or one tuple with the result of each aggregate."""
-    returned = [_call(query, computation, window, members) for computation in query.computations]
+    results = [_call(query, computation, window, members) for computation in query.computations]
     if query.is_operator:
-        rows = rows_of(returned[0])
+        rows = rows_of(results[0])
         check_declared(query.modules[0], rows, window)
         return rows
-    for module, result in zip(query.modules, returned, strict=True):
+    for module, result in zip(query.modules, results, strict=True):
         check_declared(module, [result], window)
-    return [tuple(returned)]
+    return [tuple(results)]
 
 
 def _call(query: WindowedQuery, computation: Computation, window: Window, members: Sequence[Event[object]]) -> Any:
@@ -478,12 +481,14 @@ def _call(query: WindowedQuery, computation: Computation, window: Window, member
             return () if empty is None else (empty,)
         return empty
 
+    # The module sees members in order; to all others the order means nothing.
     if module.reads_order:
         accepted = query.in_order(accepted)
     inputs = [_input_of(query, computation, window, event) for event in accepted]
     window_argument = (window,) if module.is_time_sensitive else ()
     if not module.is_incremental:
         return module.compute_result(inputs, *window_argument)
+    # All members in one call: by the laws, any split into calls gives the same.
     state = module.create_state(*window_argument)
     state = module.add_events(state, inputs, *window_argument)
     return module.compute_result(state, *window_argument)

@@ -189,12 +189,12 @@ def operator_rows(
     for event, payload, is_accepted in sorted(events, key=lambda row: row[0].start):
         if event.start >= complete_to:
             break
-        values = tuple(value_read(event.payload, name) for name in windows.reads)
+        values = tuple(field_value(event.payload, name) for name in windows.reads)
         output += run.process(event.start, values, payload, is_accepted=is_accepted)
     return output + (run.close(horizon) if complete_to == INFINITY else run.advance(complete_to))
 
 
-def value_read(payload: Any, name: str) -> Any:
+def field_value(payload: Any, name: str) -> Any:
     """Return the value of a name that windows read: the field of the payload, or its attribute."""
     try:
         return payload[name] if isinstance(payload, Mapping) else getattr(payload, name)

@@ -161,6 +161,7 @@ class Script:
         for step in (*self.steps, Boundary.BATCH):  # the last micro-batch ends, too
             if isinstance(step, Boundary) and starts:
                 latest = tuple(sorted(starts, reverse=True)[: policy.starts_kept])
+                # A micro-batch ends here: the policy hears of all rows up to it, and a watermark never goes back.
                 answer = policy.watermark(SourceProgress(max(starts), len(starts), latest, rows_before))
                 if answer is not None and answer > watermark:
                     watermark = answer
@@ -170,6 +171,7 @@ class Script:
                 starts.append(step.change.event.start)
             if not isinstance(step, Punctuation):
                 steps.append(step)
+            # Other punctuation of all keys is replaced by the policy; the end of the stream stays.
             elif step.time == INFINITY:
                 steps.append(step)
                 watermark = INFINITY
@@ -233,6 +235,7 @@ class Script:
         outputs: dict[Hashable, list[OutputEvent]] = {}
         for key, table in self.history().items():
             stream = self._until_closed(key, query.window)
+            # A key that ended before the stream has a horizon of its own.
             limit = horizon if stream is self else stream.horizon(query.window)
             output = evaluate(query, table.values(), self.watermark_of(key), limit)
             if output:
@@ -320,19 +323,20 @@ class _BatchDraft:
     def __init__(self, *, restart_before: bool = False) -> None:
         self._changes: list[KeyedChange] = []
         self._punctuation: int | None = None
-        self._of_keys: list[KeyPunctuation] = []
+        self._key_punctuation: list[KeyPunctuation] = []
         self._restart_before = restart_before
 
     @property
     def is_empty(self) -> bool:
-        has_steps = bool(self._changes or self._of_keys) or self._punctuation is not None
+        has_steps = bool(self._changes or self._key_punctuation) or self._punctuation is not None
         return not has_steps and not self._restart_before
 
     def ends_before(self, step: Step) -> bool:
+        """Return True if a step begins another micro-batch: at a seam, and before a change that is late here."""
         if not isinstance(step, KeyedChange):
             return isinstance(step, Boundary)
         watermark = EARLIEST if self._punctuation is None else self._punctuation
-        for punctuation in self._of_keys:
+        for punctuation in self._key_punctuation:
             if matches(punctuation.key, step.key):
                 watermark = max(watermark, punctuation.time)
         return step.change.sync_time < watermark
@@ -341,9 +345,9 @@ class _BatchDraft:
         if isinstance(step, KeyedChange):
             self._changes.append(step)
         elif isinstance(step, KeyPunctuation):
-            self._of_keys.append(step)
+            self._key_punctuation.append(step)
         elif isinstance(step, Punctuation):
             self._punctuation = step.time if self._punctuation is None else max(self._punctuation, step.time)
 
     def batch(self) -> Batch:
-        return Batch(tuple(self._changes), self._punctuation, self._restart_before, tuple(self._of_keys))
+        return Batch(tuple(self._changes), self._punctuation, self._restart_before, tuple(self._key_punctuation))

@@ -147,6 +147,7 @@ class StreamHistory:
         return f"{_spell(step)} expects {step.change.event}, but the event is {event or 'gone'}"
 
     def _is_late(self, step: KeyedChange) -> bool:
+        """Reject a change below the watermark of its key; return True if it is one."""
         watermark = self.watermark_of(step.key)
         is_late = step.change.sync_time < watermark
         if is_late:
@@ -192,11 +193,15 @@ def _trail(changes: Sequence[KeyedChange]) -> tuple[list[KeyedChange], list[Keye
     Returns:
         The changes in order, and those that fit nowhere.
     """
+    # An event may come back to a state it had, by a detour. Walk on as far as possible first, and then look at each
+    # place of the trail for changes that lead away from its state and back to it: in graph terms, an Euler trail by
+    # Hierholzer's algorithm.
     trail, unused = _walk(None, changes)
     place = 0
     while place <= len(trail):
         state = _state_after(trail[:place])
         detour, left_over = _walk(state, unused)
+        # Only the part that leads back may be inserted.
         while detour and _state_after(detour) != state:
             left_over.append(detour.pop())
         if detour:

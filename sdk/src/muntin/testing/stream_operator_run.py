@@ -55,6 +55,7 @@ class StreamOperatorRun:
         """
         self._module = module
         self._forgets = forgets
+        # Each event adds one: a module that wakes itself without end uses them up.
         self._wake_ups_left = MOST_WAKE_UPS
         self._latest_wake_up = EARLIEST
         self.wake_up: int | None = None
@@ -80,7 +81,13 @@ class StreamOperatorRun:
         while self.wake_up is not None and self.wake_up <= tick:
             if not self._wake_ups_left:
                 raise too_many_wake_ups(
-                    self._label, None, MOST_WAKE_UPS, self._latest_wake_up, self.wake_up, tick, Axis.TICKS
+                    self._label,
+                    key=None,
+                    limit=MOST_WAKE_UPS,
+                    woken_at=self._latest_wake_up,
+                    next_wake_up=self.wake_up,
+                    watermark=tick,
+                    axis=Axis.TICKS,
                 )
             output += self._wake(self.wake_up)
         return output
@@ -96,15 +103,22 @@ class StreamOperatorRun:
                 where a query would.
         """
         output = self.advance(horizon)
+        # It would ask for another wake-up each time, so it is woken once more and no longer.
         if self._module.is_periodic:
             if self.wake_up is not None:
                 output += self._wake(self.wake_up)
             return output
+        # Any other operator is woken until it asks for nothing.
         count = 0
         while self.wake_up is not None and count != most_wake_ups:
             if self._wake_ups_left <= 0:
                 raise wake_ups_without_end(
-                    self._label, None, MOST_WAKE_UPS, self._latest_wake_up, self.wake_up, Axis.TICKS
+                    self._label,
+                    key=None,
+                    limit=MOST_WAKE_UPS,
+                    woken_at=self._latest_wake_up,
+                    next_wake_up=self.wake_up,
+                    axis=Axis.TICKS,
                 )
             output += self._wake(self.wake_up)
             count += 1

@@ -84,10 +84,12 @@ class Parallel(Several):
         for place, part in enumerate(self.triggers):
             part_states = []
             for state in states:
+                # A state is finished where the whole trigger fired: then no part of it waits any more.
                 is_done = state is FINISHED or state[place][0]
                 part_states.append(FINISHED if is_done else state[place][1])
             part_state = part.merge(part_states, window)
             merged.append([True, None] if part_state is FINISHED else [False, part_state])
+        # Where none was finished, even parts that are all done leave it to the next step to fire or to stop.
         is_finished = FINISHED in states and _all_done(merged)
         return FINISHED if is_finished else merged
 
@@ -114,6 +116,7 @@ class Parallel(Several):
 
 
 def _all_done(state: list[list[object]]) -> bool:
+    """Return True if each part of a parallel trigger has fired or stopped."""
     return all(is_done for is_done, _ in state)
 
 
@@ -165,6 +168,7 @@ class Each(Several):
         is_last = place + 1 == len(self.triggers)
         if is_last or not decision.is_finished:
             return [place, part_state], decision
+        # A part that stopped without firing makes way for the next one all the same.
         following = [place + 1, self.triggers[place + 1].create_state(window)]
         return following, Decision.FIRE if decision.fires else Decision.WAIT
 
@@ -175,6 +179,7 @@ class Each(Several):
             for state in states:
                 if state is FINISHED or state[0] > place:
                     part_states.append(FINISHED)
+                # A window that has not come to this part yet says nothing about it.
                 elif state[0] == place:
                     part_states.append(state[1])
             part_state = part.merge(part_states, window) if part_states else part.create_state(window)
@@ -205,6 +210,7 @@ class Repeat(Composed):
     def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
         """Step the repeated trigger, and start it anew if it is finished."""
         state, decision = self.repeated.step(state, window, view)
+        # Its last firing was one of many: FIRE_LAST of the part is FIRE of the whole.
         if decision.is_finished:
             state = self.repeated.create_state(window)
         return state, Decision.FIRE if decision.fires else Decision.WAIT
@@ -258,6 +264,7 @@ class Until(Composed):
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
         """Merge the states of both; where all were finished and the end is not any more, the trigger starts anew."""
+        # Of a window in which the whole is finished the end alone takes part, as one that is finished.
         trigger_states: list[Any] = []
         end_states: list[Any] = []
         for state in states:
@@ -270,10 +277,12 @@ class Until(Composed):
             if not starts_anew:
                 trigger_states.append(trigger_state)
 
+        # An end that no window waits for any more cannot come.
         has_end = bool(end_states)
         merged_end = self.end.merge(end_states, window) if has_end else None
         if merged_end is FINISHED:
             return FINISHED
+        # The trigger was finished in all windows, and the merged end is not: the trigger starts with the next step.
         if not trigger_states:
             return [None, merged_end, has_end, True]
         merged = self.trigger.merge(trigger_states, window)

@@ -51,6 +51,7 @@ def _plain(described: Trigger | ResultRefinement, name: str) -> Any:
     if isinstance(value, Trigger):
         return to_dict(value)
     if isinstance(value, list | tuple):
+        # JSON has no tuples: a list comes back as one.
         return [to_dict(part) if isinstance(part, Trigger) else part for part in value]
     if not isinstance(value, bool | int | float | str | None):
         raise PolicyError(

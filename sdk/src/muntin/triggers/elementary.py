@@ -107,12 +107,14 @@ class Timer(Trigger):
 
     def step(self, state: int | None, window: Window, view: TriggerView) -> tuple[int | None, Decision]:
         """Set the timer at the first member, and fire when its time has come."""
+        # Three states: no member yet, a member but no clock to set the timer by, and the reading at which it fires.
         if state is None and not view.arrivals:
             return None, Decision.WAIT
         if state is not None and state != _UNKNOWN:
             return state, Decision.FIRE_LAST if view.clock >= state else Decision.WAIT
         if view.clock == EARLIEST:
             return _UNKNOWN, Decision.WAIT
+        # The timer is set at the first step in which both a member and a reading are there.
         if self.is_aligned:
             return (view.clock // self.period + 1) * self.period, Decision.WAIT
         return view.clock + self.period, Decision.WAIT
@@ -122,6 +124,7 @@ class Timer(Trigger):
         waiting = [state for state in states if state is not FINISHED]
         if not waiting:
             return FINISHED
+        # A reading beats the unknown one, as it may come sooner than the next reading.
         with_members = [state for state in waiting if state is not None]
         readings = [state for state in with_members if state != _UNKNOWN]
         return min(readings or with_members, default=None)
@@ -130,6 +133,7 @@ class Timer(Trigger):
         """Return the reading at which it fires."""
         if state is None:
             return INFINITY
+        # Any reading at all sets the timer.
         return EARLIEST + 1 if state == _UNKNOWN else state
 
 

@@ -43,6 +43,7 @@ class EarlyEmission:
     refinement: Refinement | ResultRefinement = Refinement.ACCUMULATE
 
     def __post_init__(self) -> None:
+        # Called for its error: a trigger that a checkpoint cannot hold is refused where it is written.
         to_dict(self.trigger)
         if isinstance(self.refinement, ResultRefinement):
             to_dict(self.refinement)
@@ -50,7 +51,7 @@ class EarlyEmission:
     def __str__(self) -> str:
         return f"early({self.trigger}, {self.refinement})"
 
-    def check(
+    def check_windows(
         self, window: WindowSpecification, *, is_revised: bool, written_window: WrittenWindows | None = None
     ) -> None:
         """Refuse a refinement whose results would be wrong for the windows or events.

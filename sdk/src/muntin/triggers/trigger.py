@@ -228,6 +228,7 @@ class Trigger(ABC):
     @property
     def can_merge(self) -> bool:
         """True if it defines `merge`, as must the triggers that it is composed of."""
+        # The inherited method only raises: a trigger that can be merged overrides it.
         return type(self).merge is not Trigger.merge and all(part.can_merge for part in self.parts)
 
     def next_clock(self, state: Any, window: Window) -> int:

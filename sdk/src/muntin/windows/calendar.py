@@ -75,7 +75,7 @@ class CalendarWindows(WindowKind):
         if self.reach < 0:
             raise WindowError(f"the reach of a window cannot be negative, got {spell_as_written(self.reach)}")
         zone_named(self.zone)
-        if start_of(self.start)[2] > 28 and self.unit == "month":
+        if self.unit == "month" and start_of(self.start).day > 28:
             raise WindowError(
                 f"not every month has the day on which windows from {self.start} on start\n"
                 "  expected: one of the days 1 to 28"
@@ -112,8 +112,9 @@ class CalendarWindows(WindowKind):
             return None
         if self.zone != "UTC" or self.unit != "day":
             return counted
+        # A day in UTC always has 24 hours, so ticks do instead of periods: the engine slices them with less work.
         day = DAY * self.second
-        clock = start_of(self.start)[3] * self.second
+        clock = start_of(self.start).second * self.second
         return HoppingWindows(self.size * day, self.hop * day, counted.offset * day + clock)
 
     @property
@@ -140,6 +141,7 @@ class CalendarWindows(WindowKind):
     def holds_past(self) -> int:
         """The reach, and the least time that neighbouring windows share."""
         shared = max(0, self.size - self.hop)
+        # Of days in a row one may have been skipped; a month of 27 days has lost its day already.
         days = shared * _LEAST_DAYS[self.unit] - (self.unit == "day")
         return self.reach + max(0, days) * DAY * self.second
 
@@ -189,7 +191,9 @@ class CalendarWindows(WindowKind):
         if tick in (EARLIEST, INFINITY):
             return
         counted = _counted(self)
+        # The first window whose end may lie after the tick, from a lower bound of the period of the tick; rounded up.
         first = -(-(counted.periods.number_before(tick) - counted.offset + 1 - self.size) // self.hop)
+        # Pages begin at their multiples, so the first one may hold windows that have ended: they are cut off.
         for page in count(first // _PAGE):
             ends, windows = _page(self, page)
             yield from windows[bisect_right(ends, tick) :]
@@ -205,10 +209,14 @@ class _Counted(PeriodWindows):
 @lru_cache(maxsize=256)
 def _counted(kind: CalendarWindows) -> _Counted:
     """Return windows as a grid of days or months, whatever their reach."""
-    year, month, date, clock = start_of(kind.start)
-    is_daily = kind.unit == "day"
-    periods = CalendarPeriods(kind.unit, kind.zone, 1 if is_daily else date, clock, kind.second)
-    return _Counted(periods, kind.size, kind.hop, day_of(year, month, date) if is_daily else month_of(year, month))
+    start = start_of(kind.start)
+    if kind.unit == "day":
+        periods = CalendarPeriods("day", kind.zone, date=1, clock=start.second, second=kind.second)
+        offset = day_of(start.year, start.month, start.day)
+    else:
+        periods = CalendarPeriods("month", kind.zone, date=start.day, clock=start.second, second=kind.second)
+        offset = month_of(start.year, start.month)
+    return _Counted(periods, kind.size, kind.hop, offset)
 
 
 @lru_cache(maxsize=256)

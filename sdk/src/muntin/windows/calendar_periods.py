@@ -45,6 +45,7 @@ class CalendarPeriods(Periods):
     def number_at(self, tick: int) -> int:
         """Return the number of the period that a tick lies in."""
         number = self.number_before(tick)
+        # The estimate is off by little: a clock is less than a day behind, and days that a zone skipped are rare.
         while self.begins(number + 1) <= tick:
             number += 1
         return number
@@ -58,6 +59,7 @@ class CalendarPeriods(Periods):
         if self.unit == "day":
             return day
         year, month, date = date_of(day)
+        # Before its date, a month belongs to the period that began in the month before.
         return month_of(year, month) - (date < self.date)
 
     @property
@@ -102,6 +104,8 @@ def _days_near_jumps(zone: str) -> tuple[int, ...]:
     days: list[int] = []
     for (day, offset), (later_day, later_offset) in pairwise(offsets):
         if later_offset - offset > DAY * 3 // 4:
+            # The jump lies between two of the days that were compared; days by another clock may begin earlier or
+            # later.
             days += range(day - 2, later_day + 2)
     return tuple(days)
 

@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from muntin.errors import WindowError
 
@@ -27,6 +27,22 @@ _MONTHS: Final = (
 )
 _MONDAY: Final = 5
 """The first Monday of 1970, by its date in January."""
+
+
+class CalendarStart(NamedTuple):
+    """The start of any of the windows of a calendar, by the clock of their zone.
+
+    Attributes:
+        year: The year.
+        month: The month, from 1 on.
+        day: The day of the month.
+        second: The second of the day.
+    """
+
+    year: int
+    month: int
+    day: int
+    second: int
 
 
 def read_size(size: str) -> tuple[int, Unit]:
@@ -57,8 +73,8 @@ def spell_size(size: int, unit: str) -> str:
         ('year', '2 weeks', '10 days')
     """
     spelled = ""
-    for name, (length, of) in SIZES.items():  # the largest unit comes last
-        if of == unit and size % length == 0:
+    for name, (length, unit_of_size) in SIZES.items():  # the largest one comes last, and wins
+        if unit_of_size == unit and size % length == 0:
             number = size // length
             spelled = name if number == 1 else f"{number} {name}s"
     return spelled
@@ -71,6 +87,7 @@ def read_start(start: str | None, unit: str, size: int, hop: int) -> str:
         >>> read_start("sunday 18:00", "day", 7, 7), read_start(None, "day", 7, 7), read_start("april", "month", 12, 12)
         ('1970-01-04 18:00', '1970-01-05', '1970-04-01')
     """
+    # Weeks start on Mondays unless the start says otherwise; 1970-01-01 was a Thursday.
     is_weekly = unit == "day" and not size % 7 and not hop % 7
     date = f"1970-01-{_MONDAY:02}" if is_weekly else "1970-01-01"
     if start is None:
@@ -88,25 +105,27 @@ def read_start(start: str | None, unit: str, size: int, hop: int) -> str:
                 value=start,
             )
         day = _MONDAY + _WEEKDAYS.index(word)
+        # The first such day of 1970; any week would do, as windows go on in both directions.
         date = f"1970-01-{day if day < 8 else day - 7:02}"
     elif word in _MONTHS:
         date = f"1970-{_MONTHS.index(word) + 1:02}-01"
     elif words or not has_clock:
         date = word
+    # Read the parts as one datetime, and write them in one form: equal windows have equal starts.
     text = f"{date} {clock}"
-    year, month, day, second = start_of(text, start)
-    canonical_date = f"{year:04}-{month:02}-{day:02}"
-    if second == 0:
+    parts = start_of(text, start)
+    canonical_date = f"{parts.year:04}-{parts.month:02}-{parts.day:02}"
+    if parts.second == 0:
         return canonical_date
-    time = f"{second // 3600:02}:{second // 60 % 60:02}"
-    if second % 60:
-        time += f":{second % 60:02}"
+    time = f"{parts.second // 3600:02}:{parts.second // 60 % 60:02}"
+    if parts.second % 60:
+        time += f":{parts.second % 60:02}"
     return f"{canonical_date} {time}"
 
 
 @lru_cache(maxsize=256)
-def start_of(text: str, written: object = None) -> tuple[int, int, int, int]:
-    """Return the year, the month, the day and the second of the day of a start; `written` is the text of messages."""
+def start_of(text: str, written: object = None) -> CalendarStart:
+    """Read the start of calendar windows from a date with a time of day; `written` is the text of messages."""
     try:
         start = datetime.fromisoformat(text)
     except (TypeError, ValueError):
@@ -117,4 +136,5 @@ def start_of(text: str, written: object = None) -> tuple[int, int, int, int]:
             "  expected: a date such as '2024-04-06', a month such as 'april', a time of day such as '06:00', "
             "or for whole weeks a day of the week such as 'sunday'"
         )
-    return start.year, start.month, start.day, start.hour * 3600 + start.minute * 60 + start.second
+    second = start.hour * 3600 + start.minute * 60 + start.second
+    return CalendarStart(start.year, start.month, start.day, second)

@@ -66,6 +66,7 @@ class CountWindows(WindowKind):
         """Yield the windows with a counted time in a stretch, or between two of theirs."""
         ticks = stretches.starts
         successors = self.count - 1
+        # A window reaches over its opening time and so many after it: one that begins earlier may share a tick.
         first = max(self._origin(stretches), bisect_left(ticks, start) - successors)
         for place in range(self._next_opening(stretches, first), len(ticks) - successors, self.every):
             if ticks[place] >= end:
@@ -88,12 +89,14 @@ class CountWindows(WindowKind):
     def unborn(self, stretches: Stretches) -> int:
         """Return the first time that may open a window and has too few successors."""
         ticks = stretches.starts
+        # Times with enough successors have their windows already.
         first = max(len(ticks) - self.count + 1, bisect_left(ticks, stretches.frontier))
         place = self._next_opening(stretches, first)
         return ticks[place] if place < len(ticks) else INFINITY
 
     def carried(self, stretches: Stretches, frontier: int) -> Any:
         """Return the distance in times from one that opens a window to the first from the frontier on, or None."""
+        # None for zero: nothing needs to be kept where the first time from the frontier on opens a window.
         return (bisect_left(stretches.starts, frontier) - self._first_opening(stretches)) % self.every or None
 
     def outlives(self, carried: int | None) -> bool:

@@ -55,6 +55,7 @@ class CumulateWindows(WindowKind):
                 "cumulating windows need a step above zero and a size that is a multiple of it, "
                 f"got the size {size} and the step {step}"
             )
+            # The arguments would be right the other way round: Flink's CUMULATE has the step first.
             is_swapped = 0 < self.size < self.step and self.step % self.size == 0
             if is_swapped:
                 offset = f", {spell_as_written(self.offset)}" if self.offset else ""
@@ -134,8 +135,10 @@ class LandmarkWindows(WindowKind):
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return all from the start of the event or the landmark on; nothing for an event that ended by then."""
+        # An event that ended by the landmark is in no window, as all begin there.
         if end <= self.since:
             return start, start
+        # Windows never end their growing, so an event counts in all that are yet to come.
         return max(start, int(self.since)), INFINITY
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
@@ -157,6 +160,7 @@ class LandmarkWindows(WindowKind):
 
     def call(self) -> tuple[str, dict[str, Any]]:
         """Return `landmark` and its arguments, a landmark in time as text."""
+        # A landmark that came as a time is ticks with a note of that.
         since = Axis.TIME.spell(self.since) if isinstance(self.since, TimeLength) else self.since
         return self.name, {"step": self.step, **({"since": since} if self.since else {})}
 

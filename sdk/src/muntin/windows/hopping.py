@@ -44,6 +44,7 @@ class HoppingWindows(Grid, WindowKind):
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, prolonged by the reach; nothing for an event between two windows."""
         until = end if end == INFINITY else end + self.reach
+        # Only where the hop is longer than the size: an event in the gap belongs to no window.
         is_between_windows = self.next_start(start) >= until
         return (start, start) if is_between_windows else (start, until)
 
@@ -72,6 +73,7 @@ class HoppingWindows(Grid, WindowKind):
         least = axis.round_up(reach)
         if axis is Axis.TIME:
             hour = ticks("1 hour")
+            # Rounded up, as `-(-a // b)` is.
             size = -(-max(least, 1) // hour) * hour
         else:
             size = max(10, least)

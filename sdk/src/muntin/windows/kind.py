@@ -111,6 +111,7 @@ class WindowKind(WindowSpecification):
         """
         members: list[tuple[int, int]] = []
         for event in events:
+            # An empty stretch shares a tick with none, even where it lies inside the window.
             since, until = self.membership(*event)
             is_empty = since >= until
             if not is_empty and since < window.end and until > window.start:
@@ -203,7 +204,9 @@ def next_frontier(kind: WindowKind, stretches: Stretches, limit: int) -> int:
     if limit == INFINITY:
         return INFINITY
     if limit == EARLIEST:
+        # Before any watermark no window is closed.
         return stretches.frontier
+    # The least start of a window that may still change: of the one that is open, or of one that is yet to come.
     first = first_open_window(kind, stretches, limit)
     starts: list[int] = []
     if first is not None:
@@ -211,4 +214,5 @@ def next_frontier(kind: WindowKind, stretches: Stretches, limit: int) -> int:
     if kind.waits_for_events:
         starts.append(limit)  # a later event opens windows there or later
         starts.append(kind.unborn(stretches))
+    # A frontier never goes back: what it passed is forgotten.
     return max(stretches.frontier, min(starts, default=limit))

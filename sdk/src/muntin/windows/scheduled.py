@@ -80,7 +80,7 @@ class ScheduledWindows(WindowKind):
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows of the timetable over a stretch."""
         if start < end and start not in (EARLIEST, INFINITY):
-            for window in self._from(start):
+            for window in self._windows_from(start):
                 if window.start >= end:
                     return
                 if window.end > start:
@@ -96,17 +96,20 @@ class ScheduledWindows(WindowKind):
         arguments = [f"{name}={self.spell_field(name, axis)}" for name in self._fields() if name != "second"]
         return f"window({', '.join([repr(self.name), *arguments])})"
 
-    def _from(self, start: int) -> Iterator[Window]:
+    def _windows_from(self, tick: int) -> Iterator[Window]:
         """Yield the windows that the clock makes of the timetable from a tick on."""
         zone = zone_named(self.zone)
-        shown = shown_at(zone, start // self.second)
-        first = max(shown, _seconds(_FIRST))
-        if first >= _seconds(_LAST):
+        shown = shown_at(zone, tick // self.second)
+        # Times outside the years of datetimes have no timetable.
+        first_shown_second = max(shown, _seconds(_FIRST))
+        if first_shown_second >= _seconds(_LAST):
             return
+
+        # Times of the timetable are those of the clock: where it is set, two of them may be one instant.
         previous: tuple[datetime, datetime] | None = None
         candidate: Window | None = None  # the last window, which one that begins at the same instant replaces
-        for opens, closes in self.ending_after(_EPOCH + first * _SECOND):
-            _check(opens, closes, previous)
+        for opens, closes in self.ending_after(_EPOCH + first_shown_second * _SECOND):
+            _check_times(opens, closes, previous)
             if opens >= _LAST:
                 break
             previous = (opens, closes)
@@ -124,10 +127,11 @@ class ScheduledWindows(WindowKind):
 
 
 def _seconds(shown: datetime) -> int:
+    """Return the seconds since 1970-01-01 00:00 by the same clock."""
     return (shown - _EPOCH) // _SECOND
 
 
-def _check(opens: datetime, closes: datetime, previous: tuple[datetime, datetime] | None) -> None:
+def _check_times(opens: datetime, closes: datetime, previous: tuple[datetime, datetime] | None) -> None:
     """Refuse times that cannot be the next window of a timetable."""
     for time in (opens, closes):
         if time.tzinfo is not None or time.microsecond:

@@ -48,6 +48,7 @@ class SessionWindows(WindowKind):
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the connected parts that the stretches cover."""
         parts = stretches.covered
+        # The last part that starts at the tick or before it may still last there.
         first = max(0, bisect_right(parts, (start, INFINITY)) - 1)
         for place in range(first, len(parts)):
             low, high = parts[place]

@@ -33,6 +33,7 @@ class SnapshotWindows(WindowKind):
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the snapshots over a stretch."""
         edges = _edges(stretches)
+        # The snapshot that holds the tick starts at the last edge up to it.
         first = max(0, bisect_right(edges, start) - 1)
         for window in map(Window, edges[first:], edges[first + 1 :]):
             if window.start >= end:

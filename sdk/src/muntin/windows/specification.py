@@ -167,7 +167,7 @@ class WindowSpecification(ABC):
             WindowError: A length is longer.
         """
 
-        def check(length: int) -> int:
+        def checked(length: int) -> int:
             if abs(length) > longest:
                 raise WindowError(
                     "{windows} has a length that is too long for a window\n"
@@ -178,7 +178,8 @@ class WindowSpecification(ABC):
                 )
             return length
 
-        self.with_lengths(check)
+        # Each kind knows where its lengths are, and converts them; here they stay as they are, for the check alone.
+        self.with_lengths(checked)
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call that makes it, with lengths in words where the axis is time.
@@ -186,9 +187,10 @@ class WindowSpecification(ABC):
         Windows of a plugin are named by `window`, with all their fields. The call of Muntin's own has the name of the
         kind, fields without a default by place, and those with one by name where they have another value.
         """
+        # The name of a plugin's kind has a dot: its plugin comes first.
         if "." in self.name:
-            named = [f"{name}={self.spell_field(name, axis)}" for name in self._fields()]
-            return f"window({', '.join([repr(self.name), *named])})"
+            arguments = [f"{name}={self.spell_field(name, axis)}" for name in self._fields()]
+            return f"window({', '.join([repr(self.name), *arguments])})"
         by_place: list[str] = []
         by_name: list[str] = []
         for part in fields(self):  # type: ignore[arg-type]  # every specification is a dataclass
@@ -321,6 +323,7 @@ class Unwindowed(WindowSpecification):
 
 def check_kind(cls: type[WindowSpecification]) -> None:
     """Raise unless a plugin can offer windows, and a query use them, under a name and a version of their own."""
+    # A subclass inherits the name and version of its parent: a checkpoint would take one kind for the other.
     for attribute in ("name", "version"):
         owner = next((base for base in cls.__mro__ if attribute in vars(base)), cls)
         if owner is not cls:
@@ -330,6 +333,7 @@ def check_kind(cls: type[WindowSpecification]) -> None:
                 "'1.0'"
             )
     name = check_name(getattr(cls, "name", None), cls.__qualname__)
+    # Windows are compared, hashed and stored by their fields.
     parameters: Any = getattr(cls, "__dataclass_params__", None)
     if parameters is None or not parameters.frozen:
         raise ModuleDefinitionError(

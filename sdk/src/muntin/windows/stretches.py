@@ -68,6 +68,7 @@ def _connected(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     for stretch in stretches:
         low, high = part
         start, end = stretch
+        # In order of starts, a stretch that begins after the part's end closes it: no later one can touch it.
         if start <= high:
             part = (low, max(high, end))
             continue

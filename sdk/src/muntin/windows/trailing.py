@@ -55,6 +55,7 @@ class TrailingWindows(WindowKind):
         for place in range(bisect_left(starts, max(start, since)), len(starts)):
             if starts[place] >= end:
                 return
+            # Starts before `since` are forgotten, and only counted: their number goes on with the first that is kept.
             if (rank + place - first) % self.every == 0:
                 yield Window(starts[place], starts[place] + 1)
 
@@ -71,6 +72,7 @@ class TrailingWindows(WindowKind):
         if self.every == 1:
             return None
         since, rank = _carried(stretches)
+        # An open window looks back by its length, so starts are kept from there on.
         bound = max(since, frontier - self.length + 1)
         passed = bisect_left(stretches.starts, bound) - bisect_left(stretches.starts, since)
         return bound, (rank + passed) % self.every

@@ -66,17 +66,19 @@ def first_shown(zone: tzinfo, shown: int) -> int:
         >>> str(datetime.fromtimestamp(first_shown(berlin, int(skipped.timestamp())), UTC))
         '2024-03-31 01:00:00+00:00'
     """
+    # The same time in a year that datetimes have; the calendar repeats, and so do the rules.
     near = shown + _shift(shown)
-    before, after = _offsets(zone, near)
-    if before >= after:
-        return shown - before
+    offset_before, offset_after = _offsets(zone, near)
+    if offset_before >= offset_after:
+        # The clock shows the time once, or twice as it is set back: the earlier offset gives the first instant.
+        return shown - offset_before
     # The clock is set forward over the time, at an instant between the two that the offsets make of it: look for the
     # first instant at which it shows the time or a later one.
-    earliest = near - after
-    latest = near - before
+    earliest = near - offset_after
+    latest = near - offset_before
     seconds = range(latest - earliest)
-    forward = bisect_left(seconds, near, key=lambda second: shown_at(zone, earliest + second))
-    return earliest + forward + (shown - near)
+    seconds_until_shown = bisect_left(seconds, near, key=lambda second: shown_at(zone, earliest + second))
+    return earliest + seconds_until_shown + (shown - near)  # back in the year of the time
 
 
 def day_of(year: int, month: int, day: int) -> int:
@@ -104,6 +106,7 @@ def date_of(day: int) -> tuple[int, int, int]:
 
 def _shift(second: int) -> int:
     """Return the multiple of 400 years that leads into the years of datetimes."""
+    # Rounded up, so that the time lands on the first year that is known or after it.
     if second < _LEAST:
         return -(-(_LEAST - second) // _CYCLE) * _CYCLE
     if second >= _MOST:

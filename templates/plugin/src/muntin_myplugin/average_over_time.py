@@ -10,7 +10,12 @@ from muntin import ClipPolicy, Event, IncrementalAggregate, Window
 
 @dataclass(frozen=True)
 class Weighted:
-    """What is kept of a window: payloads times ticks, and ticks."""
+    """The state of a window; plain data, as a checkpoint stores it.
+
+    Attributes:
+        total: Sum of the payloads, each times the ticks of its lifetime.
+        ticks: Ticks of all lifetimes.
+    """
 
     total: float = 0.0
     ticks: int = 0

@@ -243,9 +243,15 @@ class StreamRun(OrderedRun):
         """
         while (wake_up := self.state.wake_up) <= time:
             if not self._wake_ups_left:
-                most = self.query.most_wake_ups
-                label = self._calls.label
-                raise too_many_wake_ups(label, self.key, most, self._woken, wake_up, time, self.query.axis)
+                raise too_many_wake_ups(
+                    self._calls.label,
+                    self.key,
+                    limit=self.query.most_wake_ups,
+                    woken_at=self._woken,
+                    next_wake_up=wake_up,
+                    watermark=time,
+                    axis=self.query.axis,
+                )
             self._wake(wake_up)
 
     def _finish_key(self) -> None:
@@ -263,9 +269,14 @@ class StreamRun(OrderedRun):
             return
         while state.wake_up < INFINITY:
             if self._wake_ups_left <= 0:
-                most = self.query.most_wake_ups
-                label = self._calls.label
-                raise wake_ups_without_end(label, self.key, most, self._woken, state.wake_up, self.query.axis)
+                raise wake_ups_without_end(
+                    self._calls.label,
+                    self.key,
+                    limit=self.query.most_wake_ups,
+                    woken_at=self._woken,
+                    next_wake_up=state.wake_up,
+                    axis=self.query.axis,
+                )
             self._wake(state.wake_up)
 
     def _wake(self, time: int) -> None:

@@ -81,7 +81,7 @@ class _AllModules(PickledAsRecipe):
         payload: Any = cls.input_field()  # type: ignore[attr-defined]  # every base class beside this mixin has it
         fields: list[Field] = []
         for name, part in cls._parts.items():
-            field = _bound(part.result_field(), part.input_field(), payload)
+            field = _with_payload_type(part.result_field(), part.input_field(), payload)
             fields.append(replace(field, name=name))
         return Field("result", Struct(tuple(fields), dict))
 
@@ -160,6 +160,7 @@ class _AllModules(PickledAsRecipe):
         return None if match is None else dict(zip(self._parts, match.groups(), strict=True))
 
     def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
+        """Upgrade the states of aggregates that have another version now; the others stay as they are."""
         versions = (self._versions(version) or {}).values()
         upgraded: list[object] = []
         for module, module_state, module_version in zip(self._modules, state, versions, strict=True):
@@ -195,6 +196,7 @@ class _AllModules(PickledAsRecipe):
         return results
 
     def _columnar_form(self, reads: object) -> ColumnarAggregate[Any, Any] | None:
+        """Return the forms of all aggregates as one; None where one of them has none, or reads nulls."""
         forms = [module.columnar_form(reads) for module in self._modules]
         if not all(form is not None and form.skips_nulls for form in forms):
             return None
@@ -211,6 +213,7 @@ class _AllModules(PickledAsRecipe):
         return new_states
 
     def _members_for(self, module: Any, members: Sequence[Any]) -> Sequence[Any]:
+        """Return members as one aggregate gets them: bare payloads, unless it is time-sensitive itself."""
         if self.is_time_sensitive and not module.is_time_sensitive:
             return [event.payload for event in members]
         return members
@@ -270,6 +273,7 @@ def _refuse_unfit_parts(parts: Mapping[str, type[Module]]) -> None:
 
 
 def _is_required(parameter: Any) -> bool:
+    """Return True if a parameter has to be given: it has no default, and is none of `*` and `**`."""
     return parameter.default is parameter.empty and parameter.kind not in (
         parameter.VAR_POSITIONAL,
         parameter.VAR_KEYWORD,
@@ -282,6 +286,7 @@ def _methods(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> dict
     def all_have(name: str) -> bool:
         return all(hasattr(cls, name) for cls in parts.values())
 
+    # One aggregate without a method takes it from all: the engine calls it for the whole.
     names = [name for name in (METHODS if is_incremental else ("compute_result",)) if all_have(name)]
     if is_incremental and any(hasattr(cls, "upgrade_state") for cls in parts.values()):
         names.append("upgrade_state")  # it leaves the states of the others as they are
@@ -310,8 +315,7 @@ def _common_payload(parts: Mapping[str, type[Module]]) -> object:
     accept_anything = True
     accepted_types: dict[str, tuple[object, ...]] = {}  # by the name of the aggregate, unless it takes any type
     for name, cls in parts.items():
-        payload, _, _ = types_of(cls)
-        bare_type, is_nullable = without_null(payload)
+        bare_type, is_nullable = without_null(types_of(cls).payload)
         accept_nulls = accept_nulls and is_nullable
         accept_anything = accept_anything and bare_type is Any
         types = _accepted_types(bare_type)
@@ -319,6 +323,7 @@ def _common_payload(parts: Mapping[str, type[Module]]) -> object:
             accepted_types[name] = types
     if accept_anything:
         return Any
+    # Types that all aggregates read: with one left it is the payload, with several a variable of these.
     common_payload: Any = Payload
     if accepted_types:
         first_types, *other_types = accepted_types.values()
@@ -336,6 +341,7 @@ def _common_payload(parts: Mapping[str, type[Module]]) -> object:
 
 
 def _no_common_type(accepted_types: Mapping[str, Sequence[object]]) -> ModuleDefinitionError:
+    """Return the error of aggregates that read different types, with the types of each."""
     inputs: list[str] = []
     for name, types in accepted_types.items():
         spelled = " or ".join(spell(describe(accepted)) for accepted in types)
@@ -345,7 +351,7 @@ def _no_common_type(accepted_types: Mapping[str, Sequence[object]]) -> ModuleDef
     )
 
 
-def _bound(result: Field, reads: Field, payload: Field) -> Field:
+def _with_payload_type(result: Field, reads: Field, payload: Field) -> Field:
     """Return an aggregate's result, with its type variable bound to the payload's type."""
     variable = reads.type
     if isinstance(variable, Variable) and variable.name:
@@ -362,9 +368,9 @@ def _accepted_types(bare_type: Any) -> tuple[object, ...]:
 
 def _result(cls: type[Module], payload: object) -> Any:
     """Return the type of an aggregate's result where it reads a payload of a type."""
-    module_payload, _, result = types_of(cls)
-    variable, _ = without_null(module_payload)
+    types = types_of(cls)
+    variable, _ = without_null(types.payload)
     if not is_variable(variable):
-        return result
+        return types.result
     bare_payload, _ = without_null(payload)
-    return substituted(result, {variable: bare_payload})
+    return substituted(types.result, {variable: bare_payload})

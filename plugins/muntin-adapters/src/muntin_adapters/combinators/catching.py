@@ -116,6 +116,7 @@ class _Catching(Wrapping):
         return None, min(errors)
 
     def _errors_of_each(self, members: Sequence[object], window: tuple[Window, ...]) -> set[str]:
+        """Return the errors of rows that fail alone, each tried on a new state."""
         errors: set[str] = set()
         for member in members:
             _, error = self._add(self._create_state(*window), [member], window)
@@ -124,14 +125,17 @@ class _Catching(Wrapping):
         return errors
 
     def _add(self, state: Any, members: Sequence[object], window: tuple[Window, ...]) -> Any:
+        """Return the pair of a state with members added and no error, or the error; a failed state stays as it is."""
         inner_state, error = state
         if error is not None:
             return state
         return _attempt("add_events", self._module.add_events, inner_state, members, *window)
 
     def _combine(self, state: Any, other: Any) -> object:
+        """Return the pair of both states combined and no error, or the least error."""
         inner_state, error = state
         other_inner_state, other_error = other
+        # The least of the errors, as states are combined in any order.
         errors = [text for text in (error, other_error) if text is not None]
         if errors:
             return None, min(errors)
@@ -144,6 +148,7 @@ class _Catching(Wrapping):
         return self._module.upgrade_state(inner_state, self._inner_version(version), *window), None
 
     def _compute_result(self, state_or_members: Any, *window: Window) -> Any:
+        """Return the result, or the error, in the record that holds either."""
         inner, error = state_or_members if self.is_incremental else (state_or_members, None)
         result: Any = None
         if error is None:
@@ -186,9 +191,10 @@ def _catching(cls: type[Module]) -> type[Any]:
     return wrap(
         cls,
         _Catching,
-        ("or_error", "or its error"),
-        payload,
-        caught[result],
-        {"contract": OutputContract.WINDOW_BASED if is_bound else cls.contract},
-        _TUPLE[with_null(state), str | None],
+        name_suffix="or_error",
+        version_suffix="or its error",
+        payload=payload,
+        result=caught[result],
+        attributes={"contract": OutputContract.WINDOW_BASED if is_bound else cls.contract},
+        state=_TUPLE[with_null(state), str | None],
     )

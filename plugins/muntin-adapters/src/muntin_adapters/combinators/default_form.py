@@ -55,6 +55,7 @@ class DefaultForm(ColumnarAggregate[Any, Any]):
     def compute_results(self, components: Mapping[str, Array | Ragged]) -> Array:
         """Return the results, none of them null."""
         results: Array = self.form.compute_results(components)
+        # Unmasked numbers hold no nulls; arrays of objects may hold None, and times NaT.
         if not np.ma.isMaskedArray(results) and results.dtype.kind in "bif":
             return results
         values = [self.default if value is None else value for value in python_values(results)]

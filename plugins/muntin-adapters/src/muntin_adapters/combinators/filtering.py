@@ -49,12 +49,14 @@ class _Filtering(Counting):
 
 @records_recipe
 def _filtering(cls: type[Module], condition: Callable[..., bool]) -> type[Any]:
+    """Make the class of a module over the payloads that meet a condition."""
     payload, _, result = types_of(cls)
     return wrap(
         cls,
         _Filtering,
-        ("filtered", f"where {spell(condition)}"),
-        payload,
-        result if cls.is_operator else with_null(result),
-        {"_condition": staticmethod(condition), "_spread": staticmethod(spread_of(condition, payload))},
+        name_suffix="filtered",
+        version_suffix=f"where {spell(condition)}",
+        payload=payload,
+        result=result if cls.is_operator else with_null(result),
+        attributes={"_condition": staticmethod(condition), "_spread": staticmethod(spread_of(condition, payload))},
     )

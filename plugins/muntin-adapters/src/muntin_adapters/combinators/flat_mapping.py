@@ -54,6 +54,7 @@ class _FlatMapping(Counting):
     _spread: ClassVar[Any]
 
     def _inner_members(self, members: Sequence[Any]) -> Sequence[object]:
+        """Return a member for each value that the function returns for each member's payload."""
         function = self._function
         spread = self._spread
         inner_members: list[object] = []
@@ -83,8 +84,9 @@ def _flat_mapping(
     return wrap(
         cls,
         _FlatMapping,
-        ("flat_mapped", f"of each of {spell(function)}"),
-        payload,
-        result if cls.is_operator else with_null(result),
-        {"_function": staticmethod(function), "_spread": staticmethod(spread_of(function, payload))},
+        name_suffix="flat_mapped",
+        version_suffix=f"of each of {spell(function)}",
+        payload=payload,
+        result=result if cls.is_operator else with_null(result),
+        attributes={"_function": staticmethod(function), "_spread": staticmethod(spread_of(function, payload))},
     )

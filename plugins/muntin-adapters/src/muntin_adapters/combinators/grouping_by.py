@@ -76,8 +76,10 @@ class _GroupingBy(Wrapping):
         return state
 
     def _remove_events(self, state: Any, members: Sequence[object], *window: Window) -> object:
+        """Remove members from the states of their groups; a group that loses its last member goes."""
         for group, group_members in self._groups(members).items():
             count, group_state = state.pop(group)
+            # A group without members has no entry: its state would be as good as new, and show in the result.
             if count > len(group_members):
                 remaining = self._module.remove_events(group_state, group_members, *window)
                 state[group] = count - len(group_members), remaining
@@ -112,6 +114,7 @@ class _GroupingBy(Wrapping):
 
     def _groups(self, members: Sequence[Any]) -> dict[Any, list[Any]]:
         """Return the inner members of each group."""
+        # The wrapped module sees values alone, and each of its states is of one group.
         groups: dict[Any, list[Any]] = {}
         for member in members:
             payload = self._payload_of(member)
@@ -134,9 +137,10 @@ def _grouping_by(cls: type[Module]) -> type[Any]:
     return wrap(
         cls,
         _GroupingBy,
-        ("by_group", "by group"),
-        member[Group] if payload is Any else grouped[Group, payload],
-        _DICT[Group, result],
-        {"state_bytes": None},
-        _DICT[Any, _TUPLE[int, Any if state is None else state]],
+        name_suffix="by_group",
+        version_suffix="by group",
+        payload=member[Group] if payload is Any else grouped[Group, payload],
+        result=_DICT[Group, result],
+        attributes={"state_bytes": None},
+        state=_DICT[Any, _TUPLE[int, Any if state is None else state]],
     )

@@ -77,6 +77,7 @@ def mapped_types(
             f"{combinator}({cls.name}): what {spell(function)} takes is not known\n"
             "  expected: annotations, as in f(value: float), or input=float, for example"
         )
+    # A module that takes any type has results of a type that the function's value decides.
     variable, _ = without_null(inner_payload)
     if is_variable(variable):
         if value is None:
@@ -106,8 +107,9 @@ def _mapping(cls: type[Module], function: Callable[..., object], argument: objec
     return wrap(
         cls,
         _Mapping,
-        ("mapped", f"of {spell(function)}"),
-        payload,
-        result,
-        {"_function": staticmethod(function), "_spread": staticmethod(spread_of(function, payload))},
+        name_suffix="mapped",
+        version_suffix=f"of {spell(function)}",
+        payload=payload,
+        result=result,
+        attributes={"_function": staticmethod(function), "_spread": staticmethod(spread_of(function, payload))},
     )

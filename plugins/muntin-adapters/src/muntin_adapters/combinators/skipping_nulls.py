@@ -55,6 +55,7 @@ class _SkippingNulls(Counting):
         """True for a null, and for a record with a null field."""
         if payload is None:
             return True
+        # Of several inputs, the record that the payload's class says.
         data_type = self._wrapped.input_field().type
         if isinstance(data_type, OneOf):
             part = data_type.input_of(payload)
@@ -67,6 +68,7 @@ class _SkippingNulls(Counting):
 
     def _columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
         form: ColumnarAggregate[Any, Any] | None = self._module.columnar_form(replace(reads, is_nullable=False))
+        # A form that skips nulls itself is enough; without members the result has to be null, as from `Counting`.
         if form is None or not form.skips_nulls or form.empty_result is not None:
             return None
         return self._outer_form(form)
@@ -74,15 +76,17 @@ class _SkippingNulls(Counting):
 
 @records_recipe
 def _skipping_nulls(cls: type[Module]) -> type[Any]:
+    """Make the class of a module over the payloads that are not null and have no null field."""
     payload, _, result = types_of(cls)
     form = {"columnar_form": _SkippingNulls._columnar_form} if hasattr(cls, "columnar_form") else {}
     return wrap(
         cls,
         _SkippingNulls,
-        ("of_present", "without nulls"),
-        payload if cls.input_fields() else with_null(payload),
-        result if cls.is_operator else with_null(result),
-        form,
+        name_suffix="of_present",
+        version_suffix="without nulls",
+        payload=payload if cls.input_fields() else with_null(payload),
+        result=result if cls.is_operator else with_null(result),
+        attributes=form,
     )
 
 

@@ -84,10 +84,11 @@ def _sorting(cls: type[Module], key: Callable[..., object] | None, descending: b
     return wrap(
         cls,
         _Sorting,
-        ("sorted", f"by {by}{', descending' if descending else ''}"),
-        payload,
-        result,
-        {
+        name_suffix="sorted",
+        version_suffix=f"by {by}{', descending' if descending else ''}",
+        payload=payload,
+        result=result,
+        attributes={
             "reads_order": key is not None or cls.is_time_sensitive,
             "_key": None if key is None else staticmethod(key),
             "_spread": None if key is None else staticmethod(spread_of(key, payload)),

@@ -81,19 +81,23 @@ def _top_n(cls: type[Module], n: object, largest: bool) -> type[Any]:
         )
     if not isinstance(n, int) or n < 1:
         raise ModuleDefinitionError(f"top_n({cls.name}): n is {n!r}\n  expected: a whole number, at least 1")
+
+    # Groups without a result are left out, so results in the list are never null.
     group, value = get_args(result)
     bare_value, _ = without_null(value)
     ranked: Any = Ranked
     return wrap(
         cls,
         _TopN,
-        ("top", f"top {n}" if largest else f"least {n}"),
-        payload,
-        list[ranked[group, bare_value]],
-        {"_n": n, "_largest": largest},
+        name_suffix="top",
+        version_suffix=f"top {n}" if largest else f"least {n}",
+        payload=payload,
+        result=list[ranked[group, bare_value]],
+        attributes={"_n": n, "_largest": largest},
     )
 
 
 def _sort_key(value: object) -> tuple[bool, object]:
+    """Return the sort key of a result, by which NaN is larger than any number."""
     is_nan = isinstance(value, float) and isnan(value)
     return is_nan, 0 if is_nan else value  # no NaN is compared

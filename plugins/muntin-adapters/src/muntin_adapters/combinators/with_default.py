@@ -49,6 +49,7 @@ class _WithDefault(Delegating):
         return self._default if result is None else result
 
     def _columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        """Return the wrapped module's form with the default in the place of nulls; None where it has no form."""
         form: ColumnarAggregate[Any, Any] | None = self._module.columnar_form(reads)
         if form is None:
             return None
@@ -67,8 +68,9 @@ def _with_default(cls: type[Module], value: object) -> type[Any]:
     return wrap(
         cls,
         _WithDefault,
-        ("or_default", f"or {spell(value)}"),
-        payload,
-        result,
-        {"_default": value, "empty_result": value, **form},
+        name_suffix="or_default",
+        version_suffix=f"or {spell(value)}",
+        payload=payload,
+        result=result,
+        attributes={"_default": value, "empty_result": value, **form},
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from muntin.catalog import installed
 from muntin.definitions.methods import signature_of
@@ -88,7 +88,7 @@ class Wrapping(PickledAsRecipe):
 
     def with_order(self) -> Module:
         """Return this module around the wrapped module's `with_order`."""
-        ordered: Any = copy(self)
+        ordered: Any = copy(self)  # the module of a query without an order stays as it is
         ordered._module = self._module.with_order()
         ordered.reads_order = ordered._module.reads_order
         module: Module = ordered
@@ -111,9 +111,11 @@ class Wrapping(PickledAsRecipe):
         return with_inner_version(form, self._inner_version)
 
     def _payload_of(self, member: Any) -> Any:
+        """Return the payload of a member, which is an event where the module is time-sensitive."""
         return member.payload if self.is_time_sensitive else member
 
     def _with_payload(self, member: Any, payload: Any) -> Any:
+        """Return a member with another payload, and with its own lifetime if it has one."""
         return Event(member.start, member.end, payload) if self.is_time_sensitive else payload
 
     def _inner_members(self, members: Sequence[Any]) -> Sequence[object]:
@@ -174,7 +176,7 @@ class Counting(Wrapping):
             return state
         count, inner_state = state
         if count == len(inner_members):
-            return self._create_state(*window)
+            return self._create_state(*window)  # nothing is left, not even the rounding of what was removed
         return count - len(inner_members), self._module.remove_events(inner_state, inner_members, *window)
 
     def _combine(self, state: Any, other: Any) -> object:
@@ -234,10 +236,24 @@ def base_of(cls: type[Module]) -> Any:
     return IncrementalAggregate if base is ColumnarAggregate else base
 
 
-def types_of(cls: type[Module]) -> tuple[object, object, object]:
+class ModuleTypes(NamedTuple):
+    """The types that a module class declares.
+
+    Attributes:
+        payload: Type of a payload.
+        state: Type of a state; None for a module that keeps none.
+        result: Type of a result, or of a row of an operator.
+    """
+
+    payload: object
+    state: object
+    result: object
+
+
+def types_of(cls: type[Module]) -> ModuleTypes:
     """Return the types of a module's payload, of its state and of its result."""
     types = cls._types()
-    return types["input"], cls.state_type(), types["result"]
+    return ModuleTypes(types["input"], cls.state_type(), types["result"])
 
 
 def constructor_signature(cls: type[Module]) -> inspect.Signature:
@@ -248,7 +264,9 @@ def constructor_signature(cls: type[Module]) -> inspect.Signature:
 def wrap(  # each argument is a definition of the class that is made
     cls: type[Module],
     mixin: type[Wrapping],
-    description: tuple[str, str],
+    *,
+    name_suffix: str,
+    version_suffix: str,
     payload: object,
     result: object,
     attributes: Mapping[str, object],
@@ -259,13 +277,14 @@ def wrap(  # each argument is a definition of the class that is made
     Args:
         cls: Class of the wrapped module.
         mixin: Mixin with the methods of the new module.
-        description: Text that is added to the name, and text that is added to the version.
+        name_suffix: Text that is added to the name.
+        version_suffix: Text that is added to the version, so that a checkpoint knows what is wrapped around a state.
         payload: Type of a payload.
         result: Type of a result.
         attributes: Further definitions.
         state: Type of a state; by default the wrapped module's, with a count if the mixin is a `Counting`.
     """
-    name_suffix, version_suffix = description
+    # The types in the brackets of the new class.
     inner_state: Any = cls.state_type() if state is None else state
     state = tuple[(int, inner_state)] if issubclass(mixin, Counting) else inner_state
     base = base_of(cls)
@@ -274,10 +293,13 @@ def wrap(  # each argument is a definition of the class that is made
         base = _STATELESS_BASES.get(base, base)
         method_names = ("compute_result",)
     types = (payload, state, result) if base.is_incremental else (payload, result)
+
+    # Having a method is a declaration to the engine, so the class has those alone that both sides can do.
     methods: dict[str, Callable[..., Any]] = {}
     for method in method_names:
         if hasattr(cls, method) and hasattr(mixin, f"_{method}"):
             methods[method] = getattr(mixin, f"_{method}")
+
     return make_module(
         (mixin, base[types]),
         {

@@ -56,9 +56,11 @@ def merged_centres(first: Floats, second: Floats, apart: Floats, share: Floats) 
     """
     first_anchor = first[..., 0]
     first_offset = first[..., 1]
+    # The smaller anchor stays; a group without payloads has none, and its zero must not win.
     anchor = np.minimum(first_anchor, np.where(share > 0, second[..., 0], first_anchor))
     offset = (first_anchor - anchor) + first_offset + apart * share
     merged = np.stack([anchor, offset], axis=-1)
+    # Where the first group is empty, the second is the whole.
     return np.where((share < 1)[..., np.newaxis], merged, second)
 
 

@@ -40,10 +40,12 @@ def product_parts(first: Integers, second: Integers) -> Integers:
     """
     low, high = _halves(first)
     other_low, other_high = _halves(second)
+    # Multiplication as on paper, with halves of 32 bits for digits: each product of two fits 64 bits without a sign.
     lows = low * other_low
     crosswise = low * other_high
     other_crosswise = high * other_low
     highs = high * other_high
+    # A product reaches into two columns; columns are added up, and not carried.
     parts = [
         lows & _LOW,
         (lows >> _BITS) + (crosswise & _LOW) + (other_crosswise & _LOW),
@@ -69,7 +71,8 @@ def totals_of(parts: Integers) -> Array:
         >>> totals_of(np.array([[0, 2**32]])).tolist()
         [18446744073709551616]
     """
-    carried = parts.copy()
+    # Carry what exceeds 32 bits of each part on to the next one.
+    carried = parts.copy()  # the parts are the engine's
     last = parts.shape[-1] - 1
     for place in range(last):
         carried[:, place + 1] += carried[:, place] >> _BITS
@@ -84,6 +87,7 @@ def totals_of(parts: Integers) -> Array:
         fits = (carried[:, last] == sign) & (carried[:, 2:last] == (sign & _LOW)[:, np.newaxis]).all(axis=1)
     if fits.all():
         return low | (high << _BITS)
+    # Some number is wider than 64 bits: Python's ints hold any, by Horner's rule from the highest part down.
     total: Array = carried[:, last].astype(object)
     for place in range(last - 1, -1, -1):
         total = total * (_LOW + 1) + carried[:, place].astype(object)
@@ -104,7 +108,7 @@ def joint_spread(counts: Integers, products: Array, first: Array, second: Array)
     """
     largest = max(_largest_size(counts) * _largest_size(products), _largest_size(first) * _largest_size(second))
     spread: Array
-    if largest < 2**62:
+    if largest < 2**62:  # no product overflows, and neither does their difference
         spread = counts * products - first * second
     else:
         spread = counts.astype(object) * products.astype(object) - first.astype(object) * second.astype(object)
@@ -130,6 +134,7 @@ def quotients(numerators: Array, denominators: Array) -> Floats:
     are_floats = is_positive & _fit_floats(numerators) & _fit_floats(divisors)
     ratios = np.zeros(len(numerators))
     ratios[are_floats] = numerators[are_floats].astype(np.float64) / divisors[are_floats].astype(np.float64)
+    # Numbers that no float holds are divided one by one, which is slow and rare.
     for place in np.flatnonzero(is_positive & ~are_floats).tolist():
         ratios[place] = nearest(int(numerators[place]), int(divisors[place]))
     return ratios

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
@@ -11,6 +12,16 @@ from muntin_stats.columns.arrays import Array, Floats
 from muntin_stats.columns.centres import anchored, distance, merged_centres, shares
 from muntin_stats.number import M, N
 from muntin_stats.point import Point
+
+COUNT: Final = 0
+MEAN_OF_X: Final = slice(1, 3)
+"""The mean of x as anchor and offset; see `centres`."""
+MEAN_OF_Y: Final = slice(3, 5)
+REACH: Final = 5
+"""The length of the vector of the distances of x from their mean."""
+RISE: Final = 6
+"""The part of the distances of y that lies along that vector."""
+_LENGTHS: Final = slice(REACH, RISE + 1)
 
 
 class ColumnarLinearTrend(ColumnarAggregate[Point[N, M] | None, float | None]):
@@ -49,8 +60,8 @@ class ColumnarLinearTrend(ColumnarAggregate[Point[N, M] | None, float | None]):
 
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the slopes; null where all x are equal."""
-        reach = components["line"][:, 5]
-        rise = components["line"][:, 6]
+        reach = components["line"][:, REACH]
+        rise = components["line"][:, RISE]
         is_vertical = (reach == 0) & ~np.isnan(rise)
         return np.ma.MaskedArray(rise / np.where(is_vertical, 1.0, reach), is_vertical)
 
@@ -75,14 +86,14 @@ def merged_lines(first: Floats, second: Floats) -> Floats:
         >>> merged_lines(np.array([1.0, 0, 0, 1, 0, 0, 0]), np.array([1.0, 8, 0, 5, 0, 0, 0]))[:5].tolist()
         [2.0, 0.0, 4.0, 1.0, 2.0]
     """
-    share, weight = shares(first[..., 0], second[..., 0])
-    x_apart = distance(first[..., 1:3], second[..., 1:3])
-    y_apart = distance(first[..., 3:5], second[..., 3:5])
-    merged = first + second
-    merged[..., 1:3] = merged_centres(first[..., 1:3], second[..., 1:3], x_apart, share)
-    merged[..., 3:5] = merged_centres(first[..., 3:5], second[..., 3:5], y_apart, share)
+    share, weight = shares(first[..., COUNT], second[..., COUNT])
+    x_apart = distance(first[..., MEAN_OF_X], second[..., MEAN_OF_X])
+    y_apart = distance(first[..., MEAN_OF_Y], second[..., MEAN_OF_Y])
+    merged = first + second  # right for the counts alone
+    merged[..., MEAN_OF_X] = merged_centres(first[..., MEAN_OF_X], second[..., MEAN_OF_X], x_apart, share)
+    merged[..., MEAN_OF_Y] = merged_centres(first[..., MEAN_OF_Y], second[..., MEAN_OF_Y], y_apart, share)
     root = np.sqrt(weight)
-    merged[..., 5:] = _rotated(first[..., 5:], second[..., 5:], x_apart * root, y_apart * root)
+    merged[..., _LENGTHS] = _rotated(first[..., _LENGTHS], second[..., _LENGTHS], x_apart * root, y_apart * root)
     return merged
 
 
@@ -95,7 +106,12 @@ def _rotated(first: Floats, second: Floats, reach: Floats, rise: Floats) -> Floa
         reach: Reach of the distance between both means, weighted.
         rise: Rise of the distance between both means, weighted.
     """
-    merged_reach = np.hypot(np.hypot(first[..., 0], second[..., 0]), reach)
-    divisor = np.where(merged_reach == 0, 1.0, merged_reach)
-    merged_rise = first[..., 1] * (first[..., 0] / divisor) + second[..., 1] * (second[..., 0] / divisor)
+    first_reach = first[..., 0]
+    first_rise = first[..., 1]
+    second_reach = second[..., 0]
+    second_rise = second[..., 1]
+    # Givens rotations, as in an updated QR decomposition: no length is squared, so none overflows or vanishes.
+    merged_reach = np.hypot(np.hypot(first_reach, second_reach), reach)
+    divisor = np.where(merged_reach == 0, 1.0, merged_reach)  # where all x are equal, there is no direction to turn to
+    merged_rise = first_rise * (first_reach / divisor) + second_rise * (second_reach / divisor)
     return np.stack([merged_reach, merged_rise + rise * (reach / divisor)], axis=-1)

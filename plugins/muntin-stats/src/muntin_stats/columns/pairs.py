@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
 from muntin import ColumnarAggregate, Component
 from muntin_stats.columns.arrays import Array, Floats
 from muntin_stats.columns.centres import distance, shares
-from muntin_stats.columns.linear_trend import lifted_lines, merged_lines
+from muntin_stats.columns.linear_trend import COUNT, MEAN_OF_Y, REACH, RISE, lifted_lines, merged_lines
 from muntin_stats.columns.standard_deviation import merged_lengths
 from muntin_stats.number import M, N
 from muntin_stats.point import Point
+
+_SPREAD_OF_Y: Final = RISE + 1
+"""The length of the vector of the distances of y from their mean, behind the components of the line."""
 
 
 class ColumnarPairs(ColumnarAggregate[Point[N, M] | None, float | None]):
@@ -33,7 +37,7 @@ class ColumnarPairs(ColumnarAggregate[Point[N, M] | None, float | None]):
     def lift(self, payloads: Mapping[str, Array]) -> Mapping[str, Floats]:
         """Return each point as a line of no length."""
         lines = lifted_lines(payloads)
-        y_spread = lines[:, 6:]  # as the rise: zero, or NaN where a coordinate is not finite
+        y_spread = lines[:, RISE:]  # as the rise: zero, or NaN where a coordinate is not finite
         return {"pairs": np.concatenate([lines, y_spread], axis=-1)}
 
 
@@ -54,10 +58,10 @@ class ColumnarCovariance(ColumnarPairs[N, M]):
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the covariances; null where there are no more points than `ddof`."""
         pairs = components["pairs"]
-        divisor = pairs[:, 0] - self.ddof
+        divisor = pairs[:, COUNT] - self.ddof
         is_null = divisor <= 0
-        reach = pairs[:, 5]
-        rise = pairs[:, 6]
+        reach = pairs[:, REACH]
+        rise = pairs[:, RISE]
         return np.ma.MaskedArray(reach * (rise / np.where(is_null, 1.0, divisor)), is_null)
 
 
@@ -75,9 +79,9 @@ class ColumnarCorrelation(ColumnarPairs[N, M]):
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the correlations; null where all x, or all y, are equal."""
         pairs = components["pairs"]
-        reach = pairs[:, 5]
-        rise = pairs[:, 6]
-        y_spread = pairs[:, 7]
+        reach = pairs[:, REACH]
+        rise = pairs[:, RISE]
+        y_spread = pairs[:, _SPREAD_OF_Y]
         is_flat = ((reach == 0) | (y_spread == 0)) & ~np.isnan(rise)
         correlations = np.clip(rise / np.where(is_flat, 1.0, y_spread), -1.0, 1.0)
         return np.ma.MaskedArray(correlations, is_flat)
@@ -90,8 +94,8 @@ def merged_pairs(first: Floats, second: Floats) -> Floats:
         >>> merged_pairs(np.array([1.0, 0, 0, 1, 0, 0, 0, 0]), np.array([1.0, 8, 0, 3, 0, 0, 0, 0]))[7:].tolist()
         [1.4142135623730951]
     """
-    _, weight = shares(first[..., 0], second[..., 0])
-    y_apart = distance(first[..., 3:5], second[..., 3:5])
-    y_spread = merged_lengths(first[..., 7], second[..., 7], weight, y_apart)
-    lines = merged_lines(first[..., :7], second[..., :7])
+    _, weight = shares(first[..., COUNT], second[..., COUNT])
+    y_apart = distance(first[..., MEAN_OF_Y], second[..., MEAN_OF_Y])
+    y_spread = merged_lengths(first[..., _SPREAD_OF_Y], second[..., _SPREAD_OF_Y], weight, y_apart)
+    lines = merged_lines(first[..., :_SPREAD_OF_Y], second[..., :_SPREAD_OF_Y])
     return np.concatenate([lines, y_spread[..., np.newaxis]], axis=-1)

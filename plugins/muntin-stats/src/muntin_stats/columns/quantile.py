@@ -95,6 +95,7 @@ def quantiles(ragged: Ragged, q: float) -> Floats:
     positions = q * (ragged.counts - 1)
     ranks = np.floor(positions).astype(np.int64)
     fractions = positions - ranks
+    # The two members around each position; at the last member both are the same.
     starts = ragged.offsets[:-1]
     low = ragged.values[starts + ranks]
     high = ragged.values[starts + np.minimum(ranks + 1, ragged.counts - 1)]

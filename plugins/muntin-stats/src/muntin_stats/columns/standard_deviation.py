@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
@@ -11,6 +12,12 @@ from muntin_stats.columns.arrays import Floats, Integers
 from muntin_stats.columns.centres import distance, merged_centres, shares
 from muntin_stats.columns.variance import ColumnarIntegerMoments
 from muntin_stats.exact import nearest_root
+
+_COUNT: Final = 0
+_MEAN: Final = slice(1, 3)
+"""The mean of the payloads as anchor and offset; see `centres`."""
+_LENGTH: Final = 3
+"""The length of the vector of distances from the mean: unlike its square it does not overflow."""
 
 
 class ColumnarStandardDeviation(ColumnarAggregate[float | None, float | None]):
@@ -52,9 +59,9 @@ class ColumnarStandardDeviation(ColumnarAggregate[float | None, float | None]):
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the deviations; null where there are no more payloads than `ddof`."""
         spread = components["spread"]
-        divisor = spread[:, 0] - self.ddof
+        divisor = spread[:, _COUNT] - self.ddof
         is_null = divisor <= 0
-        return np.ma.MaskedArray(spread[:, 3] / np.sqrt(np.where(is_null, 1.0, divisor)), is_null)
+        return np.ma.MaskedArray(spread[:, _LENGTH] / np.sqrt(np.where(is_null, 1.0, divisor)), is_null)
 
 
 class ColumnarStandardDeviationOfIntegers(ColumnarIntegerMoments):
@@ -85,11 +92,11 @@ def merged_spreads(first: Floats, second: Floats) -> Floats:
         >>> merged_spreads(np.array([1.0, 4.0, 0.0, 0.0]), np.array([1.0, 6.0, 0.0, 0.0])).tolist()
         [2.0, 4.0, 1.0, 1.4142135623730951]
     """
-    share, weight = shares(first[..., 0], second[..., 0])
-    apart = distance(first[..., 1:3], second[..., 1:3])
-    merged = first + second
-    merged[..., 1:3] = merged_centres(first[..., 1:3], second[..., 1:3], apart, share)
-    merged[..., 3] = merged_lengths(first[..., 3], second[..., 3], weight, apart)
+    share, weight = shares(first[..., _COUNT], second[..., _COUNT])
+    apart = distance(first[..., _MEAN], second[..., _MEAN])
+    merged = first + second  # right for the counts alone
+    merged[..., _MEAN] = merged_centres(first[..., _MEAN], second[..., _MEAN], apart, share)
+    merged[..., _LENGTH] = merged_lengths(first[..., _LENGTH], second[..., _LENGTH], weight, apart)
     return merged
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
@@ -10,6 +11,12 @@ from muntin import ColumnarAggregate, Component
 from muntin_stats.columns.arrays import Array, Floats, Integers
 from muntin_stats.columns.centres import distance, merged_centres, shares
 from muntin_stats.columns.integers import joint_spread, parts_of, product_parts, quotients, totals_of
+
+_COUNT: Final = 0
+_MEAN: Final = slice(1, 3)
+"""The mean of the payloads as anchor and offset; see `centres`."""
+_SQUARES: Final = 3
+"""The sum of the squared distances from the mean."""
 
 
 class ColumnarVariance(ColumnarAggregate[float | None, float | None]):
@@ -54,9 +61,9 @@ class ColumnarVariance(ColumnarAggregate[float | None, float | None]):
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the variances; null where there are no more payloads than `ddof`."""
         moments = components["moments"]
-        divisor = moments[:, 0] - self.ddof
+        divisor = moments[:, _COUNT] - self.ddof
         is_null = divisor <= 0
-        return np.ma.MaskedArray(moments[:, 3] / np.where(is_null, 1.0, divisor), is_null)
+        return np.ma.MaskedArray(moments[:, _SQUARES] / np.where(is_null, 1.0, divisor), is_null)
 
 
 class ColumnarIntegerMoments(ColumnarAggregate[int | None, float | None]):
@@ -115,11 +122,11 @@ def merged_moments(first: Floats, second: Floats) -> Floats:
         >>> merged_moments(np.array([1.0, 4.0, 0.0, 0.0]), np.array([1.0, 7.0, 0.0, 0.0])).tolist()
         [2.0, 4.0, 1.5, 4.5]
     """
-    share, weight = shares(first[..., 0], second[..., 0])
-    apart = distance(first[..., 1:3], second[..., 1:3])
-    merged = first + second
-    merged[..., 1:3] = merged_centres(first[..., 1:3], second[..., 1:3], apart, share)
-    merged[..., 3] += spread(weight, apart)
+    share, weight = shares(first[..., _COUNT], second[..., _COUNT])
+    apart = distance(first[..., _MEAN], second[..., _MEAN])
+    merged = first + second  # right for the counts, and for the squares but for what lies between the means
+    merged[..., _MEAN] = merged_centres(first[..., _MEAN], second[..., _MEAN], apart, share)
+    merged[..., _SQUARES] += spread(weight, apart)
     return merged
 
 

@@ -116,6 +116,7 @@ class ColumnarCorrelationOfIntegers(ColumnarWholePairs):
         joint_spreads = _spread(components, "x", "y").tolist()
         x_spreads = _spread(components, "x", "x").tolist()
         y_spreads = _spread(components, "y", "y").tolist()
+        # One by one, as Python's integers: squares of spreads have hundreds of bits.
         correlations = np.zeros(len(joint_spreads))
         is_flat = np.zeros(len(joint_spreads), bool)
         for place, joint in enumerate(joint_spreads):

@@ -158,18 +158,23 @@ class ColumnarFormLaws(ArrayLaws):
         if form is None:
             pytest.skip(f"does not apply: {named(module)} has no columnar form for {spell(reads)}")
         trial.expect(isinstance(form, ColumnarAggregate), f"columnar_form returned {form!r}, no aggregate")
+
+        # Two windows, which the form computes at once.
         windows = {label: trial.members(label) for label in ("first", "second")}
         if module.is_time_sensitive:  # they last as long as the window
             span = trial.subject.window
             for label, members in windows.items():
                 windows[label] = [Event(span.start, span.end, member.payload) for member in members]
+
         payloads: list[list[object]] = []
         for members in windows.values():
             payloads.append([member.payload for member in members])
         if any(misfit(reads, payload) for payload in chain.from_iterable(payloads)):
             return  # no query has such payloads
+
         with on_arrays("the columnar form"):
             results = columns.results(form, reads, payloads)
+        # Results come in the order of the windows.
         for (label, members), result in zip(windows.items(), results, strict=True):
             self._compare(trial, label, members, result)
 
@@ -183,6 +188,7 @@ class ColumnarFormLaws(ArrayLaws):
         reason = misfit(declared_field, result, is_result=True)
         trial.expect(reason is None, f"the result {result!r} of the form does not fit: {reason}")
         payloads = [event.payload for event in members]
+        # The error of adding n floats one by one grows with n and with the sum of their sizes.
         rounding = len(payloads) * _EPSILON
         are_close = partial(
             _close,
@@ -204,6 +210,7 @@ def _numbers(payload: object) -> Iterator[Any]:
 
 
 def _close(left: Any, right: Any, relative: float, absolute: float) -> bool:
+    """Return True if two numbers are equal but for rounding; integers have none."""
     if left == right or (isnan(left) and isnan(right)):
         return True
     if isinstance(left, int) and isinstance(right, int):
@@ -286,6 +293,7 @@ class LiftingLaws(ArrayLaws):
     def test_results_are_independent(self, trial: ModuleTrial) -> None:
         """The result of a window does not depend on those computed along with it, nor on their order."""
         subject = self.arrays(trial)
+        # A window whose payloads are all null has no result of its own to compute.
         groups: list[list[Any]] = []
         for label in ("first", "second"):
             payloads = subject.payloads_read(trial.members(label))

@@ -42,18 +42,19 @@ def law(
     def wrap(body: Callable[[Any, Any], None]) -> Callable[[object], None]:
         name = body.__name__.removeprefix("test_").replace("_", " ")
         statement = (body.__doc__ or "").strip().partition("\n")[0]
-        stated = Law(name, statement, remedy, is_random, does_not_apply, is_for_some=is_for_some)
+        stated_law = Law(name, statement, remedy, is_random, does_not_apply, is_for_some=is_for_some)
 
         def test(self: Any) -> None:
             __tracebackhide__ = True
             reason = does_not_apply(self.subject())
             if reason:
                 pytest.skip(f"does not apply: {reason}")
+            # Small windows first: a fault that they show has the smaller report.
             sizes = [0]
             if is_random and self.crowd():
                 sizes.append(self.crowd())
             for crowd in sizes:
-                crowded = replace(stated, crowd=crowd)
+                crowded = replace(stated_law, crowd=crowd)
                 try:
                     _try(crowded, partial(self.attempt, crowded, body))
                 except LawError as broken:
@@ -63,18 +64,19 @@ def law(
         test.__name__ = body.__name__
         test.__qualname__ = body.__qualname__
         test.__doc__ = body.__doc__
-        test.law = stated  # type: ignore[attr-defined]  # functions take attributes
+        test.law = stated_law  # type: ignore[attr-defined]  # functions take attributes
         return test
 
     return wrap
 
 
-def _try(stated: Law, attempt: Callable[[Any], None]) -> None:
+def _try(tried_law: Law, attempt: Callable[[Any], None]) -> None:
     """Attempt a law on random data, and raise the last failure, which is the smallest.
 
     Hypothesis may wrap that failure, or find it flaky: the report is the law's own.
     """
     __tracebackhide__ = True
+    # Hypothesis calls `example` again and again with smaller data; the last failure is the smallest.
     failures: list[LawError] = []
 
     def example(data: object) -> None:
@@ -85,8 +87,8 @@ def _try(stated: Law, attempt: Callable[[Any], None]) -> None:
             raise
 
     try:
-        if stated.is_random:
-            settings_of(stated)(given(st.data())(example))()
+        if tried_law.is_random:
+            settings_of(tried_law)(given(st.data())(example))()
         else:
             example(None)
     except Exception:
@@ -121,6 +123,7 @@ class Conformance:
         cls, of: type | None = None, subject: str | None = None, trial: type[Trial] | None = None, **options: object
     ) -> None:
         super().__init_subclass__(**options)
+        # Bases of laws name their subject and trial; the test class of a writer inherits both.
         settings = {"_subject_type": of, "_subject_name": subject, "_trial": trial}
         for name, value in settings.items():
             if value is not None:
@@ -132,6 +135,7 @@ class Conformance:
             _check_subject(cls, tested)
             cls._outside = Outside(tested)
             for name, test in _laws(cls).items():
+                # pytest would list a test that is skipped each time; None hides the inherited one.
                 if test.law.is_for_some and test.law.does_not_apply(tested) is not None:
                     setattr(cls, name, None)
 
@@ -206,6 +210,7 @@ def _laws(cls: type[Conformance]) -> dict[str, Any]:
 
 
 def _check_override(cls: type[Conformance], name: str) -> None:
+    """Refuse an attribute of a laws class that replaces a law, unless it is marked as known to be broken."""
     is_law = any(hasattr(vars(parent).get(name), "law") for parent in cls.__mro__[1:])
     marks = getattr(vars(cls)[name], "pytestmark", [])
     is_excused = any(mark.name == "xfail" and mark.kwargs.get("reason") for mark in marks)
@@ -256,6 +261,7 @@ class Outside:
         classes = [
             cls for cls in type(module).__mro__ if cls is not object and not cls.__module__.startswith("muntin.")
         ]
+        # Muntin's own classes keep nothing between calls.
         owners = [owner for owner in (module, *classes) if hasattr(owner, "__dict__")]
         self._variables: Variables = [(owner, _plain(vars(owner))) for owner in owners]
 
@@ -287,6 +293,7 @@ class Outside:
     def _restore(self) -> None:
         """Set the variables, and fill the containers, as they were when the snapshot was taken."""
         for owner, variables in self._variables:
+            # Variables that a call added go; those that it changed or deleted come back.
             for name in _plain(vars(owner)).keys() - variables.keys():
                 delattr(owner, name)
             for name, value in variables.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -39,10 +39,38 @@ _WINDOWS: Final[tuple[RowWindows, ...]] = (
 )
 
 
+class FollowedRow(NamedTuple):
+    """A row that a module follows: the arguments of `RowOperatorRun.process`.
+
+    Attributes:
+        time: The time of the row.
+        values: The values that the windows read.
+        payload: The payload.
+    """
+
+    time: int
+    values: tuple[Any, ...]
+    payload: Any
+
+
+class FollowedEdge(NamedTuple):
+    """The start or the end of an event that a module follows: the arguments of `StreamOperatorRun.process`.
+
+    Attributes:
+        time: The time of the start or the end.
+        payload: The payload of the event.
+        is_end: True for an end.
+    """
+
+    time: int
+    payload: Any
+    is_end: bool
+
+
 class FollowingTrial(Trial):
     """Draws the items that a module follows, rows or events, and runs the module on them.
 
-    An item is the tuple of the arguments of `process` of a run, with its time first.
+    An item is a `FollowedRow` or a `FollowedEdge`: the arguments of `process` of a run.
 
     Attributes:
         wait: The time that passes after the last item.
@@ -54,9 +82,10 @@ class FollowingTrial(Trial):
     def __init__(self, law: Law, laws: Any, data: object) -> None:
         """Prepare an attempt."""
         super().__init__(law, laws, data)
+        # A class that is not complete may have no types yet; the law that says so draws nothing.
         self._records = records_in(self.tested.state_type()) if law.is_random else frozenset()
 
-    def items(self, label: str = "") -> list[tuple[Any, ...]]:
+    def items(self, label: str = "") -> list[Any]:
         """Draw items in order, several at one time now and then."""
         raise NotImplementedError
 
@@ -71,8 +100,8 @@ class FollowingTrial(Trial):
 
     def output(
         self,
-        items: Sequence[tuple[Any, ...]],
-        of_another_key: Sequence[tuple[Any, ...]] = (),
+        items: Sequence[Any],
+        of_another_key: Sequence[Any] = (),
         *,
         restores: bool = False,
         asks_twice: bool = False,
@@ -91,6 +120,7 @@ class FollowingTrial(Trial):
         run = self.run(forgets=forgets)
         run_of_another_key = self.run(forgets=forgets)
 
+        # Called as the writer's code, so that an exception in it breaks the law.
         def follow() -> list[Any]:
             output: list[Any] = []
             for place, item in enumerate(items):
@@ -102,7 +132,7 @@ class FollowingTrial(Trial):
                 if asks_twice and run.is_followed:
                     self.tested.next_time(run.state)
                     self.tested.is_empty(run.state)
-            return [*output, *self.close(run, items[-1][0] + self.wait)]
+            return [*output, *self.close(run, items[-1].time + self.wait)]
 
         return self.call(self._raised, follow, remedy=ANY_PAYLOAD)
 
@@ -136,15 +166,15 @@ class RowOperatorTrial(FollowingTrial):
             self._windows = self.draw(st.sampled_from(laws.windows))
             self.stream.append(str(self._windows))
 
-    def items(self, label: str = "") -> list[tuple[Any, ...]]:
+    def items(self, label: str = "") -> list[FollowedRow]:
         """Draw rows."""
-        rows: list[tuple[Any, ...]] = []
+        rows: list[FollowedRow] = []
         time = 0
         for _ in range(self.draw(st.integers(1, 8))):
             time += self.draw(st.sampled_from([0, 1, 2, 7]))
             values = tuple(self.draw(self.laws.values) for _ in self._windows.reads)
             payload = self.draw(self.laws._payload_strategy())
-            rows.append((time, values, payload))
+            rows.append(FollowedRow(time, values, payload))
             self.stream.append(Bar(f"row{label}", time, time + 1, ", ".join(map(repr, (payload, *values)))))
         return rows
 
@@ -158,8 +188,9 @@ class StreamOperatorTrial(FollowingTrial):
 
     _raised = "a call"
 
-    def items(self, label: str = "") -> list[tuple[Any, ...]]:
+    def items(self, label: str = "") -> list[FollowedEdge]:
         """Draw events."""
+        # Time passes by the writer's steps, so that wake-ups fall between events, on them and after the last.
         steps = self.laws.steps
         self.wait = 2 * max(steps)
         lengths = [1]
@@ -173,7 +204,10 @@ class StreamOperatorTrial(FollowingTrial):
             event = Event(time, time + length, self.draw(self.laws._payload_strategy()))
             events.append(event)
             self.stream.append(Bar(f"event{label}", event.start, event.end, repr(event.payload)))
-        return [(at, payload, not is_start) for at, is_start, payload in edges(self.tested, events)]
+        drawn_edges: list[FollowedEdge] = []
+        for time, is_start, payload in edges(self.tested, events):
+            drawn_edges.append(FollowedEdge(time, payload, is_end=not is_start))
+        return drawn_edges
 
     def run(self, *, forgets: bool) -> StreamOperatorRun:
         """Start a key."""
@@ -183,19 +217,19 @@ class StreamOperatorTrial(FollowingTrial):
         """End the stream of a key; only one law is about modules that ask for wake-ups without end."""
         return run.close(horizon, most_wake_ups=_MOST_AFTER_THE_END)
 
-    def closed(self, events: Sequence[tuple[Any, ...]]) -> StreamOperatorRun:
+    def closed(self, events: Sequence[FollowedEdge]) -> StreamOperatorRun:
         """Return the run of a module to which the events came, and then the end of the stream."""
         run = self.run(forgets=True)
 
         def follow() -> None:
             for time, payload, is_end in events:
                 run.process(time, payload, is_end)
-            self.close(run, events[-1][0] + self.wait)
+            self.close(run, events[-1].time + self.wait)
 
         self.call(self._raised, follow, remedy=ANY_PAYLOAD)
         return run
 
-    def wakes_itself_at_each_tick(self, events: Sequence[tuple[Any, ...]], most: int) -> bool:
+    def wakes_itself_at_each_tick(self, events: Sequence[FollowedEdge], most: int) -> bool:
         """Return True if the module, after the events, is woken at a number of ticks in a row."""
         run = StreamOperatorRun(self.tested)
         times: list[int] = []
@@ -204,6 +238,7 @@ class StreamOperatorTrial(FollowingTrial):
         while run.wake_up is not None and len(times) < most:
             times.append(run.wake_up)
             run.advance(run.wake_up)
+        # Wake-ups ascend, so so many between two ticks that far apart are one at each tick.
         return len(times) == most and times[-1] - times[0] == most - 1
 
 
@@ -265,8 +300,9 @@ class RowOperatorLaws(FollowingLaws, of=RowOperator, trial=RowOperatorTrial):
     def test_results_have_declared_types(self, trial: RowOperatorTrial) -> None:
         """Every row of the results, and of what rows that leave give, fits the declared type."""
         module = trial.tested
-        for is_evicted, _, row in trial.output(trial.items()):
-            field = module.evicted_field() if is_evicted else module.result_field()
+        for returned in trial.output(trial.items()):
+            row = returned.row
+            field = module.evicted_field() if returned.is_evicted else module.result_field()
             trial.expect(field is not None, f"on_evict returned {row!r}, and the class declares None")
             reason = None if field is None else misfit(field, row)
             trial.expect(not reason, f"the row {row!r} does not fit: {reason}")
@@ -275,11 +311,12 @@ class RowOperatorLaws(FollowingLaws, of=RowOperator, trial=RowOperatorTrial):
     def test_rows_are_read_only(self, trial: RowOperatorTrial) -> None:
         """No payload is changed."""
         rows = trial.items()
-        with trial.unchanged("before", "after", [payload for *_, payload in rows]):
+        with trial.unchanged("before", "after", [row.payload for row in rows]):
             trial.output(rows)
 
 
 def _has_no_time(module: StreamOperator[Any, Any, Any]) -> str | None:
+    """Return the reason that a module has no wake-ups, for laws of these."""
     is_asked = type(module).next_time is not StreamOperator.next_time
     return None if is_asked else f"{named(module)} asks for no wake-ups"
 
@@ -321,9 +358,9 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
     @law("return what the class declares, or declare what it returns")
     def test_rows_have_declared_types(self, trial: StreamOperatorTrial) -> None:
         """Every row fits the declared type."""
-        for *_, row in trial.output(trial.items()):
-            reason = misfit(trial.tested.result_field(), row)
-            trial.expect(not reason, f"the row {row!r} does not fit: {reason}")
+        for emitted in trial.output(trial.items()):
+            reason = misfit(trial.tested.result_field(), emitted.row)
+            trial.expect(not reason, f"the row {emitted.row!r} does not fit: {reason}")
 
     @law("let rows start at the time of the call or after it: earlier output may be final")
     def test_no_row_starts_before_its_cause(self, trial: StreamOperatorTrial) -> None:
@@ -331,8 +368,9 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
 
         Output before that time may be final already.
         """
-        for cause, start, _, row in trial.output(trial.items()):
-            trial.expect(start >= cause, f"the row {row!r} starts at {start}, before its cause at {cause}")
+        for emitted in trial.output(trial.items()):
+            fault = f"the row {emitted.row!r} starts at {emitted.start}, before its cause at {emitted.cause}"
+            trial.expect(emitted.start >= emitted.cause, fault)
 
     @law("change the state in on_event and on_time alone")
     def test_questions_change_nothing(self, trial: StreamOperatorTrial) -> None:
@@ -352,7 +390,7 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
     def test_events_are_read_only(self, trial: StreamOperatorTrial) -> None:
         """No payload is changed."""
         events = trial.items()
-        with trial.unchanged("before", "after", [payload for _, payload, _ in events]):
+        with trial.unchanged("before", "after", [event.payload for event in events]):
             trial.output(events)
 
     @law(

@@ -112,6 +112,7 @@ class FunctionLaws(Conformance, of=Function, subject="function", trial=FunctionT
     def test_arguments_are_read_only(self, trial: FunctionTrial) -> None:
         """No argument is changed."""
         rows = trial.rows()
+        # A vectorised function takes all rows at once, any other one at a time.
         arguments = self.columns(rows) if trial.tested.is_vectorized else list(rows[0])
         with trial.unchanged("given", "afterwards", arguments, _copied):
             trial.value_of(*arguments)

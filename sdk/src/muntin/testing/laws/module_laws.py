@@ -75,6 +75,7 @@ class ModuleLaws(PayloadLaws, of=Module, trial=ModuleTrial):
             return most
         # A law may add up six groups of members, each with a crowd and a few more.
         exact: int = module.exact_up_to // 6 - 5
+        # No more members than the laws hold for.
         return max(0, min(most, exact))
 
     @classmethod
@@ -122,6 +123,7 @@ def _complaints(module: Module) -> list[str]:
     """List the faults of a module's class: methods and attributes that do not go together, or that no query can use."""
     cls = type(module)
     needs: object = module.needs
+    # Each fault is reported on its own, so that one run shows all of them.
     complaints = _misspelt_methods(cls)
     if hasattr(cls, "deduct") and not hasattr(cls, "combine"):
         complaints.append("it defines deduct, which undoes combine, but no combine")
@@ -199,6 +201,7 @@ class PurityLaws(ModuleLaws):
         members = trial.members("member")
         other_members = trial.members("other")
         with self.as_at_first():
+            # Copies, as a module may keep the result and change it in a later call.
             first_result = trial.subject.copy(trial.subject.result(members))
             second_result = trial.subject.copy(trial.subject.result(members))
         trial.expect_same(("at first", first_result), ("again", second_result), tolerance=0)
@@ -259,6 +262,7 @@ class ClipLaws(ModuleLaws):
         members = trial.members("member")
         lifetimes = [event.lifetime for event in trial.members("with times of")]
         moved: list[Event[Any]] = []
+        # The second draw may have fewer members than the first: its lifetimes come in turn.
         for event, lifetime in zip(members, cycle(lifetimes), strict=False):
             moved.append(Event(lifetime.start, lifetime.end, event.payload))
         trial.expect_same(
@@ -286,6 +290,7 @@ class LifetimeLaws(ModuleLaws):
         trial.expect(not early, f"outputs that start before their window: {early}")
         if trial.tested.contract is not OutputContract.TIME_BOUND:
             return
+
         # One more member comes, or the first one gets another end.
         change = trial.members("change")[0]
         if trial.draw(st.booleans()):

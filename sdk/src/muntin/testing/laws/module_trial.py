@@ -137,6 +137,7 @@ class Subject:
         gets_window = self.module.is_time_sensitive and method not in ("combine", "deduct")
         window_argument = (self.window,) if gets_window else ()
         with calling(method, ANY_PAYLOAD, method):
+            # By place, as the engine gives them: names of parameters are the writer's.
             returned = getattr(self.module, method)(*arguments, *window_argument)
         if returned is not None or method == "compute_result":
             return returned
@@ -148,6 +149,7 @@ class Subject:
         return returned
 
     def _rows(self, result: Any) -> object:
+        """Return the rows of an operator as a list; a generator's code runs here, and may raise."""
         if not self.module.is_operator:
             return result
         __tracebackhide__ = True
@@ -216,6 +218,8 @@ class ModuleTrial(Trial):
         """Return the places of `count` members in another order."""
         if count <= _MOST_MEMBERS:
             return self.draw(_orders(count))
+        # A permutation of hundreds of places is slow to draw and to shrink: draw a seed, of which 0 is the simplest
+        # order.
         order = list(reversed(range(count)))
         seed = self.draw(st.integers(0, 999))
         if seed:
@@ -299,10 +303,12 @@ def _events(
 
 @cache
 def _crowds(most: int, among: int) -> SearchStrategy[tuple[int, int, int, int]]:
+    """Return a strategy for a crowd: its count, the variety of its payloads, the first of these, and a seed."""
     return st.tuples(st.integers(0, most), st.integers(1, among), st.integers(0, among - 1), st.integers(0, 999))
 
 
 def _event(random: Random, payload: object, window: Window, open_ends: bool) -> Event[object]:
+    """Return an event of a crowd, with a random lifetime that shares a tick with the window."""
     start = random.randint(window.start - 5, window.end - 1)
     if open_ends and random.random() < 0.1:
         return Event(start, INFINITY, payload)

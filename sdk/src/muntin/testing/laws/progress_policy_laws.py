@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple
 
 from hypothesis import strategies as st
 
@@ -15,8 +15,17 @@ from muntin.progress import MOST_ROWS, ProgressPolicy, SourceProgress
 from muntin.testing.laws.conformance import Conformance, law
 from muntin.testing.laws.trial import Trial
 
-Arrived: TypeAlias = tuple[Sequence[int], int | None]
-"""A micro-batch: the starts of its rows, and the reading of the clock."""
+
+class RowsOfBatch(NamedTuple):
+    """A micro-batch, as a policy hears of it.
+
+    Attributes:
+        starts: The starts of its rows.
+        clock: The reading of the clock; None if the input brings none.
+    """
+
+    starts: Sequence[int]
+    clock: int | None
 
 
 class ProgressPolicyTrial(Trial):
@@ -28,23 +37,25 @@ class ProgressPolicyTrial(Trial):
         """Return the name of the class of the policy."""
         return f"the progress policy {type(self.tested).__name__}"
 
-    def batches(self, *, has_clock: bool | None = None) -> list[Arrived]:
+    def batches(self, *, has_clock: bool | None = None) -> list[RowsOfBatch]:
         """Draw micro-batches, some of them without rows; with a clock or without, or as it is drawn."""
         clock = None if has_clock is False or self.draw(st.booleans()) else self.draw(st.integers(0, 100))
         newest = self.draw(st.integers(-20, 20))
-        batches: list[Arrived] = []
+        batches: list[RowsOfBatch] = []
         for _ in range(self.draw(st.integers(1, 6))):
-            steps = [self.draw(st.sampled_from(self.laws.steps)) for _ in range(self.draw(st.integers(0, 4)))]
-            starts = [newest + step for step in steps]
+            # Steps from the newest start so far: forwards, or back by some disorder.
+            starts: list[int] = []
+            for _ in range(self.draw(st.integers(0, 4))):
+                starts.append(newest + self.draw(st.sampled_from(self.laws.steps)))
             newest = max([newest, *starts])
             if clock is not None:
                 clock += self.draw(st.sampled_from([0, 1, 20]))
-            batches.append((starts, clock))
+            batches.append(RowsOfBatch(starts, clock))
             reading = "" if clock is None else f", clock {clock}"
             self.stream.append(f"micro-batch of {starts}{reading}")
         return batches
 
-    def answers(self, batches: Sequence[Arrived]) -> list[int | None]:
+    def answers(self, batches: Sequence[RowsOfBatch]) -> list[int | None]:
         """Return the policy's answer after each micro-batch, from the first row on."""
         starts: list[int] = []
         answers: list[int | None] = []
@@ -54,17 +65,25 @@ class ProgressPolicyTrial(Trial):
             starts += new_starts
             if new_starts or last_heard is None:
                 last_heard = clock
+            # A policy is not asked about a source that has had no rows.
             if not starts:
                 continue
             latest = tuple(sorted(starts, reverse=True)[: self.tested.starts_kept])
-            progress = SourceProgress(max(starts), len(starts), latest, rows_before, clock, last_heard)
+            progress = SourceProgress(
+                newest=max(starts),
+                rows=len(starts),
+                latest=latest,
+                rows_before=rows_before,
+                clock=clock,
+                last_heard=last_heard,
+            )
             answer: Any = self.call(f"watermark({progress})", self.tested.watermark, progress)
             is_tick = isinstance(answer, int) and not isinstance(answer, bool)
             self.expect(answer is None or is_tick, f"watermark({progress}) returned {answer!r}")
             answers.append(answer)
         return answers
 
-    def furthest(self, batches: Sequence[Arrived]) -> int:
+    def furthest(self, batches: Sequence[RowsOfBatch]) -> int:
         """Return the watermark after all micro-batches."""
         ticks = [answer for answer in self.answers(batches) if answer is not None]
         return max(ticks, default=EARLIEST)
@@ -115,9 +134,9 @@ class ProgressPolicyLaws(Conformance, of=ProgressPolicy, subject="policy", trial
         """Every answer is a whole number or None, also after the first row and without a clock."""
         batches = trial.batches()
         trial.answers(batches)
-        row_by_row: list[Arrived] = []
+        row_by_row: list[RowsOfBatch] = []
         for starts, clock in batches:
-            row_by_row += [([start], clock) for start in starts]
+            row_by_row += [RowsOfBatch([start], clock) for start in starts]
         trial.answers(row_by_row)
 
     @law(
@@ -133,17 +152,17 @@ class ProgressPolicyLaws(Conformance, of=ProgressPolicy, subject="policy", trial
         if self.depends_on_batches:
             return
         batches = trial.batches(has_clock=False)
-        all_starts = list(chain.from_iterable(starts for starts, _ in batches))
-        at_once = ("at once", trial.furthest([(all_starts, None)]))
-        row_by_row = trial.furthest([([start], None) for start in all_starts])
-        trial.expect_same(("row by row", row_by_row), at_once, 0.0)
-        trial.expect_same(("as drawn", trial.furthest(batches)), at_once, 0.0)
+        all_starts = list(chain.from_iterable(batch.starts for batch in batches))
+        at_once = ("at once", trial.furthest([RowsOfBatch(all_starts, clock=None)]))
+        row_by_row = trial.furthest([RowsOfBatch([start], clock=None) for start in all_starts])
+        trial.expect_same(("row by row", row_by_row), at_once, tolerance=0.0)
+        trial.expect_same(("as drawn", trial.furthest(batches)), at_once, tolerance=0.0)
 
     @law("answer from the fields and the argument alone: no clock, no random number, nothing kept in the policy")
     def test_nothing_else_is_remembered(self, trial: ProgressPolicyTrial) -> None:
         """Other rows before, a new process and a second call make no difference."""
         batches = trial.batches()
         with self.as_at_first():
-            first = trial.answers(batches)
-        trial.answers(trial.batches())
-        trial.expect_same(("again", trial.answers(batches)), ("at first", first), 0.0)
+            first_answers = trial.answers(batches)
+            trial.answers(trial.batches())  # of another source, which must leave no trace
+            trial.expect_same(("again", trial.answers(batches)), ("at first", first_answers), tolerance=0.0)

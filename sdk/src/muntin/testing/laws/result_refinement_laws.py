@@ -33,6 +33,7 @@ class ResultRefinementTrial(Trial):
         state: Any = None
         outputs: list[Mapping[str, Any] | None] = []
         for number, result in enumerate(firings, 1):
+            # A copy, as a law of its own tells that the result is changed.
             new_state, output = self.refine(state, deepcopy(result), is_final=number == len(firings))
             outputs.append(output)
             state = self.stored(new_state)
@@ -88,8 +89,8 @@ class ResultRefinementLaws(Conformance, of=ResultRefinement, subject="refinement
         state: Any = None
         for result in trial.firings():
             with trial.unchanged("before", "afterwards", (state, result)):
-                new, _ = trial.refine(state, result, is_final=False)
-            state = trial.stored(new)
+                new_state, _ = trial.refine(state, result, is_final=False)
+                state = trial.stored(new_state)
 
     @law("answer from the fields and the arguments alone: no clock, no random number, nothing kept in the refinement")
     def test_the_same_results_are_refined_alike(self, trial: ResultRefinementTrial) -> None:

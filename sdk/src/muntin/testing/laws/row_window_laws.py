@@ -94,6 +94,7 @@ class FollowedMembers:
         expect = self._trial.expect
         inserted = 0
         for action in actions:
+            # Follow the members by the actions alone; each action must fit those that came before.
             kind, partition, numbers, window = action
             spelled = _spell([action])
             members = self._times.setdefault(partition, {})
@@ -117,6 +118,7 @@ class FollowedMembers:
 
 
 def _spell(actions: Iterable[Action]) -> str:
+    """Describe actions in a line, for reports."""
     spelled: list[str] = []
     for kind, partition, rows, window in actions:
         text = str(kind)

@@ -114,6 +114,7 @@ class StateLaws(ModuleLaws):
                 state = subject.add(state, added)
             if trial.draw(st.booleans()):
                 state = subject.stored_if_it_can_be(state)
+
         step_by_step = ("updated step by step", subject.result_of(state))
         trial.expect_same(step_by_step, ("computed anew", subject.result(members)))
 
@@ -161,6 +162,7 @@ class UpgradingLaws(ModuleLaws):
         if not self.old_states:
             pytest.skip(f"does not apply: no old_states of {trial.module} are given")
         for old in self.old_states:
+            # As a query does: the version is one to continue from, and the state comes from a checkpoint.
             is_timed = trial.tested.is_time_sensitive
             if is_timed:
                 trial.place(old.window, trial.clip)
@@ -168,6 +170,8 @@ class UpgradingLaws(ModuleLaws):
             trial.expect(is_known, f"it does not continue from its version {old.version}")
             members = [member if is_timed else Event.point(0, member) for member in old.members]
             later = trial.members("later")
+
+            # The upgraded state and a new one have the same members, so they have the same results, now and later.
             subject = trial.subject
             upgraded = subject.stored(subject.upgrade(subject.plain(old.state), old.version))
             new = subject.state_of(members)
@@ -228,6 +232,7 @@ class CombiningLaws(ModuleLaws):
         subject = trial.subject
         groups = [trial.members(label) for label in ("first", "second", "third")]
         a, b, c = (subject.state_of(group) for group in groups)
+        # Combining may change its first state, so each side has states of its own.
         left = subject.combine(subject.combine(a, b), c)
         a, b, c = (subject.state_of(group) for group in groups)
         right = subject.combine(a, subject.combine(b, c))
@@ -254,8 +259,8 @@ class CombiningLaws(ModuleLaws):
         alone = ("alone", subject.result(members))
         behind = subject.combine(subject.state_of(members), subject.create())
         trial.expect_same(("with a new state behind", subject.result_of(behind)), alone)
-        before = subject.combine(subject.create(), subject.state_of(members))
-        trial.expect_same(("with a new state before", subject.result_of(before)), alone)
+        in_front = subject.combine(subject.create(), subject.state_of(members))
+        trial.expect_same(("with a new state before", subject.result_of(in_front)), alone)
 
     @law(
         "undo in deduct all that combine does; where that cannot be, leave deduct out",

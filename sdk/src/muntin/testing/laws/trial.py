@@ -97,7 +97,9 @@ def first_of(strategy: SearchStrategy[object], count: int) -> list[object]:
     def take(ten: list[object]) -> None:
         values.extend(ten)
 
+    # Hypothesis draws only inside a test: run one that collects what it gets.
     settings(SETTINGS, max_examples=1 + count // 10)(given(st.lists(strategy, min_size=10, max_size=10))(take))()
+    # The first ten values are all the simplest one: keep the last of them.
     return values[9 : 9 + count]
 
 
@@ -220,6 +222,7 @@ class Trial:
         earlier = look(value)
         yield
         later = look(value)
+        # By value, as equal parts may have been replaced.
         if not equal(later, earlier):
             raise self.broken(f"{before}: {earlier!r}\n{after}: {later!r}")
 

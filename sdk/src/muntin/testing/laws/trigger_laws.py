@@ -69,6 +69,7 @@ class TriggerTrial(Trial):
         decisions: list[Decision] = []
         for place, view in enumerate(views):
             is_touched = not place or view.arrivals or view.departures or view.signals & self.tested.signals
+            # The engine lets such a window sleep, and the trigger may not notice.
             if sleeps and not is_touched and not self._is_woken(state, view):
                 decisions.append(Decision.WAIT)
                 continue
@@ -98,6 +99,7 @@ class TriggerTrial(Trial):
                     state = FINISHED
                     break
             states.append(state)
+            # The merged window goes on from the progress that is furthest, as the micro-batch of the merge has it.
             latest = TriggerView(
                 max_event_time=max(latest.max_event_time, view.max_event_time), clock=max(latest.clock, view.clock)
             )
@@ -135,15 +137,19 @@ class TriggerTrial(Trial):
 
     def _next(self, view: TriggerView, wake_ups: tuple[int, int], *, is_first: bool) -> TriggerView:
         """Draw the next changes of the window, and the progress after them."""
+        # A window begins with a member; later, many micro-batches bring none.
         arrivals = self.draw(st.sampled_from([1, 2, 5] if is_first else [0, 0, 1, 3]))
         max_event_time = self._later(view.max_event_time, wake_ups[1])
         clock = self._later(view.clock, wake_ups[0])
         departures = 0 if is_first else self.draw(st.sampled_from([0, 0, 0, 1]))
         newest = self.draw(st.integers(WINDOW.start, WINDOW.end - 1)) if arrivals else EARLIEST
+
+        # Signals come now and then, also one that the trigger does not wait for.
         signals: list[str] = []
         for signal in sorted({*self.tested.signals, "another signal"}):
             if self.draw(st.integers(0, 5)) == 0:
                 signals.append(signal)
+        # One value per new member for each expression that the trigger reads, and one for each result.
         values: dict[str, list[Any]] = {}
         for expression in self.tested.reads:
             values[expression] = [self.draw(self._value(expression)) for _ in range(arrivals)]
@@ -183,6 +189,7 @@ class TriggerTrial(Trial):
 
 
 def _spell(view: TriggerView) -> str:
+    """Describe the changes of a window in one line, for the drawing of the stream."""
     clock = "none" if view.clock == EARLIEST else view.clock
     text = f"max event time {view.max_event_time}, clock {clock}, {view.arrivals} came, {view.departures} left"
     if view.arrivals:
@@ -240,8 +247,8 @@ class TriggerLaws(Conformance, of=Trigger, subject="trigger", trial=TriggerTrial
         state = trial.create()
         for view in trial.views():
             with trial.unchanged("state", "afterwards", state, trial.stored):
-                new, decision = trial.step(state, view)
-            state = new
+                new_state, decision = trial.step(state, view)
+                state = new_state
             if decision.is_finished:
                 break
 

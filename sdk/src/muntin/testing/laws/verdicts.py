@@ -153,6 +153,7 @@ def try_laws(subject: Subject, **attributes: object) -> Iterator[Verdict]:
     if isinstance(subject, Function) and subject.is_vectorized and "arguments" not in attributes:
         unknown = f"{subject.name} is vectorised, so its annotations do not say what a row holds"
     suite = type("TestSubject", (laws,), {laws.subject_name(): subject, **attributes})
+    # The law under which each method raised first, by the method and the type of its exception.
     failed: dict[tuple[str, type], str] = {}
     for test, statement in laws_of(suite).items():
         outcome, reason = (Outcome.UNTRIED, unknown) if unknown else _try(suite, test, failed)
@@ -177,8 +178,9 @@ def _refuses(broken: LawError) -> bool:
     cause = broken.__cause__
     if not isinstance(cause, ValueError) or broken.method not in _TAKES_PAYLOADS or broken.law == "accepted clips work":
         return False
-    *_, (last, _) = walk_tb(cause.__traceback__)
-    return not str(last.f_globals.get("__name__")).startswith("muntin.")
+    # The innermost frame tells whose code raised: a law of Muntin's, or the module.
+    *_, (innermost_frame, _) = walk_tb(cause.__traceback__)
+    return not str(innermost_frame.f_globals.get("__name__")).startswith("muntin.")
 
 
 def _outcome_of_breach(broken: LawError, law: str, failed: dict[tuple[str, type], str]) -> tuple[Outcome, str]:
@@ -195,6 +197,7 @@ def _outcome_of_breach(broken: LawError, law: str, failed: dict[tuple[str, type]
         return Outcome.SKIPPED, f"another law is broken first: {broken.law}"
     if broken.method:
         fault = (broken.method, type(broken.__cause__))
+        # One fault shows under many laws; the first of them reports it.
         first_law = failed.setdefault(fault, broken.law)
         if first_law != broken.law:
             return Outcome.SKIPPED, f"{broken.method} fails as it does under the law: {first_law}"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, islice, pairwise, starmap, takewhile
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from hypothesis import strategies as st
 
@@ -27,6 +27,20 @@ _LAST_STEP: Final = 160
 """The steps between which windows are compared: around all events that are drawn, with room for long windows."""
 
 Lifetime = tuple[int, int]
+
+
+class ContinuedStream(NamedTuple):
+    """A stream up to a watermark and some time after it.
+
+    Attributes:
+        history: The events that are known at the watermark.
+        watermark: The watermark.
+        later_events: The events some time later: those that stayed, with their ends, and new ones.
+    """
+
+    history: list[Lifetime]
+    watermark: int
+    later_events: list[Lifetime]
 
 
 class WindowKindTrial(Trial):
@@ -71,35 +85,38 @@ class WindowKindTrial(Trial):
         """Draw the events that are known."""
         return [self.lifetime() for _ in range(self.draw(st.integers(0, 7)))]
 
-    def continued(self) -> tuple[list[Lifetime], int, list[Lifetime]]:
+    def continued(self) -> ContinuedStream:
         """Draw events, a watermark, and the events some time after it."""
         history = self.history()
         watermark = self.tick()
         later = self.later(dict(enumerate(history)), watermark)
-        return history, watermark, list(later.values())
+        return ContinuedStream(history, watermark, list(later.values()))
 
     def later(self, events: Mapping[int, Lifetime], watermark: int) -> dict[int, Lifetime]:
         """Draw legal changes of events after a watermark, at the watermark or later; return the changed events."""
         self.stream.append(f"watermark {watermark}")
-        changed = dict(events)
+        later_events = dict(events)
+
+        # Known events stay, get another end, or go; nothing may change the axis before the watermark.
         for id, (start, end) in events.items():
             change = self.draw(st.sampled_from(["stays", "stays", "ends", "goes"]))  # half of them stay
             if change == "goes" and start >= watermark:
-                del changed[id]
+                del later_events[id]
                 self.stream.append(Bar("goes", start, end))
             elif change == "ends" and end >= watermark:
                 earliest_end = max(watermark, start + 1)
                 later_end = earliest_end + self.draw(st.integers(0, 20)) * self.scale
                 new_end = self.draw(st.sampled_from([earliest_end, later_end, INFINITY]))
-                changed[id] = (start, new_end)
+                later_events[id] = (start, new_end)
                 self.stream.append(Bar("ends", start, new_end))
+        # New events start at the watermark or later; some have no end.
         for _ in range(self.draw(st.integers(0, 3))):
             start = watermark + self.draw(st.integers(0, 20)) * self.scale + abs(self._near())
             length = self.draw(st.sampled_from([1, 2, 9, None]))
             event = (start, INFINITY if length is None else start + length * self.scale)
-            changed[next(self._later_numbers)] = event
+            later_events[next(self._later_numbers)] = event
             self.stream.append(Bar("comes", *event))
-        return changed
+        return later_events
 
     def limit(self, watermark: int) -> int:
         """Return the tick up to which windows have ended at a watermark."""
@@ -162,6 +179,7 @@ class WindowKindTrial(Trial):
         periods = grid.periods
         first = self.first if periods is None else self.number_at(periods, self.first)
         last = self.last if periods is None else self.number_at(periods, self.last)
+        # The last window that starts so early that it has ended by then: none is missed.
         first = (first - grid.size - grid.offset) // grid.hop * grid.hop + grid.offset
         windows: list[Window] = []
         for number in range(first, last + 1, grid.hop):
@@ -249,15 +267,15 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
     @law("yield all windows that share a tick with [start, end), and no others")
     def test_a_part_is_the_whole_cut_restricted(self, trial: WindowKindTrial) -> None:
         """Asked for a part of the axis, a kind yields the windows of the whole cut that lie on that part."""
-        known = trial.stretches(trial.history())
-        whole = trial.cut(known)
+        stretches = trial.stretches(trial.history())
+        whole_cut = trial.cut(stretches)
         start = trial.tick()
         end = start + trial.draw(st.integers(1, 30)) * trial.scale
-        part = trial.cut(known, start, end)
-        expected = [window for window in whole if window.start < end and window.end > start]
+        part = trial.cut(stretches, start, end)
+        expected = [window for window in whole_cut if window.start < end and window.end > start]
         trial.expect_equal(f"cut(stretches, {start}, {end})", part, "of the whole cut", expected)
 
-    @law("cut by known alone: keep nothing between calls")
+    @law("cut by stretches alone: keep nothing between calls")
     def test_only_the_set_of_stretches_matters(self, trial: WindowKindTrial) -> None:
         """Windows do not depend on the order of events, on the number with equal stretches, or on earlier calls."""
         history = trial.history()
@@ -292,10 +310,10 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
         With `ends_move`, those that ended before it.
         """
-        history, watermark, later = trial.continued()
+        history, watermark, later_events = trial.continued()
         limit = trial.limit(watermark)
         ended = [window for window in trial.with_members(history) if window.end <= limit]
-        ended_later = [window for window in trial.with_members(later) if window.end <= limit]
+        ended_later = [window for window in trial.with_members(later_events) if window.end <= limit]
         trial.expect_equal(f"ended by {limit}", ended, "later", ended_later)
 
     @law("return from unborn the least start of a window that known stretches may still open")
@@ -304,17 +322,17 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
         Where windows do not wait for events, none before the first that ends after the watermark.
         """
-        history, watermark, later = trial.continued()
-        known = trial.stretches(history)
+        history, watermark, later_events = trial.continued()
+        stretches = trial.stretches(history)
         limit = trial.limit(watermark)
         earlier_windows = trial.with_members(history)
         if trial.kind.waits_for_events:
-            starts = [watermark, trial.ask("unborn", known)]
+            starts = [watermark, trial.ask("unborn", stretches)]
             starts += [window.start for window in earlier_windows if window.end > limit]
         else:
-            starts = [window.start for window in trial.cut(known, watermark, trial.last)[:1]]
+            starts = [window.start for window in trial.cut(stretches, watermark, trial.last)[:1]]
         earliest_start = min(starts, default=EARLIEST)
-        for window in trial.with_members(later):
+        for window in trial.with_members(later_events):
             if window not in earlier_windows and window.start < earliest_start:
                 raise trial.broken(f"after the watermark {watermark}, {window} starts before {earliest_start}")
 
@@ -323,14 +341,16 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         """Once events are forgotten, windows from the frontier on are those that all events would make."""
         all_events = dict(enumerate(trial.history()))
         remaining = dict(all_events)
-        known = trial.stretches(all_events.values())
+        stretches = trial.stretches(all_events.values())
         watermark = EARLIEST
         for _ in range(2):
             # The watermark advances, and events that no open window needs are forgotten.
             watermark = max(watermark, trial.tick())
             limit = trial.limit(watermark) - trial.draw(st.sampled_from([0, 0, 3])) * trial.scale
-            frontier = next_frontier(trial.kind, known, limit)
-            carried = trial.ask("carried", known, frontier) if frontier > known.frontier else known.carried
+            frontier = next_frontier(trial.kind, stretches, limit)
+            carried = stretches.carried
+            if frontier > stretches.frontier:
+                carried = trial.ask("carried", stretches, frontier)
             for id, event in list(remaining.items()):
                 _, event_end = event
                 _, counts_to = trial.stretch(event)
@@ -339,13 +359,14 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
             # Later events come, and a key without any events may be forgotten before.
             is_forgotten = not remaining and not trial.ask("outlives", carried)
-            changed = trial.later(remaining, watermark)
-            all_events = {id: event for id, event in all_events.items() if id not in remaining} | changed
-            remaining = changed
+            later_events = trial.later(remaining, watermark)
+            forgotten_events = {id: event for id, event in all_events.items() if id not in remaining}
+            all_events = forgotten_events | later_events
+            remaining = later_events
             members = trial.members(remaining.values())
-            known = Stretches(members) if is_forgotten else Stretches(members, frontier, carried)
+            stretches = Stretches(members) if is_forgotten else Stretches(members, frontier, carried)
 
-            windows = trial.with_members(remaining.values(), known)
+            windows = trial.with_members(remaining.values(), stretches)
             expected = trial.with_members(all_events.values())
             trial.expect_equal(
                 f"from {frontier} on, with {carried!r} carried",
@@ -480,9 +501,9 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         definitions in the reference evaluator.
         """
         history = trial.history()
-        known = trial.stretches(history)
-        windows = trial.cut(known)
-        windows_of = {event: trial.windows_of(known, event) for event in history}
+        stretches = trial.stretches(history)
+        windows = trial.cut(stretches)
+        windows_of = {event: trial.windows_of(stretches, event) for event in history}
         for event, windows_of_event in windows_of.items():
             unknown = [window for window in windows_of_event if window not in windows]
             trial.expect(not unknown, f"windows_of yields {unknown} for {event}, which cut does not")
