@@ -200,7 +200,7 @@ def test_a_badge_shows_what_the_tests_on_github_say(project: Path) -> None:
     package = Package("muntin-weather", "0.1.0", (), project)
     address = "https://github.com/{}/actions/workflows/test.yml"
     unknown = address.format("OWNER/muntin-weather")
-    assert badge_for(package, project) == f"[![muntin check]({unknown}/badge.svg)]({unknown})"
+    assert badge_for(package, project) == f"[![muntin check of the newest commit]({unknown}/badge.svg)]({unknown})"
     git(project, "init", "--quiet")
     git(project, "remote", "add", "origin", "git@github.com:ada/weather.git")
     assert address.format("ada/weather") in badge_for(package, project)

@@ -106,7 +106,7 @@ def test_a_new_name_among_the_builtins_is_allowed(monkeypatch: pytest.MonkeyPatc
 
 def test_an_error_in_code_of_others_has_a_note_on_the_module_that_ran_last(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched, pytest.raises(TypeError, match="not callable") as caught:
-        run(lambda: patched.setattr(output_blobs, "to_blob", None))
+        run(lambda: patched.setattr(output_blobs.OutputBlob, "of_table", None))
     message = "".join(traceback.format_exception_only(caught.value))
     assert f"the module that ran last: test.breaks 1.2.3{PLACE}" in message
 

@@ -55,7 +55,7 @@ def badge_for(package: Package, folder: Path) -> str:
     if has_badge or not (folder / ".github/workflows/test.yml").is_file():
         return ""
     workflow = f"https://github.com/{_repository(package, folder)}/actions/workflows/test.yml"
-    return f"[![muntin check]({workflow}/badge.svg)]({workflow})"
+    return f"[![muntin check of the newest commit]({workflow}/badge.svg)]({workflow})"
 
 
 def _version(package: Package, folder: Path) -> Item:
