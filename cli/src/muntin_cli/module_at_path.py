@@ -193,6 +193,7 @@ def _keep_beside(new_code: Mapping[str, ModuleType]) -> None:
     for name, python_module in new_code.items():
         kept_name = f"{_BESIDE}.{name}"
         sys.modules[kept_name] = python_module
+        python_module.__name__ = kept_name  # a later import may give its old name to another module
         for value in vars(python_module).values():
             if isinstance(value, type) and value.__module__ == name:
                 value.__module__ = kept_name

@@ -14,10 +14,14 @@ _SITE: Final = frozenset({"site-packages", "dist-packages"})
 
 
 def local_modules() -> list[ModuleType]:
-    """Return the modules that were imported from files of no installed package, such as those beside a script."""
+    """Return the modules that were imported from files of no installed package, such as those beside a script.
+
+    A module that is found under another name than its own is left out: nothing that is pickled could name it.
+    """
     modules: list[ModuleType] = []
     for name, module in list(sys.modules.items()):  # other threads may import
-        if name != "__main__" and is_local(name):
+        has_own_name = getattr(module, "__name__", None) == name
+        if name != "__main__" and has_own_name and is_local(name):
             modules.append(module)
     return modules
 
