@@ -30,8 +30,9 @@ def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[In
 
 
 @pytest.fixture
-def muntin() -> Callable[..., CommandRun]:
-    """Run the command with arguments."""
+def muntin(monkeypatch: pytest.MonkeyPatch) -> Callable[..., CommandRun]:
+    """Run the command with arguments, with tables of the usual width: test runners set `COLUMNS` for processes."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def run(*arguments: object) -> CommandRun:
         installed.cache_clear()

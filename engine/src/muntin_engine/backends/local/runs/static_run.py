@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from muntin.errors import ModuleFailedError
 from muntin_engine.backends.local.inputs.local_rows import LocalRows
 from muntin_engine.backends.local.runs.exchange import Exchange
 from muntin_engine.backends.local.runs.freed_memory import hand_back_freed_memory
@@ -73,13 +74,15 @@ class StaticRun:
             QueryError: A row of the input cannot be read.
             ModuleFailedError: A module raised an exception, with its key and window.
             SetupError: A worker process was killed.
+            KeyboardInterrupt: The program was interrupted.
         """
         keeps_state = self._task.plan.choice.keeps_state
         load_evaluator(self._task.plan.choice.evaluator)  # or the first part and bucket would seem slow
         with self._folder, self._progress:
             is_failed = True  # also after Ctrl-C, or when the caller wants no more
             try:
-                yield from self._outputs_of_buckets() if keeps_state else self._outputs_without_state()
+                with _interrupts_at_once():
+                    yield from self._outputs_of_buckets() if keeps_state else self._outputs_without_state()
                 is_failed = False
             finally:
                 if self._pool is not None:
@@ -144,7 +147,9 @@ class StaticRun:
     def _run_here(self, job: Job) -> Any:
         """Run a job in this process, which has fewer jobs than a worker: it also reads and takes results."""
         try:
-            return job.run(self._task)
+            # An error waits for its turn among the results of workers, and Ctrl-C does not.
+            with _interrupts_at_once():
+                return job.run(self._task)
         finally:
             self._progress.refresh()
             hand_back_freed_memory()
@@ -186,3 +191,18 @@ class StaticRun:
         self._task_file = self._folder.path / "task"
         self._task_file.write_bytes(packed_task)
         self._pool = WorkerPool.acquire(self._workers)
+
+
+@contextmanager
+def _interrupts_at_once() -> Iterator[None]:
+    """Raise Ctrl-C as what it is where it reached the code of a module, which seems to have failed then.
+
+    Raises:
+        KeyboardInterrupt: The program was interrupted in the block.
+    """
+    try:
+        yield
+    except ModuleFailedError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        raise
