@@ -10,6 +10,12 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from packaging.version import Version
+
+WITHOUT_PANDAS: Final = pytest.mark.skipif(
+    Version(pa.__version__) < Version("26"), reason="older versions of Arrow import pandas in other calls, too"
+)
+"""The mark of tests about what `arrow_arrays` goes around."""
 
 SCRIPT: Final = """
 import sys
@@ -90,6 +96,7 @@ def path(tmp_path: Path) -> str:
     return str(file)
 
 
+@WITHOUT_PANDAS
 def test_a_query_of_a_function_imports_what_it_uses(path: str) -> None:
     modules = imported(SCRIPT.format(path=path, column="value", arguments=""))
     assert modules & NEVER == set()
@@ -105,6 +112,7 @@ def test_expressions_in_sql_import_their_parser(path: str) -> None:
         assert "pyspark" not in modules
 
 
+@WITHOUT_PANDAS
 def test_pandas_is_imported_by_none_of_many_queries(path: str) -> None:
     """`pa.array`, `pa.scalar` and `to_numpy` import it where it is installed: `arrow_arrays` has what to call."""
     assert "pandas" not in imported(QUERIES_OF_MANY_KINDS.format(path=path))

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -14,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from packaging.version import Version
 
 import muntin_stats as stats
 from muntin import Function, function, tumbling
@@ -326,7 +329,6 @@ def test_ctrl_c_in_a_function_ends_the_query() -> None:
 
 def test_a_value_that_nobody_needs_is_not_computed() -> None:
     assert computed("CASE WHEN i > 100 THEN probe_ratio(1D, 0D) END").to_pylist() == [None] * 3
-    assert computed("i > 100 AND probe_ratio(1D, 0D) > 1", ROWS.slice(0, 1)).to_pylist() == [False]
     assert computed("probe_ratio(1D, 0D)", ROWS.slice(0, 0)).to_pylist() == []
 
 
@@ -525,6 +527,10 @@ def test_a_function_that_cannot_travel_is_called_in_this_process(tmp_path: Path)
 # Beside Spark.
 
 
+@pytest.mark.skipif(
+    Version(version("pyspark")) < Version("4.3") if find_spec("pyspark") else False,
+    reason="older versions convert some results of functions otherwise, such as whole numbers of floats to null",
+)
 def test_functions_have_the_values_and_types_of_spark(spark: SparkSession) -> None:
     from muntin_engine.backends.spark.column_types import arrow_schema_of
 
