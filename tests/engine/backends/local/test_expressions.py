@@ -232,7 +232,8 @@ def test_what_raises_on_spark_raises(text: str) -> None:
         ("s rlike '(?i)a'", "not known to mean the same without Spark\n  write one of letters"),
         ("INTERVAL '1' MONTH", "is no length of time\n  expected: such as INTERVAL 90 MINUTES"),
         ("try_cast(1 / a as int)", "casts what may fail itself"),
-        ("sort_array(xs)", "sorts what is not known to have the same order .*\n  write array_sort"),
+        # Older versions of sqlglot have a node of its own for it.
+        ("sort_array(xs)", "sorts what is not known to have the same order .*\n  write array_sort|needs 'sortarray'"),
         ("array_sort(array(w))", "sorts what is not known to have the same order"),
         ("map_entries(xs)", "takes array<int>"),
         ("year(s)", "takes string\n  expected: a date or a timestamp"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from threading import Lock
+from typing import Any, ClassVar, Final
 
 import duckdb
 import pyarrow as pa
@@ -40,4 +41,9 @@ class DuckdbRelation(FrameKind):
 
     def result(self, rows: pa.Table) -> Any:
         """Return a relation of the default connection."""
-        return duckdb.from_arrow(rows)
+        with _DEFAULT_CONNECTION:
+            return duckdb.from_arrow(rows)
+
+
+_DEFAULT_CONNECTION: Final = Lock()
+"""Held while a result becomes a relation: the default connection refuses a second call instead of waiting."""
