@@ -123,6 +123,12 @@ def test_a_project_offers_what_its_plugins_return(tmp_path: Path) -> None:
     assert module_at(tmp_path, "trading.range").name == "trading.spread"
 
 
+def test_a_module_that_a_file_only_imports_is_not_the_one_that_it_defines(tmp_path: Path) -> None:
+    text = OTHER.format(name="other").replace("\n\n\n", "\nfrom muntin_stats import Average\n\n\n", 1)
+    write(tmp_path, {"new_spread": text})
+    assert module_at(tmp_path / "new_spread", "trading.spread").name == "trading.other"
+
+
 def test_several_modules_are_listed(tmp_path: Path) -> None:
     files = {"__init__": "", "spread": spread("2"), "other": OTHER.format(name="other")}
     package = write(tmp_path / "trading", files)

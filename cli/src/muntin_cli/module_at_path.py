@@ -224,8 +224,7 @@ def _defined_modules(imported: Sequence[ModuleType], new_code: Iterable[ModuleTy
         for value in vars(python_module).values():
             if not _is_module(value):
                 continue
-            home = value.__module__.removeprefix(f"{_BESIDE}.")
-            if home in homes:
+            if value.__module__ in homes:
                 defined[value] = None
             else:
                 imported_from_elsewhere[value] = None
