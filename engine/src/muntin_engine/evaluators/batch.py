@@ -45,31 +45,36 @@ class BucketBatch:
     signals: frozenset[str] = frozenset()
 
 
-def progress_in(metadata: BucketMetadata, trackers: Sequence[ProgressTracker]) -> InputsProgress:
-    """Return the progress of a bucket's inputs after the last micro-batch, by which rows are late.
+class ProgressStep(NamedTuple):
+    """The progress of a bucket's inputs in a micro-batch.
 
-    Args:
-        metadata: The metadata of the bucket.
-        trackers: The tracker of the progress of each input.
+    Attributes:
+        previous: The progress before the batch, by which rows are late.
+        present: The progress after it.
     """
-    if not metadata.progress:
-        return InputsProgress.start(len(trackers))
-    return InputsProgress.from_data(metadata.progress)
+
+    previous: InputsProgress
+    present: InputsProgress
 
 
-def progress_after(
-    previous: InputsProgress, trackers: Sequence[ProgressTracker], reports: Sequence[InputReport]
-) -> InputsProgress:
-    """Return the progress of a bucket's inputs after a micro-batch.
+def advance_progress(
+    metadata: BucketMetadata, trackers: Sequence[ProgressTracker], reports: Sequence[InputReport]
+) -> ProgressStep:
+    """Advance the progress of a bucket's inputs by a micro-batch, in the metadata of the bucket.
 
     Args:
-        previous: The progress before it.
+        metadata: The metadata of the bucket, which gets the progress after the batch.
         trackers: The tracker of the progress of each input.
         reports: The report on each input.
     """
+    previous = InputsProgress.start(len(trackers))
+    if metadata.progress:
+        previous = InputsProgress.from_data(metadata.progress)
     reported = [report.progress_past_keys for report in reports]
     observations = [report.observations for report in reports]
-    return previous.advance(trackers, reported, observations)
+    present = previous.advance(trackers, reported, observations)
+    metadata.progress = present.to_data()
+    return ProgressStep(previous, present)
 
 
 @dataclass(frozen=True, slots=True)

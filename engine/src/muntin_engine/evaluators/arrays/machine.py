@@ -16,7 +16,7 @@ from muntin_engine.evaluators.arrays.geometry.window_geometry import WindowGeome
 from muntin_engine.evaluators.arrays.result_emission import ResultEmission
 from muntin_engine.evaluators.arrays.store.stretch_store import StoreT, write_metadata
 from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows
-from muntin_engine.evaluators.batch import BucketBatch, progress_after, progress_in
+from muntin_engine.evaluators.batch import BucketBatch, advance_progress
 from muntin_engine.state.bucket_state import BucketState, StateSize
 from muntin_engine.state.log import LogEntry
 from muntin_engine.time.inputs_progress import InputsProgress
@@ -78,11 +78,10 @@ def process(
     Raises:
         ModuleFailedError: A module raised an exception. The state stays as it was.
     """
-    previous = progress_in(state.metadata, trackers)
-    progress = progress_after(previous, trackers, batch.reports)
-    state.metadata.progress = progress.to_data()
+    previous, progress = advance_progress(state.metadata, trackers, batch.reports)
     if not batch.evaluator_blobs and query.emission.stage(previous) == query.emission.stage(progress):
-        return _unchanged(query, state, previous, progress)
+        output_watermark = query.geometry.output_watermark(progress, state.metadata.timer.output_watermark)
+        return unchanged_result(state, previous, progress, output_watermark)
 
     # Results are made of all that the batch adds, and before anything is dropped. What is left then is written.
     store = _open(query, state, previous)
@@ -122,12 +121,17 @@ def _open(query: ArrayQuery[StoreT], state: BucketState, previous: InputsProgres
     return state.open(restored)
 
 
-def _unchanged(
-    query: ArrayQuery[StoreT], state: BucketState, previous: InputsProgress, progress: InputsProgress
+def unchanged_result(
+    state: BucketState, previous: InputsProgress, progress: InputsProgress, output_watermark: int
 ) -> ArrayResult:
-    """Return the result of a batch that brings nothing and completes nothing: only the progress is written."""
-    first_start = state.metadata.timer.output_watermark
-    output_watermark = query.geometry.output_watermark(progress, first_start)
+    """Return the result of a batch that brings nothing and completes nothing: only the progress is written.
+
+    Args:
+        state: The state of the bucket.
+        previous: The progress before the batch.
+        progress: The progress after it.
+        output_watermark: The tick before which no later output changes anything.
+    """
     return ArrayResult(
         windows=(),
         admitted=Admitted(),

@@ -10,11 +10,10 @@ import numpy as np
 
 from muntin_engine.evaluators.arrays.admission.admission_contract import Admitted
 from muntin_engine.evaluators.arrays.admission.insertions import LateRows
-from muntin_engine.evaluators.arrays.machine import ArrayResult
-from muntin_engine.evaluators.arrays.store.stretch_store import write_metadata
+from muntin_engine.evaluators.arrays.machine import ArrayResult, unchanged_result
 from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, ROWS, Part, StretchTable, concat
-from muntin_engine.evaluators.batch import BucketBatch, progress_after, progress_in
+from muntin_engine.evaluators.batch import BucketBatch, advance_progress
 from muntin_engine.evaluators.joins.matching import LEFT, RIGHT
 from muntin_engine.evaluators.joins.pair_store import PairStore, side_of
 from muntin_engine.plan.join_plan import Condition
@@ -88,21 +87,11 @@ def process_pairs(
         trackers: The tracker of the progress of each input.
         batch: The part of the micro-batch that the bucket gets.
     """
-    previous = progress_in(state.metadata, trackers)
-    progress = progress_after(previous, trackers, batch.reports)
-    state.metadata.progress = progress.to_data()
+    previous, progress = advance_progress(state.metadata, trackers, batch.reports)
     watermarks = watermarks_of(progress)
     output_watermark = progress.least.watermark
     if not batch.evaluator_blobs and watermarks_of(previous) == watermarks:
-        sizes = write_metadata(state)
-        return ArrayResult(
-            windows=(),
-            admitted=Admitted(),
-            previous=previous,
-            progress=progress,
-            output_watermark=output_watermark,
-            sizes=sizes,
-        )
+        return unchanged_result(state, previous, progress, output_watermark)
 
     store = _open(query, state, previous)
     store.keys.forget_unused(store)

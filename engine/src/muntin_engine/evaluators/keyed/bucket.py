@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from muntin_engine.evaluators.batch import progress_after, progress_in
+from muntin_engine.evaluators.batch import advance_progress
 from muntin_engine.evaluators.keyed.key_store import open_store, write_store
 from muntin_engine.evaluators.keyed.keyed_run import BatchResult, BatchStart, KeyedRun, KeyWork, PatternChange
 from muntin_engine.state.bucket_state import BucketMetadata, BucketState
@@ -92,9 +92,7 @@ class KeyedBucket:
         """
         state = self._open_state()
         metadata = state.metadata
-        previous = progress_in(metadata, self._trackers)
-        progress = progress_after(previous, self._trackers, reports)
-        metadata.progress = progress.to_data()
+        previous, progress = advance_progress(metadata, self._trackers, reports)
         patterns = self._advanced_patterns(metadata, reports, progress)
         if patterns is not None:
             metadata.patterns = patterns.present.to_data()

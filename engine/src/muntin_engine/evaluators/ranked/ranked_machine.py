@@ -10,12 +10,11 @@ from muntin.rows import RankedWindows
 from muntin_engine.evaluators.arrays.admission.admission_contract import Admitted
 from muntin_engine.evaluators.arrays.admission.insertions import LateRows
 from muntin_engine.evaluators.arrays.geometry.tick_geometry import watermark_of_open_windows
-from muntin_engine.evaluators.arrays.machine import ArrayResult
-from muntin_engine.evaluators.arrays.store.stretch_store import write_metadata
+from muntin_engine.evaluators.arrays.machine import ArrayResult, unchanged_result
 from muntin_engine.evaluators.arrays.stretches.coding import distinct
 from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, StretchTable
-from muntin_engine.evaluators.batch import BucketBatch, progress_after, progress_in
+from muntin_engine.evaluators.batch import BucketBatch, advance_progress
 from muntin_engine.evaluators.ranked.rank_windows import RowsByRank
 from muntin_engine.evaluators.ranked.ranked_modules import RankedModules
 from muntin_engine.evaluators.ranked.ranked_store import RankedStore
@@ -69,14 +68,12 @@ def process_ranked(
     Raises:
         ModuleFailedError: A module raised an exception. The state stays as it was.
     """
-    previous = progress_in(state.metadata, trackers)
-    progress = progress_after(previous, trackers, batch.reports)
-    state.metadata.progress = progress.to_data()
+    previous, progress = advance_progress(state.metadata, trackers, batch.reports)
     watermark = progress.least.watermark
     if not batch.evaluator_blobs and previous.least.watermark == watermark:
         first_start = state.metadata.timer.output_watermark
         output_watermark = watermark_of_open_windows(progress, first_start, at_end=query.at_end)
-        return ArrayResult((), Admitted(), previous, progress, output_watermark, write_metadata(state))
+        return unchanged_result(state, previous, progress, output_watermark)
 
     store = _open(query, state, previous)
     store.keys.forget_unused(store)
@@ -92,7 +89,15 @@ def process_ranked(
     sizes = store.close(state, first_start)
     output_watermark = watermark_of_open_windows(progress, first_start, at_end=query.at_end)
     completed = sum(map(len, windows))
-    return ArrayResult(windows, admitted, previous, progress, output_watermark, sizes, completed)
+    return ArrayResult(
+        windows=windows,
+        admitted=admitted,
+        previous=previous,
+        progress=progress,
+        output_watermark=output_watermark,
+        sizes=sizes,
+        completed=completed,
+    )
 
 
 def _open(query: RankedQuery, state: BucketState, previous: InputsProgress) -> RankedStore:
