@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from muntin import INFINITY
 from muntin.rows import RankedWindows
 from muntin_engine.evaluators.arrays.admission.admission_contract import Admitted
-from muntin_engine.evaluators.arrays.admission.insertions import LateRows
+from muntin_engine.evaluators.arrays.admission.insertions import LateRows, admitted_insertions
 from muntin_engine.evaluators.arrays.geometry.tick_geometry import watermark_of_open_windows
 from muntin_engine.evaluators.arrays.machine import ArrayResult, unchanged_result
 from muntin_engine.evaluators.arrays.stretches.coding import distinct
@@ -21,7 +21,6 @@ from muntin_engine.evaluators.ranked.ranked_store import RankedStore
 from muntin_engine.evaluators.ranked.row_sequence import RowSequence
 from muntin_engine.state.bucket_state import BucketState
 from muntin_engine.state.log import LogEntry
-from muntin_engine.time.changes import Key, Rejection
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.time.progress_tracker import ProgressTracker
 
@@ -132,26 +131,19 @@ def restore(query: RankedQuery, store: RankedStore, entries: Sequence[LogEntry],
 
 def _admit(query: RankedQuery, blobs: Sequence[bytes], store: RankedStore, previous: InputsProgress) -> Admitted:
     """Decide which rows are late: those before the watermark of the batches before theirs."""
-    watermark = previous.least.watermark
-    arrivals = store.codec.read_blobs(blobs)
-    rows: list[StretchTable] = []
-    rejections: list[tuple[Key, Rejection]] = []
-    accepted = 0
-    late = 0
-    for arrival in arrivals:
-        is_late = arrival.stretches.low < watermark
-        in_time = arrival.stretches.where(~is_late)
-        late_stretches = arrival.stretches.where(is_late)
-        if query.late_rows is not None:
-            in_time = in_time.without(LISTS)
-            to_the_tick = min(previous.to_the_tick)
-            rejections += query.late_rows.rejections(late_stretches, store.keys, to_the_tick)
-        accepted += len(in_time)
-        late += len(late_stretches)
-        if len(in_time):
-            rows.append(in_time)
-    keys = store.keys.count([arrival.codes for arrival in arrivals])
-    return Admitted(rows, accepted, keys, late - len(rejections), rejections)
+
+    def without_late_rows(rows: StretchTable) -> StretchTable:
+        """Drop what lies beside rows only where late ones are kept."""
+        return rows if query.late_rows is None else rows.without(LISTS)
+
+    return admitted_insertions(
+        store.codec.read_blobs(blobs),
+        store.keys,
+        first_in_time=previous.least.watermark,
+        to_the_tick=min(previous.to_the_tick),
+        late_rows=query.late_rows,
+        without_late_rows=without_late_rows,
+    )
 
 
 def _computed_windows(query: RankedQuery, store: RankedStore, released: StretchTable) -> Iterator[ResultWindows]:

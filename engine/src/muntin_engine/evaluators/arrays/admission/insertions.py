@@ -16,6 +16,7 @@ from muntin_engine.evaluators.arrays.geometry.window_geometry import StretchGeom
 from muntin_engine.evaluators.arrays.store.stretch_store import StretchStore
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, keys_in
 from muntin_engine.evaluators.arrays.stretches.row_values import SOURCE, RowLists
+from muntin_engine.evaluators.arrays.stretches.stretch_codec import Arrival
 from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, StretchTable
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, rows_to_lift
 from muntin_engine.evaluators.batch import BucketBlob
@@ -102,29 +103,50 @@ class Insertions(RowAdmission[StretchStore]):
         This is decided before anything is merged: of a merged stretch one can no longer tell which rows it is made of.
         """
         del progress
-        first_in_time = self._geometry.first_in_time(previous)
-        arrivals = store.codec.read_blobs(blobs)
-        rows: list[StretchTable] = []
-        rejections: list[tuple[Key, Rejection]] = []
-        accepted = 0
-        late = 0
-        for arrival in arrivals:
-            is_in_time = arrival.stretches.low >= first_in_time
-            in_time = self._geometry.values.without_late_rows(arrival.stretches.where(is_in_time))
-            accepted += int(in_time.weight.sum())
-            if len(in_time):
-                rows.append(in_time)
-            if not is_in_time.all():
-                late_stretches = arrival.stretches.where(~is_in_time)
-                late += int(late_stretches.weight.sum())
-                rejections += self._rejections(late_stretches, store.keys, min(previous.to_the_tick))
-        keys = store.keys.count([arrival.codes for arrival in arrivals])
-        # A late row is either kept as a rejection, or only counted.
-        unkept = late - len(rejections)
-        return Admitted(rows=rows, accepted=accepted, keys=keys, late=unkept, rejections=rejections)
+        return admitted_insertions(
+            store.codec.read_blobs(blobs),
+            store.keys,
+            first_in_time=self._geometry.first_in_time(previous),
+            to_the_tick=min(previous.to_the_tick),
+            late_rows=self._late_rows,
+            without_late_rows=self._geometry.values.without_late_rows,
+        )
 
-    def _rejections(self, late: StretchTable, keys: KeyTable, watermark: int) -> Sequence[tuple[Key, Rejection]]:
-        """Return the rejections of late stretches; none where late rows are only counted."""
-        if self._late_rows is None:
-            return ()
-        return self._late_rows.rejections(late, keys, watermark)
+
+def admitted_insertions(
+    arrivals: Sequence[Arrival],
+    keys: KeyTable,
+    *,
+    first_in_time: int,
+    to_the_tick: int,
+    late_rows: LateRows | None,
+    without_late_rows: Callable[[StretchTable], StretchTable],
+) -> Admitted:
+    """Divide new events into those that count and late ones.
+
+    Args:
+        arrivals: The events.
+        keys: The keys of the bucket.
+        first_in_time: The first start of events that are in time.
+        to_the_tick: The watermark to the tick, which rejections name.
+        late_rows: Makes rejections of late rows; None if these are only counted.
+        without_late_rows: Drops the rows that travel beside stretches in case they are late.
+    """
+    rows: list[StretchTable] = []
+    rejections: list[tuple[Key, Rejection]] = []
+    accepted = 0
+    late = 0
+    for arrival in arrivals:
+        is_in_time = arrival.stretches.low >= first_in_time
+        in_time = without_late_rows(arrival.stretches.where(is_in_time))
+        accepted += int(in_time.weight.sum())
+        if len(in_time):
+            rows.append(in_time)
+        if not is_in_time.all():
+            late_stretches = arrival.stretches.where(~is_in_time)
+            late += int(late_stretches.weight.sum())
+            if late_rows is not None:
+                rejections += late_rows.rejections(late_stretches, keys, to_the_tick)
+    key_count = keys.count([arrival.codes for arrival in arrivals])
+    # A late row is either kept as a rejection, or only counted.
+    return Admitted(rows=rows, accepted=accepted, keys=key_count, late=late - len(rejections), rejections=rejections)
