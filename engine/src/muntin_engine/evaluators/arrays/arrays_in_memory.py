@@ -16,6 +16,7 @@ from muntin.schemas import DataType, Field, ListOf, MapOf, Scalar, Struct
 from muntin_engine.evaluators.arrays.array_query import QueryParts
 from muntin_engine.evaluators.arrays.machine import ArrayQuery, process
 from muntin_engine.evaluators.arrays.result_emission import StoredResults
+from muntin_engine.evaluators.arrays.stretches.bound_form import BoundForm
 from muntin_engine.evaluators.arrays.stretches.result_tables import EVENT_ID, ResultWindows, form_results
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob
@@ -174,8 +175,7 @@ class WindowsInMemory(RunsInMemory):
 
     def lift(self, key: Key, row: InputChange) -> Iterator[BucketBlob]:
         """Yield a row as map tasks send it."""
-        keys = [arrow_array([part], pa.int64() if part is None else None) for part in key]
-        return self._query.admission.lift_one(row, keys, self.payload_columns(row))
+        return self._query.admission.lift_one(row, key_columns(key), self.payload_columns(row))
 
     def process(
         self, state: BucketState, trackers: Sequence[ProgressTracker], batch: BucketBatch
@@ -212,19 +212,19 @@ class FormsInMemory(WindowsInMemory, StoredResults):
         """Yield the rows of windows, or the changes of rows that were stored."""
         parts = windows.windows.parts
         if EVENT_ID not in parts:
-            yield from _rows(windows, zip(*self._results(windows), strict=True))
+            yield from rows_of(windows, zip(*self._results(windows), strict=True))
             return
 
         # Changes of results that were stored: `columns` has packed their values.
         columns = [map(self._codec.unpack, column.to_pylist()) for column in parts[ROWS].table.columns]
-        rows = _rows(windows, zip(*columns, strict=True))
+        rows = rows_of(windows, zip(*columns, strict=True))
         ids = parts[EVENT_ID].array.tolist()
         for row, id, weight in zip(rows, ids, windows.windows.weight.tolist(), strict=True):
             yield row._replace(id=id, kind=OutputKind.INSERT if weight > 0 else OutputKind.RETRACT)
 
     def _results(self, windows: ResultWindows) -> list[Sequence[Any]]:
         """Return the results of each form as Python values."""
-        return [python_values(form_results(form, place, windows.windows)) for place, form in enumerate(self._forms)]
+        return values_of_forms(self._forms, windows)
 
 
 class ModulesInMemory(WindowsInMemory):
@@ -247,9 +247,7 @@ class ModulesInMemory(WindowsInMemory):
         """Return the rows of windows: a result each, or the rows of an operator."""
         results = list(zip(*windows.values or (), strict=True))
         results_of_windows = [results[place] for place in windows.results.tolist()]
-        if not self._is_operator:
-            return _rows(windows, results_of_windows)
-        return _operator_rows(windows, results_of_windows)
+        return rows_of(windows, results_of_windows, is_operator=self._is_operator)
 
     def _unpacked_values(self, column: pa.ChunkedArray) -> list[Any]:
         """Return the values of a column of bytes."""
@@ -269,15 +267,31 @@ _IN_MEMORY: Final[Mapping[Held, Callable[[Plan, Codec], RunsInMemory]]] = {
 """The evaluator of windows, by what stretches hold."""
 
 
-def _rows(windows: ResultWindows, results: Iterable[tuple[Any, ...]]) -> Iterator[ResultRow]:
-    """Yield a row for each window, with the result of each module."""
+def key_columns(key: Key) -> list[pa.Array]:
+    """Return a key as the columns of a row; a part that is null has the type of numbers."""
+    return [arrow_array([part], pa.int64() if part is None else None) for part in key]
+
+
+def values_of_forms(forms: Sequence[BoundForm], windows: ResultWindows) -> list[Sequence[Any]]:
+    """Return the results of each form for windows, as Python values."""
+    return [python_values(form_results(form, place, windows.windows)) for place, form in enumerate(forms)]
+
+
+def rows_of(
+    windows: ResultWindows, results: Iterable[tuple[Any, ...]], *, is_operator: bool = False
+) -> Iterator[ResultRow]:
+    """Yield the rows of windows: one with the results of the modules, or those that an operator has for each window.
+
+    Args:
+        windows: The windows.
+        results: For each window the result of each module; of an operator, its rows.
+        is_operator: True if the only module is an operator.
+    """
     for (key, window), values in zip(_keys_and_extents(windows), results, strict=True):
-        yield ResultRow(key, window, values)
-
-
-def _operator_rows(windows: ResultWindows, results: Iterable[tuple[Any, ...]]) -> Iterator[ResultRow]:
-    """Yield the rows that an operator has for each window."""
-    for (key, window), (rows,) in zip(_keys_and_extents(windows), results, strict=True):
+        if not is_operator:
+            yield ResultRow(key, window, values)
+            continue
+        (rows,) = values
         for row in rows:
             yield ResultRow(key, window, row)
 

@@ -8,15 +8,22 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from muntin import TimestampPolicy, Window
+from muntin import TimestampPolicy
 from muntin.catalog.named_windows import from_dict
-from muntin.columnar.results import python_values
 from muntin_engine.evaluators.arrays.admission.insertions import LateRows
 from muntin_engine.evaluators.arrays.array_evaluator import bucket_state, evaluated
-from muntin_engine.evaluators.arrays.arrays_in_memory import ArraysInMemory, ResultRow, RunsInMemory, column_of
+from muntin_engine.evaluators.arrays.arrays_in_memory import (
+    ArraysInMemory,
+    ResultRow,
+    RunsInMemory,
+    column_of,
+    key_columns,
+    rows_of,
+    values_of_forms,
+)
 from muntin_engine.evaluators.arrays.stretches.bound_form import bound_forms
 from muntin_engine.evaluators.arrays.stretches.key_table import keys_in
-from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows, form_results, result_tables
+from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows, result_tables
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, StretchTable
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, lift_each, rows_to_lift
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob, Evaluated
@@ -139,10 +146,10 @@ class RankedInMemory(RunsInMemory):
 
     def lift(self, key: Key, row: InputChange) -> Iterator[BucketBlob]:
         """Yield a row as map tasks send it."""
-        keys = [pa.array([part], pa.int64() if part is None else None) for part in key]
         starts = np.array([row.start], np.int64)
         inputs = [self._column(place, value) for place, value in enumerate(row.payload)]
-        return lift_each(_ONE_TICK, RowsToLift(bucket_count=1, starts=starts, ends=None, keys=keys, inputs=inputs))
+        rows = RowsToLift(bucket_count=1, starts=starts, ends=None, keys=key_columns(key), inputs=inputs)
+        return lift_each(_ONE_TICK, rows)
 
     def process(
         self, state: BucketState, trackers: Sequence[ProgressTracker], batch: BucketBatch
@@ -151,19 +158,9 @@ class RankedInMemory(RunsInMemory):
         return process_ranked(self._query, state, trackers, batch).windows
 
     def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
-        """Yield the rows of windows: a result of each module, or the rows of an operator."""
-        values = windows.values
-        if values is None:
-            forms = enumerate(self._forms)
-            values = [python_values(form_results(form, place, windows.windows)) for place, form in forms]
-        extents = map(Window, windows.windows.low.tolist(), windows.windows.high.tolist())
-        for key, extent, results in zip(keys_in(windows.keys), extents, zip(*values, strict=True), strict=True):
-            if not self._plan.is_operator:
-                yield ResultRow(key, extent, results)
-                continue
-            (rows,) = results
-            for row in rows:
-                yield ResultRow(key, extent, row)
+        """Return the rows of windows: a result of each module, or the rows of an operator."""
+        values = values_of_forms(self._forms, windows) if windows.values is None else windows.values
+        return rows_of(windows, zip(*values, strict=True), is_operator=self._plan.is_operator)
 
     def _column(self, place: int, value: Any) -> pa.Array:
         """Return a value as a column: the order of rows has a type that can be sorted."""

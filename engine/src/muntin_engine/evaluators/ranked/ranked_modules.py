@@ -14,11 +14,10 @@ from muntin import Window
 from muntin.columnar.arrays import IntArray
 from muntin.rows import RankedWindows
 from muntin_engine.evaluators.arrays.stretches.bound_form import BoundForm
-from muntin_engine.evaluators.arrays.stretches.component_values import Values, lifted
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, keys_in
 from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows
-from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, Part, StretchTable
-from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, lifted_arrays, reduced_parts
+from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, StretchTable
+from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, parts_of_rows
 from muntin_engine.evaluators.arrays.values.state_modules import located
 from muntin_engine.evaluators.ranked.key_states import KeyStates, RowsOfKey
 from muntin_engine.evaluators.ranked.rank_windows import RankRuns, RowsByRank
@@ -84,15 +83,7 @@ class RankedForms(RankedModules):
             (key,) = keys_in(keys.take(rows.keys[row : row + 1]))
             return key, Window(int(rows.low[row]), int(rows.low[row]) + 1)
 
-        parts: dict[Part, Values] = dict(rows.parts)
-        for place, form in enumerate(self.forms):
-            arrays, accepted_rows = lifted_arrays(form, to_lift, located_at)
-            if accepted_rows is None:  # each row has a value
-                for name, component in form.stored.items():
-                    parts[Part(place, name)] = lifted(component, arrays[name])
-            else:
-                parts |= reduced_parts(place, form, arrays, accepted_rows, len(rows))
-        return replace(rows, parts=parts)
+        return replace(rows, parts={**rows.parts, **parts_of_rows(self.forms, to_lift, located_at)})
 
     def results(
         self, store: RankedStore, ranked: RowsByRank, windows: RankedWindows, newest: IntArray

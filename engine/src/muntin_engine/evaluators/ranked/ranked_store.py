@@ -11,7 +11,7 @@ import numpy as np
 from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.arrays.store.stretch_store import ArrayStore
-from muntin_engine.evaluators.arrays.stretches.coding import stable_order
+from muntin_engine.evaluators.arrays.stretches.coding import expanded, stable_order
 from muntin_engine.evaluators.arrays.stretches.component_values import COUNTED
 from muntin_engine.evaluators.arrays.stretches.stretch_codec import ColumnFormat
 from muntin_engine.evaluators.arrays.stretches.stretch_table import EMPTY, ROWS, StretchTable, concat
@@ -196,8 +196,8 @@ def _rows_of_keys(piece: StretchTable, codes: IntArray) -> StretchTable:
     counts = np.searchsorted(piece.keys, codes, "right") - firsts
     if int(counts.sum()) == len(piece):
         return piece
-    places = np.repeat(firsts - (np.cumsum(counts) - counts), counts) + np.arange(int(counts.sum()))
-    return piece.take(places)
+    owners, within = expanded(counts)
+    return piece.take(firsts[owners] + within)
 
 
 class RankedStore(ArrayStore):

@@ -340,16 +340,29 @@ def row_parts(forms: Sequence[BoundForm], rows: RowsToLift, order: IntArray, unt
         (place,) = np.flatnonzero(order == row)
         return rows.key(row), Window(int(rows.starts[row]), int(until[place]))
 
+    return {part: values.take(order) for part, values in parts_of_rows(forms, rows, locate).items()}
+
+
+def parts_of_rows(forms: Sequence[BoundForm], rows: RowsToLift, locate: At) -> dict[Part, Values]:
+    """Return the components of each row, in the order of the rows.
+
+    Args:
+        forms: The forms of the query.
+        rows: The rows.
+        locate: Returns the key and the window of a row, for messages.
+
+    Raises:
+        ModuleFailedError: A form raised an exception.
+        ModuleContractError: A form returned something else than it declares.
+    """
     parts: dict[Part, Values] = {}
     for place, form in enumerate(forms):
         arrays, accepted_rows = lifted_arrays(form, rows, locate)
         if accepted_rows is None:  # each row has a value, and nothing is merged
             for name, component in form.stored.items():
-                parts[Part(place, name)] = lifted(component, arrays[name]).take(order)
+                parts[Part(place, name)] = lifted(component, arrays[name])
         else:
-            places = np.empty(len(order), np.int64)
-            places[order] = np.arange(len(order))
-            parts |= reduced_parts(place, form, arrays, places[accepted_rows], len(order))
+            parts |= reduced_parts(place, form, arrays, accepted_rows, len(rows))
     return parts
 
 
