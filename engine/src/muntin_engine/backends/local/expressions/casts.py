@@ -9,9 +9,10 @@ from typing import Final
 import pyarrow as pa
 from sqlglot import exp
 
-from muntin_engine.backends.local.duckdb_types import INSTANT, LOCAL_TIME, duckdb_type, spelled, text_literal
+from muntin_engine.backends.local.duckdb_types import INSTANT, duckdb_type, spelled, text_literal
 from muntin_engine.backends.local.expressions.comparisons import literal_as
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression, cast
+from muntin_engine.backends.local.expressions.named_types import PLAIN_TYPES, decimal_named
 from muntin_engine.backends.local.expressions.translator import ON_SPARK, Translator, rule
 
 _WHOLE_NUMBER: Final = r"\s*[+-]?[0-9]+\s*"
@@ -26,22 +27,6 @@ _PAST_FLOAT: Final = "3.4028235677973366e38"
 
 _SPACES: Final = "E' \\t\\n\\r\\f'"
 """The spaces around text that a cast leaves out, in DuckDB's SQL."""
-
-_NAMED_TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
-    exp.DType.TINYINT: pa.int8(),
-    exp.DType.SMALLINT: pa.int16(),
-    exp.DType.INT: pa.int32(),
-    exp.DType.BIGINT: pa.int64(),
-    exp.DType.FLOAT: pa.float32(),
-    exp.DType.DOUBLE: pa.float64(),
-    exp.DType.BOOLEAN: pa.bool_(),
-    exp.DType.TEXT: pa.string(),
-    exp.DType.DATE: pa.date32(),
-    exp.DType.TIMESTAMP: INSTANT,
-    exp.DType.TIMESTAMPTZ: INSTANT,
-    exp.DType.TIMESTAMPNTZ: LOCAL_TIME,
-}
-"""The types that a cast may name."""
 
 
 @rule(exp.Cast, exp.TryCast)
@@ -99,11 +84,8 @@ def _type_named(translator: Translator, node: exp.Cast) -> pa.DataType:
     """
     kind = node.to
     if kind.this == exp.DType.DECIMAL:
-        digits = [int(str(part.this.this)) for part in kind.expressions]
-        precision = digits[0] if digits else 10
-        scale = digits[1] if len(digits) > 1 else 0
-        return pa.decimal128(precision, scale)
-    target = _NAMED_TYPES.get(kind.this)
+        return decimal_named(kind)
+    target = PLAIN_TYPES.get(kind.this)
     if target is None or kind.expressions:
         raise translator.refusal(
             node, f"makes {kind.sql(dialect='spark').lower()}", "expected: a number, text, a date or a timestamp"

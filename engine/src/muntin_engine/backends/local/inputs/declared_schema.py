@@ -15,26 +15,16 @@ from sqlglot.errors import SqlglotError
 from muntin.errors import ModuleDefinitionError, QueryError
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, describe, spell
 from muntin_engine.backends.local.duckdb_types import INSTANT, LENGTH, LOCAL_TIME
+from muntin_engine.backends.local.expressions.named_types import PLAIN_TYPES
 
 _EXAMPLE: Final = "schema='station string, at timestamp, km double'"
 
 _NAMED_TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
-    exp.DType.BOOLEAN: pa.bool_(),
-    exp.DType.TINYINT: pa.int8(),
-    exp.DType.SMALLINT: pa.int16(),
-    exp.DType.INT: pa.int32(),
-    exp.DType.BIGINT: pa.int64(),
-    exp.DType.FLOAT: pa.float32(),
-    exp.DType.DOUBLE: pa.float64(),
-    exp.DType.TEXT: pa.string(),
+    **PLAIN_TYPES,
     exp.DType.VARCHAR: pa.string(),
     exp.DType.CHAR: pa.string(),
     exp.DType.BINARY: pa.binary(),
-    exp.DType.DATE: pa.date32(),
-    exp.DType.TIMESTAMP: INSTANT,
-    exp.DType.TIMESTAMPTZ: INSTANT,
     exp.DType.TIMESTAMPLTZ: INSTANT,
-    exp.DType.TIMESTAMPNTZ: LOCAL_TIME,
 }
 """The types that text may name, apart from decimals, intervals and nested ones."""
 
