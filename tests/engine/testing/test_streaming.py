@@ -18,7 +18,7 @@ from muntin import session, tumbling
 from muntin.errors import ModuleFailedError, QueryError
 from muntin.progress import bounded_delay
 from muntin_engine import OnePass, Query, StateError, StateMismatchError, events, module, one_pass, union
-from muntin_engine.backends.local.refusals import NeedsSparkError
+from muntin_engine.backends.planning.needs_spark import NeedsSparkError
 from muntin_engine.testing.streaming import StartsJob, assert_rows
 from muntin_engine.testing.streaming import streaming as any_streaming
 from muntin_engine.testing.streaming.job import JobFunction, StreamingJob

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import duckdb
 
@@ -12,25 +11,7 @@ from muntin.errors import QueryError
 from muntin_engine.backends.local.expressions.called_function import failure_in
 from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE
 from muntin_engine.backends.local.frames.frame_kind import reason_of
-
-
-class NeedsSparkError(QueryError):
-    """A query in this process asks for something that only Spark has.
-
-    Attributes:
-        used: The thing that it asks for, in words.
-    """
-
-    def __init__(self, used: str, message: str, **parts: Any) -> None:
-        """Make an error.
-
-        Args:
-            used: The thing that the query asks for, in words.
-            message: The message.
-            parts: The parts of the message, by name.
-        """
-        self.used = used
-        super().__init__(message, **parts)
+from muntin_engine.backends.planning.needs_spark import NeedsSparkError
 
 
 def not_yet(used: str) -> NeedsSparkError:

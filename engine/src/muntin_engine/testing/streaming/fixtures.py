@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from muntin.errors import QueryError
-from muntin_engine.backends.local.refusals import NeedsSparkError
+from muntin_engine.backends.planning.needs_spark import NeedsSparkError
 from muntin_engine.needed import needed
 from muntin_engine.testing.streaming.job import ROWS, JobFunction, StreamingJob, of_named_streams
 from muntin_engine.testing.streaming.needs_of_spark import need_of_spark

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import Final
 
-from muntin_engine.backends.local.refusals import NeedsSparkError
+from muntin_engine.backends.planning.needs_spark import NeedsSparkError
 
 _PYSPARK: Final = "pyspark"
 

@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from muntin.errors import QueryError
-from muntin_engine.backends.local.refusals import NeedsSparkError
 from muntin_engine.backends.local.streams.stream_schema import schema_of
+from muntin_engine.backends.planning.needs_spark import NeedsSparkError
 from muntin_engine.backends.spark.column_types import arrow_schema_of
 
 SCHEMAS = [

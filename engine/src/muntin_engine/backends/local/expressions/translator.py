@@ -12,7 +12,7 @@ from sqlglot import exp
 from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import quoted, spelled, text_literal
 from muntin_engine.backends.local.expressions.duckdb_expression import FAILURE, DuckdbExpression
-from muntin_engine.backends.local.refusals import NeedsSparkError
+from muntin_engine.backends.planning.needs_spark import NeedsSparkError
 
 _REFUSAL: Final = "{value!r}{within} {fact}\n  {advice}"
 """The message about a part of an expression."""

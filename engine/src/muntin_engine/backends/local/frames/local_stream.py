@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from muntin_engine.backends.local.refusals import NeedsSparkError
+from muntin_engine.backends.planning.needs_spark import NeedsSparkError
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,8 +15,8 @@ from muntin_engine.backends.local.duckdb_types import quoted, spelled
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.frames.local_frame import LocalFrame
-from muntin_engine.backends.local.refusals import NeedsSparkError
 from muntin_engine.backends.planning.input_column import InputColumn
+from muntin_engine.backends.planning.needs_spark import NeedsSparkError
 from muntin_engine.plan.request import BackendColumn, SqlExpression, is_expression
 
 if TYPE_CHECKING:

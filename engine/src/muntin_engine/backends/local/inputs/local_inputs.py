@@ -12,8 +12,8 @@ from muntin_engine.backends.local.inputs.column_reader import LocalColumnReader
 from muntin_engine.backends.local.inputs.declared_frame import DeclaredFrame
 from muntin_engine.backends.local.inputs.payload_columns import with_payload
 from muntin_engine.backends.local.inputs.united_streams import unite
-from muntin_engine.backends.local.refusals import NeedsSparkError
 from muntin_engine.backends.local.streams.clock import clock_stream
+from muntin_engine.backends.planning.needs_spark import NeedsSparkError
 from muntin_engine.backends.planning.read_columns import check_condition, keys_of, orders_by_name, ranges_of
 from muntin_engine.plan.request import SqlExpression
 

@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import INSTANT, LENGTH, LOCAL_TIME
-from muntin_engine.backends.local.refusals import NeedsSparkError
+from muntin_engine.backends.planning.needs_spark import NeedsSparkError
 
 _EXAMPLE: Final = "'station string, leaves timestamp, km double'"
 """A schema as it is written, for messages."""

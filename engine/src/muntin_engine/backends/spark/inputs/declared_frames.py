@@ -23,6 +23,7 @@ from pyspark.sql import types as spark_types
 from muntin.errors import QueryError
 from muntin_engine.backend_modules import LOCAL, imported_backend
 from muntin_engine.backends.planning.declared_columns import check_declared
+from muntin_engine.backends.planning.needs_spark import NeedsSparkError
 from muntin_engine.backends.spark.column_types import input_column, spark_schema_of, spark_type_of
 from muntin_engine.backends.spark.private_parts import connect_relation, set_known_facts
 from muntin_engine.backends.spark.session.kinds import is_connect
@@ -110,9 +111,7 @@ def look_up_known(
     looked_up: dict[str, InputColumn] = {}
     try:
         twin_columns = _local_inputs().look_up(_EMPTY_TWINS[df], texts, readers)
-    except QueryError as error:
-        if not hasattr(error, "used"):  # a `NeedsSparkError`, which asks for a query on Spark
-            raise
+    except NeedsSparkError as error:
         raise QueryError(
             "{used} is something whose type only Spark knows; with schema= Spark is not asked\n"
             "  compute the column before events(), for example with df.withColumn(...), and declare it in schema=",
