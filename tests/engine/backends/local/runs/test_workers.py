@@ -199,19 +199,11 @@ def die(values: list[int]) -> int:
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
 def test_a_worker_that_is_killed_is_one_error(table: pa.Table, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(static_run.StaticRun, "_is_shared", _always_shared)
     query = at_points(table).window(tumbling(100)).aggregate(x=module(die, "n"))
     with pytest.raises(SetupError, match="a worker process of the query was killed"):
         query.results(workers=2)
     assert list(tmp_path.glob("muntin-run-*")) == []
     assert at_points(table).window(tumbling(100)).aggregate(n=module("stats.count")).results(workers=2).num_rows
-
-
-def _always_shared(run: Any, stage: Any) -> bool:
-    del stage
-    if run._pool is None:
-        run._start_workers()
-    return True
 
 
 def test_modules_that_cannot_travel_run_in_this_process(table: pa.Table, caplog: pytest.LogCaptureFixture) -> None:

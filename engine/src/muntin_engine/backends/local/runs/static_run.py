@@ -100,7 +100,7 @@ class StaticRun:
 
         buckets = exchange.buckets()
         stage = self._progress.begin("parts of the keys evaluated", len(buckets))
-        while buckets and not self._is_shared(stage):
+        while buckets and not self._share_if_long(stage):
             bucket = buckets.pop(0)
             yield run_static_bucket(self._task, bucket, exchange.take(bucket))
             stage.add(1)
@@ -127,12 +127,13 @@ class StaticRun:
     def _batches_until_shared(self, source: RunInput, stage: Stage) -> Iterator[pa.RecordBatch]:
         """Read an input in this process, until workers take what is left."""
 
-        def is_shared(rows: int) -> bool:
+        def are_workers_next(rows: int) -> bool:
+            """Count rows that were read, and say whether workers read on."""
             stage.add(rows)
-            return self._is_shared(stage)
+            return self._share_if_long(stage)
 
-        if not self._is_shared(stage):
-            yield from source.batches_until(is_shared)
+        if not self._share_if_long(stage):
+            yield from source.batches_until(are_workers_next)
 
     def _shared(self, jobs: Iterator[Job], stage: Stage) -> Iterator[Any]:
         """Yield the results of jobs in their order; there are none unless the run is shared."""
@@ -154,8 +155,12 @@ class StaticRun:
             self._progress.refresh()
             hand_back_freed_memory()
 
-    def _is_shared(self, stage: Stage) -> bool:
-        """Say whether workers take what is left of a stage, and start them for the first that takes long."""
+    def _share_if_long(self, stage: Stage) -> bool:
+        """Start workers for what is left of a stage, if that takes long.
+
+        Returns:
+            True if workers take what is left; also where an earlier stage has started them.
+        """
         self._progress.refresh()
         if self._pool is not None:
             return True
@@ -164,33 +169,32 @@ class StaticRun:
         seconds = stage.expected_seconds
         if seconds < WARM_SECONDS:
             return False
-        from muntin_engine.backends.local.runs.worker_pool import (
-            WorkerPool,  # small queries do not wait for its imports
-        )
+        from muntin_engine.backends.local.runs.worker_pool import WorkerPool  # small queries do without its imports
 
         if seconds < START_SECONDS and not WorkerPool.is_running(self._workers):
             return False
-        self._start_workers()
-        return self._pool is not None
+        packed_task = self._packed_task()
+        if packed_task is None:
+            self._workers = 1
+            return False
+        self._task_file = self._folder.path / "task"
+        self._task_file.write_bytes(packed_task)
+        self._pool = WorkerPool.acquire(self._workers)
+        return True
 
-    def _start_workers(self) -> None:
+    def _packed_task(self) -> bytes | None:
+        """Return the query as workers get it; None, with a warning, if its modules cannot be sent to them."""
         import cloudpickle  # with the pool: most runs need neither
 
         try:
-            packed_task = pickled_with_local_code(cloudpickle, self._task)
+            return pickled_with_local_code(cloudpickle, self._task)
         except Exception as error:
-            self._workers = 1
             _LOG.warning(
                 "the query runs in one process, as its modules cannot be sent to others: %s\n"
                 "  results(workers=1) says that this is meant",
                 error,
             )
-            return
-        from muntin_engine.backends.local.runs.worker_pool import WorkerPool
-
-        self._task_file = self._folder.path / "task"
-        self._task_file.write_bytes(packed_task)
-        self._pool = WorkerPool.acquire(self._workers)
+            return None
 
 
 @contextmanager
