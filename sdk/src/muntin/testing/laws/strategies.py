@@ -50,8 +50,9 @@ def events(
     """
     starts = st.integers(window.start - 5, window.end - 1)
     durations = st.integers(1, 5) | st.integers(1, window.duration + 10)
-    make = partial(_event, window)
-    return st.builds(make, starts, durations | st.just(INFINITY) if open_ends else durations, payloads)
+    if open_ends:
+        durations |= st.just(INFINITY)
+    return st.builds(partial(_event, window), starts, durations, payloads)
 
 
 def _window(start: int, size: int) -> Window:
@@ -59,6 +60,7 @@ def _window(start: int, size: int) -> Window:
 
 
 def _event(window: Window, start: int, duration: int, payload: object) -> Event[object]:
+    """Return an event, prolonged if it would end before a window; an infinite duration gives one without an end."""
     end = INFINITY if duration == INFINITY else max(start + duration, window.start + 1)
     return Event(start, end, payload)
 
@@ -80,6 +82,7 @@ def _of_type(data_type: DataType) -> SearchStrategy[object]:
 
 
 def _make(struct: Struct, values: dict[str, object]) -> object:
+    """Make a record of the values of its fields; raise `ModuleDefinitionError` if its class refuses them."""
     try:
         return struct.make(**values)
     except (TypeError, ValueError) as error:
@@ -93,6 +96,7 @@ def _integers() -> SearchStrategy[int]:
 
 
 def _eighths() -> SearchStrategy[float]:
+    """Return a strategy for multiples of 1/8: sums of them are exact."""
     return (st.integers(-16, 16) | st.integers(-8000, 8000)).map(lambda eighths: eighths / 8)
 
 

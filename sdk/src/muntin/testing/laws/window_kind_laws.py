@@ -74,12 +74,12 @@ class WindowKindTrial(Trial):
         return self.draw(st.integers(-15, 60)) * self.scale + self._near()
 
     def lifetime(self) -> Lifetime:
-        """Draw the lifetime of an event."""
+        """Draw the lifetime of an event, and note it in the report."""
         start = self.draw(st.integers(-10, 40)) * self.scale + self._near()
-        length = self.draw(st.sampled_from([1, 1, 2, 5, 9, 20, None]))
-        event = (start, INFINITY if length is None else start + max(1, length * self.scale + self._near()))
-        self.stream.append(Bar("event", *event))
-        return event
+        length = self.draw(st.sampled_from([1, 1, 2, 5, 9, 20, None]))  # in steps; None for an event without an end
+        end = INFINITY if length is None else start + max(1, length * self.scale + self._near())
+        self.stream.append(Bar("event", start, end))
+        return start, end
 
     def history(self) -> list[Lifetime]:
         """Draw the events that are known."""
@@ -93,7 +93,12 @@ class WindowKindTrial(Trial):
         return ContinuedStream(history, watermark, list(later.values()))
 
     def later(self, events: Mapping[int, Lifetime], watermark: int) -> dict[int, Lifetime]:
-        """Draw legal changes of events after a watermark, at the watermark or later; return the changed events."""
+        """Draw changes that a watermark still allows, and return all events after them.
+
+        Args:
+            events: The lifetimes of the events at the watermark, by their numbers.
+            watermark: The watermark.
+        """
         self.stream.append(f"watermark {watermark}")
         later_events = dict(events)
 
@@ -119,7 +124,8 @@ class WindowKindTrial(Trial):
         return later_events
 
     def limit(self, watermark: int) -> int:
-        """Return the tick up to which windows have ended at a watermark."""
+        """Return the tick up to which windows are settled at a watermark."""
+        # Where ends move, an event may still prolong a window that ends at the watermark itself.
         return watermark - 1 if self.kind.ends_move else watermark
 
     def stretch(self, event: Lifetime) -> Lifetime:
@@ -128,7 +134,7 @@ class WindowKindTrial(Trial):
         return start, end
 
     def members(self, events: Iterable[Lifetime]) -> list[Lifetime]:
-        """Return the stretches of the events that count somewhere."""
+        """Return the stretches of events, without events that count nowhere."""
         stretches: list[Lifetime] = []
         for event in events:
             start, end = self.stretch(event)
@@ -166,7 +172,12 @@ class WindowKindTrial(Trial):
         return self.call("windows_of", windows_of_event)
 
     def with_members(self, events: Collection[Lifetime], stretches: Stretches | None = None) -> list[Window]:
-        """Return the windows that have a member."""
+        """Return the windows that have a member.
+
+        Args:
+            events: The events.
+            stretches: The stretches that cut the axis into windows; by default those of the events.
+        """
         members = self.members(events)
         windows = self.cut(self.stretches(events) if stretches is None else stretches)
         return [window for window in windows if _overlaps_any(window, members)]
@@ -179,7 +190,7 @@ class WindowKindTrial(Trial):
         periods = grid.periods
         first = self.first if periods is None else self.number_at(periods, self.first)
         last = self.last if periods is None else self.number_at(periods, self.last)
-        # The last window that starts so early that it has ended by then: none is missed.
+        # Begin with the last window that has ended by the first tick: no window that holds that tick is missed.
         first = (first - grid.size - grid.offset) // grid.hop * grid.hop + grid.offset
         windows: list[Window] = []
         for number in range(first, last + 1, grid.hop):
@@ -194,7 +205,7 @@ class WindowKindTrial(Trial):
         return windows
 
     def number_at(self, periods: Periods, tick: int) -> int:
-        """Return the number of the period of a tick, which has to lie in it."""
+        """Return the number of the period that a tick lies in; raise if that period does not hold the tick."""
         number = self.call("number_at", periods.number_at, tick)
         begins = self.begins(periods, number)
         ends = self.begins(periods, number + 1)
@@ -223,6 +234,7 @@ class WindowKindTrial(Trial):
 
 
 def _overlaps_any(window: Window, stretches: Iterable[Lifetime]) -> bool:
+    """Return True if a window shares a tick with one of the stretches."""
     return any(start < window.end and end > window.start for start, end in stretches)
 
 
@@ -255,6 +267,8 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
             trial.expect(window.start < window.end, f"{window} is empty")
         for first, second in pairwise(windows):
             trial.expect(first.start < second.start and first.end < second.end, f"{second} comes after {first}")
+
+        # The extent of a window may begin earlier than the window, but extents begin in order, too.
         previous_begin = EARLIEST
         for window in windows:
             begin = trial.ask("extent_start", window.start)
@@ -292,7 +306,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
     @law("let membership begin at the start of the event or later")
     def test_a_stretch_never_begins_before_its_event(self, trial: WindowKindTrial) -> None:
-        """An event counts from its start on at the earliest; where windows do not wait, until its reach is over."""
+        """No event counts before its start, nor, where windows do not wait for events, beyond its reach."""
         for start, end in trial.history():
             counts_from, counts_to = trial.ask("membership", start, end)
             if not start <= counts_from <= counts_to:
@@ -330,7 +344,8 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
             starts = [watermark, trial.ask("unborn", stretches)]
             starts += [window.start for window in earlier_windows if window.end > limit]
         else:
-            starts = [window.start for window in trial.cut(stretches, watermark, trial.last)[:1]]
+            first_windows = trial.cut(stretches, watermark, trial.last)[:1]
+            starts = [window.start for window in first_windows]
         earliest_start = min(starts, default=EARLIEST)
         for window in trial.with_members(later_events):
             if window not in earlier_windows and window.start < earliest_start:
@@ -346,7 +361,8 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         for _ in range(2):
             # The watermark advances, and events that no open window needs are forgotten.
             watermark = max(watermark, trial.tick())
-            limit = trial.limit(watermark) - trial.draw(st.sampled_from([0, 0, 3])) * trial.scale
+            lag = trial.draw(st.sampled_from([0, 0, 3])) * trial.scale  # an engine may keep events for longer
+            limit = trial.limit(watermark) - lag
             frontier = next_frontier(trial.kind, stretches, limit)
             carried = stretches.carried
             if frontier > stretches.frontier:
@@ -383,17 +399,17 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         start = event[0]
         new_end = trial.draw(st.sampled_from([None, start + trial.draw(st.integers(1, 20)) * trial.scale, INFINITY]))
         versions = [event] if new_end is None else [event, (start, new_end)]
-        counting = [version for version in versions if trial.members([version])]
-        if not counting:
+        counted_versions = [version for version in versions if trial.members([version])]
+        if not counted_versions:
             return
 
-        # The part of the axis that changes is that of the stretches of both versions. Where they begin together, and
-        # last as long as the event at least, it begins only at the earlier end; see `affected_stretch`.
-        stretches = [trial.stretch(version) for version in counting]
+        # The change lies on the stretches of both versions. If both stretches begin together, and each lasts at least
+        # as long as its event, only their ends differ: the change begins at the earlier end. See `affected_stretch`.
+        stretches = [trial.stretch(version) for version in counted_versions]
         first = min(start for start, _ in stretches)
         last = max(end for _, end in stretches)
-        if len(counting) == 2:
-            event_ends = [event_end for _, event_end in counting]
+        if len(counted_versions) == 2:
+            event_ends = [event_end for _, event_end in counted_versions]
             begin_together = all(start == first for start, _ in stretches)
             outlast_events = all(end >= event_end for (_, end), event_end in zip(stretches, event_ends, strict=True))
             if begin_together and outlast_events:
@@ -401,7 +417,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
         affected_start, affected_end = trial.ask("affected_stretch", first, last)
         windows_before = set(trial.with_members([*history, versions[0]]))
-        windows_after = set(trial.with_members([*history, *versions[1:]]))
+        windows_after = set(trial.with_members([*history, *versions[1:]]))  # without the event, if it was retracted
         for window in sorted(windows_before ^ windows_after):
             if window.start >= affected_end or window.end <= affected_start:
                 raise trial.broken(
