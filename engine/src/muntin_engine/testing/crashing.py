@@ -35,12 +35,12 @@ def crash_everywhere(
 ) -> Survived:
     """Run a script through the engine's evaluators, without Spark, and see whether restarts show in the output.
 
-    Each step of the script is a micro-batch of its own. The reference evaluator runs the script once, and each
-    evaluator that can run the query runs it three times:
+    Each step of the script is a micro-batch of its own. There are four runs for each evaluator that can run the query:
 
-    * undisturbed;
-    * with a restart after each step, where only the stored state is left;
-    * with a crash in each step, where the writes of the step are lost and the same process runs the step again.
+    * one undisturbed;
+    * one with a restart after each step, where only the stored state is left;
+    * one with a crash in each step, where the writes of the step are lost and the same process runs the step again;
+    * one by the reference evaluator.
 
     After each step the live output of all runs must be the same; of early results, the final ones are compared. Where
     the output differs, the query runs undisturbed once more, to tell chance from the effect of the mishap.

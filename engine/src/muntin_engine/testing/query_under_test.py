@@ -81,7 +81,7 @@ class QueryUnderTest:
     def evaluators(self) -> tuple[str, ...]:
         """The names of the evaluators that can run it, the most general first."""
         names = []
-        for declaration in reversed(DECLARATIONS):  # they are declared from the cheapest to the most general
+        for declaration in reversed(DECLARATIONS):  # the cheapest is declared first
             takes_changes = declaration.takes_revisions or not self._is_revised
             if takes_changes and self._can_run(declaration.name):
                 names.append(declaration.name)
@@ -134,7 +134,7 @@ class QueryUnderTest:
     def has_ids(self) -> bool:
         """True if events have ids, by which they may be revised.
 
-        A query with early results gets ids only if the script revises events: such a query may refuse revisions.
+        Events of a query with early results have ids only if the script revises some of them.
         """
         return self._is_revised or not isinstance(self.emit, EarlyEmission)
 
@@ -157,7 +157,7 @@ class QueryUnderTest:
 
     @property
     def has_order(self) -> bool:
-        """True if rows are sorted: by time, at one time by the order of the query, and last by the order of their ids."""
+        """True if rows are sorted: by time, then by the order of the query, and last by the order of their ids."""
         return self.is_ordered or any(computation.module.reads_order for computation in self.query.computations)
 
     def plan(self, evaluator: str) -> Plan:
@@ -307,7 +307,7 @@ class QueryUnderTest:
 
 
 def _event_name(change: Insertion[Any] | Revision[Any]) -> tuple[Hashable, str]:
-    """Return the id and the payload of an event, which its revisions do not change; any payload can be hashed as text."""
+    """Return the id and the payload of an event, which revisions do not change; the payload as text can be hashed."""
     return change.id, repr(change.event.payload)
 
 
