@@ -60,11 +60,11 @@ def crash_everywhere(
         query: The query.
         emit: The emission of results: `"final"`, `"speculative"`, `"eager"`, or `early(...)` on a trigger that waits
             for neither a clock nor a column.
-        tolerance: Relative and absolute, for numbers in results.
+        tolerance: The relative and absolute tolerance for numbers in results.
 
     Raises:
         RestartError: A restart or a crash shows; the message draws the smallest stream on which it does.
-        QueryError: The engine would not take the query.
+        QueryError: The engine refuses the query.
         StreamError: The script has no steps, or illegal ones.
 
     Example:

@@ -56,7 +56,7 @@ class Search:
         """
         undisturbed = self._undisturbed_run(evaluator)
         if undisturbed.error is not None:
-            place = len(undisturbed.steps)
+            place = len(undisturbed.steps)  # the step that raised
             return OutputDifference(self._tested, evaluator, Mishap.NOTHING, place, error=undisturbed.error)
         if mishap is Mishap.NOTHING:
             difference = _difference_from_reference(self._tested, undisturbed, self._tolerance)
@@ -75,10 +75,10 @@ class Search:
             self._tested,
             evaluator,
             mishap,
-            difference.place,
-            difference.expected,
-            difference.actual,
-            difference.error,
+            place=difference.place,
+            expected=difference.expected,
+            actual=difference.actual,
+            error=difference.error,
             only_after=only_after,
             breaks_contract=mishap is Mishap.NOTHING and self._breaks_contract(evaluator),
         )

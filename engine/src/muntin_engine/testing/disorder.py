@@ -165,7 +165,9 @@ def _punctuated(script: Script, groups: Sequence[list[KeyedChange]], every: int)
     """
     if not groups:
         return script
-    least_times = [min(step.change.sync_time for step in group) for group in groups]
+    least_times: list[int] = []
+    for group in groups:
+        least_times.append(min(step.change.sync_time for step in group))
     finite_times = [step.change.sync_time for step in script.changes() if step.change.sync_time < INFINITY]
     past_all = max(finite_times) + 1 if finite_times else 0
     # After a group, punctuation may be as high as the least sync time of all later groups: a running minimum, from the

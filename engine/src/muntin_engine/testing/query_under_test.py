@@ -39,7 +39,7 @@ class QueryUnderTest:
 
     Raises:
         StreamError: The script has illegal steps, or punctuation of some keys alone.
-        QueryError: The engine would not take the query.
+        QueryError: The engine refuses the query.
         ModuleDefinitionError: A module's class is not complete.
     """
 

@@ -63,12 +63,15 @@ def join(
     output: list[JoinedEvent] = []
     for event in left:
         partners = [partner for partner in right_events if on is None or on(event.payload, partner.payload)]
+        # A kind that pairs has a row for each partner, for as long as both events last.
         if kind.pairs:
             for partner in partners:
                 start = max(event.start, partner.start)
                 end = min(event.end, partner.end)
                 if start < end:
                     output.append(JoinedEvent(start, end, event.payload, partner.payload))
+        # Besides, the left event has rows of its own: cut at the next partner's start, or the parts that partners
+        # cover, or those that none covers.
         if kind is JoinKind.CLIP:
             later_starts = [partner.start for partner in partners if partner.start > event.start]
             output.append(JoinedEvent(event.start, min([event.end, *later_starts]), event.payload))

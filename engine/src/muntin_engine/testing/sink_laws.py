@@ -157,7 +157,7 @@ def _crash_and_repeat(trial: SinkTrial, law: str, place: str, number: int, line:
         if rows not in (expected_before, expected_after):
             surplus = rows - expected_after
             missing = expected_before - rows
-            faulty_rows = surplus or missing or rows
+            faulty_rows = surplus or missing or rows  # with neither, a part of the micro-batch is visible
             raise SinkLawError(
                 sink,
                 law,

@@ -190,14 +190,21 @@ def crashing_at(line: int, sink: Sink) -> Iterator[list[str]]:
         The lines that were counted, with their functions; the last one is where the crash was.
     """
     modules = [cls.__module__ for cls in type(sink).__mro__ if issubclass(cls, Sink) and cls is not Sink]
-    packages = tuple(f"{name.rpartition('.')[0]}." if "." in name else name for name in modules)
+    prefixes: list[str] = []
+    for name in modules:
+        package, _, _ = name.rpartition(".")
+        prefixes.append(f"{package}." if package else name)
+    packages = tuple(prefixes)
     places: list[str] = []
 
-    # Python calls this for each function that is entered, and, if it returns itself, for each line of that function.
     def trace(frame: FrameType, event: str, _: Any) -> Any:
+        """Count the lines of the packages.
+
+        Python calls this for each function that is entered, and, if it returns itself, for each line of that function.
+        """
         name = frame.f_globals.get("__name__", "")
         if not name.startswith(packages) or name.startswith(__package__ + "."):
-            return None
+            return None  # other code, or this trial itself
         place = f"line {frame.f_lineno} of {name}, in {frame.f_code.co_name}"
         if event == "line" and places.count(place) < _ROUNDS_OF_A_LOOP:
             places.append(place)

@@ -137,6 +137,7 @@ class WindowedQuery:
         """Return events by time and, at one time, by the query's order."""
 
         def sort_key(event: Event[Any]) -> tuple[Any, ...]:
+            """Return the start of an event and its order, if it has one."""
             order = None if self.order is None else self.order(event.payload)
             # The shorter of two tuples that begin alike sorts first: so null comes before all values of the order.
             return (event.start,) if order is None else (event.start, order)
@@ -362,9 +363,11 @@ def windows(kind: WindowKind, events: Iterable[Event[object]], horizon: int) -> 
     last = INFINITY if kind.waits_for_events else horizon
 
     # Cut only the parts of the axis that have members. An event without an end is a member up to the horizon.
-    bounded = [(start, last if end == INFINITY else end) for start, end in all_stretches.all]
+    bounded_stretches: list[tuple[int, int]] = []
+    for start, end in all_stretches.all:
+        bounded_stretches.append((start, last if end == INFINITY else end))
     cut: set[Window] = set()
-    for start, end in Stretches(bounded).covered:
+    for start, end in Stretches(bounded_stretches).covered:
         cut.update(kind.cut(all_stretches, start, end))
 
     # A late event without an end may have been moved to the watermark, so that it starts at the horizon or after it.

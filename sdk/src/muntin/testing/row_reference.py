@@ -98,13 +98,22 @@ class RowOperatorRun:
         self._was_full = False
 
     def _handle_all(self, actions: Iterable[Action], time: int, row: MemberRow[Any] | None = None) -> list[HandlerRow]:
+        """Call the handlers of actions in order; the row is the one that came, None if time alone has passed."""
         output: list[HandlerRow] = []
         for action in actions:
             output += self._handle(action, time, row)
         return output
 
     def _handle(self, action: Action, time: int, row: MemberRow[Any] | None) -> list[HandlerRow]:
-        """Call the handler of an action; members that leave are gone from the view before `on_evict` is called."""
+        """Call the handler of an action, and return its rows.
+
+        Members that leave are removed from the view before `on_evict` is called.
+
+        Args:
+            action: The action: its kind, its partition, the numbers of the rows that leave, and the window's extent.
+            time: The tick of the step.
+            row: The row that came; None if time alone has passed, or if the module does not accept the row.
+        """
         kind, partition, numbers, extent = action
         module = self._module
         members = self._members.setdefault(partition, {})
@@ -139,6 +148,7 @@ class RowOperatorRun:
         return [row._replace(is_evicted=True) for row in self._rows(time, rows)]
 
     def _view(self, partition: Hashable, time: int, extent: Window | None = None) -> RowsInWindow[Any]:
+        """Return the members of all partitions as a handler sees them in a step of one partition."""
         return RowsInWindow(self._members, partition, time, extent)
 
     @staticmethod

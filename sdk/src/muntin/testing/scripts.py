@@ -36,7 +36,8 @@ class Script:
 
     Attributes:
         steps: The steps in order of arrival; a constructor takes any sequence.
-        allow_illegal: Admit illegal steps. They stay in the batches but not in `history`, and `illegal` lists them.
+        allow_illegal: True to admit illegal steps. They stay in the batches but not in `history`, and `illegal` lists
+            them.
 
     Raises:
         StreamError: A change has a sync time below an earlier punctuation of its key, or still waits for another one
@@ -162,7 +163,8 @@ class Script:
             # At the end of a micro-batch the policy answers for all rows so far; a watermark never goes back.
             if isinstance(step, Boundary) and starts:
                 latest = tuple(sorted(starts, reverse=True)[: policy.starts_kept])
-                answer = policy.watermark(SourceProgress(max(starts), len(starts), latest, rows_before))
+                progress = SourceProgress(newest=max(starts), rows=len(starts), latest=latest, rows_before=rows_before)
+                answer = policy.watermark(progress)
                 if answer is not None and answer > watermark:
                     watermark = answer
                     steps.append(Punctuation(watermark))

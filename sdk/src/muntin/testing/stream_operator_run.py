@@ -140,6 +140,7 @@ class StreamOperatorRun:
 
     @property
     def _label(self) -> str:
+        """The name and the version of the module, for errors."""
         return f"{self._module.name} {self._module.version}"
 
     def _wake(self, time: int) -> list[Emitted]:

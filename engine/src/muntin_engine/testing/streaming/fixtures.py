@@ -70,6 +70,7 @@ def streaming(request: pytest.FixtureRequest, tmp_path: Path) -> StartsJob:
     def start(
         function: JobFunction, schema: str | None = None, *, backend: str | None = None, **schemas: str
     ) -> StreamingJob:
+        """Return a job under test; see `StartsJob`."""
         has_one_stream = schema is not None
         has_named_streams = bool(schemas)
         if has_one_stream == has_named_streams:
@@ -82,8 +83,10 @@ def streaming(request: pytest.FixtureRequest, tmp_path: Path) -> StartsJob:
                 f"there is no backend {backend!r}\n"
                 "  expected: 'local' for this process, or 'spark'; left out, it is this process if that can run the job"
             )
+        # A job of one stream is a job of named streams with one of them.
         named_function = function if schema is None else of_named_streams(function)
         schemas_by_name = schemas if schema is None else {ROWS: schema}
+
         # Only the job itself shows whether this process can run it, so it is tried here first.
         job: StreamingJob | None = None
         if backend != "spark":

@@ -135,10 +135,10 @@ class StreamingJob(ABC):
         """Check that the job can continue from the stored state."""
 
     def _query(self, streams: Mapping[str, Any]) -> Query:
-        """Start the job: make its query of streams.
+        """Start the job: call its function with streams by their names, and return the query.
 
         Raises:
-            QueryError: Its function returns something else.
+            QueryError: The job's function does not return one query.
         """
         query: Any = self._function(**streams)
         if isinstance(query, OnePass):

@@ -129,7 +129,10 @@ class JobOnSpark(StreamingJob):
         """Return a sink for each output, which keeps rows by micro-batch: a repeated micro-batch replaces its rows."""
 
         def sink_of(output: str) -> Callable[[DataFrame, int], None]:
+            """Return the sink of an output."""
+
             def keep_rows(batch: DataFrame, batch_id: int) -> None:
+                """Keep the rows of a micro-batch as a test compares them."""
                 self._rows_by_batch[output][batch_id] = [plain_row(row) for row in batch.toArrow().to_pylist()]
 
             return keep_rows

@@ -126,6 +126,7 @@ class ArrayLaws(ModuleLaws):
     @classmethod
     @cache
     def _first_payloads(cls) -> tuple[Any, ...]:
+        """Return a few payloads, always the same ones, by whose types type variables are bound."""
         return tuple(first_of(cls._payload_strategy(), 25))
 
 
@@ -245,6 +246,7 @@ def _lacks(is_tested: Callable[[Component], bool], fault: str) -> Reason:
     """
 
     def reason(module: Any) -> str | None:
+        """Return the reason why the law does not apply to a module; None if it applies."""
         try:
             components = module.components().values()
         except Exception:  # another law reports it in full
@@ -369,7 +371,7 @@ def _protected(trial: ModuleTrial, method: str, arrays: object) -> AbstractConte
 
 
 _NEEDS_FUNCTION: Final = _lacks(_has_function, "has no component with a function of its own")
-_ROUGH: Final = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=4)
+_ROUNDED_FLOATS: Final = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=4)
 """Floats of which sums and products are rounded."""
 
 
@@ -378,7 +380,7 @@ class MergingLaws(ArrayLaws):
 
     @law("merge values that have the same place, and nothing else", does_not_apply=_NEEDS_FUNCTION)
     def test_merging_goes_pair_by_pair(self, trial: ModuleTrial) -> None:
-        """Merging n pairs of values gives n values, each what merging the pair alone gives.
+        """Merging n pairs of values at once gives the same n values as merging each pair alone.
 
         It is tried for components with a function of their own.
         """
@@ -439,7 +441,7 @@ class MergingLaws(ArrayLaws):
         A sum of floats that a function of the writer's own adds has no such inverse.
         """
         subject = self.arrays(trial)
-        payloads = subject.payloads_read(trial.members()) + self._rough(trial)
+        payloads = subject.payloads_read(trial.members()) + self._rounded_floats(trial)
         for name, part, a in subject.values(payloads, lambda part: part.has_inverse):
             b = _rotated(trial, a)
             undo = inverter(part)
@@ -453,16 +455,16 @@ class MergingLaws(ArrayLaws):
                 )
 
     @classmethod
-    def _rough(cls, trial: ModuleTrial) -> list[Any]:
+    def _rounded_floats(cls, trial: ModuleTrial) -> list[Any]:
         """Draw floats whose sums are rounded, unlike those that are drawn by default.
 
         There are none if the writer gives a strategy of payloads, or the module does not read floats.
         """
         if cls.payloads is not None or cls.reads().type != Scalar(ScalarKind.FLOAT):
             return []
-        rough = trial.draw(_ROUGH)
-        trial.stream += [f"and {payload!r}" for payload in rough]
-        return rough
+        payloads = trial.draw(_ROUNDED_FLOATS)
+        trial.stream += [f"and {payload!r}" for payload in payloads]
+        return payloads
 
 
 def _rotated(trial: ModuleTrial, values: Any) -> Any:

@@ -40,11 +40,13 @@ def law(
     """
 
     def wrap(body: Callable[[Any, Any], None]) -> Callable[[object], None]:
+        """Return the test of a law, whose body is the method that tries it once."""
         name = body.__name__.removeprefix("test_").replace("_", " ")
         statement = (body.__doc__ or "").strip().partition("\n")[0]
         stated_law = Law(name, statement, remedy, is_random, does_not_apply, is_for_some=is_for_some)
 
         def test(self: Any) -> None:
+            """Try the law on random windows; skip it if it does not apply."""
             __tracebackhide__ = True
             reason = does_not_apply(self.subject())
             if reason:
@@ -80,6 +82,7 @@ def _try(tried_law: Law, attempt: Callable[[Any], None]) -> None:
     failures: list[LawError] = []
 
     def example(data: object) -> None:
+        """Attempt the law on one draw of data, and keep the failure."""
         try:
             attempt(data)
         except LawError as failure:

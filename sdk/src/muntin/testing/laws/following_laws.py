@@ -124,8 +124,8 @@ class FollowingTrial(Trial):
         run = self.run(forgets=forgets)
         run_of_another_key = self.run(forgets=forgets)
 
-        # Called as the writer's code, so that an exception in it breaks the law.
         def follow() -> list[Any]:
+            """Return the output; this is called as the writer's code, so that an exception in it breaks the law."""
             output: list[Any] = []
             for place, item in enumerate(items):
                 if place < len(of_another_key):
@@ -226,6 +226,7 @@ class StreamOperatorTrial(FollowingTrial):
         run = self.run(forgets=True)
 
         def follow() -> None:
+            """Process the events and the end; this is called as the writer's code: an exception breaks the law."""
             for time, payload, is_end in events:
                 run.process(time, payload, is_end)
             self.close(run, events[-1].time + self.wait)

@@ -60,6 +60,7 @@ class PayloadLaws(Conformance, subject="module"):
     @classmethod
     @cache
     def _payload_strategy(cls) -> SearchStrategy[Any]:
+        """Return the strategy for one payload: the writer's, or else values of the module's input type."""
         return strategies.payloads(cls.subject().input_field()) if cls.payloads is None else cls.payloads
 
 
@@ -322,8 +323,10 @@ class LifetimeLaws(ModuleLaws):
 def _events(trial: ModuleTrial, members: list[Event[object]]) -> list[Event[Any]]:
     """Return the rows of an operator with their lifetimes; a bare row has that of the window."""
     window = trial.subject.window
-    rows = trial.subject.result(members)
-    return [row if isinstance(row, Event) else Event(window.start, window.end, row) for row in rows]
+    events: list[Event[Any]] = []
+    for row in trial.subject.result(members):
+        events.append(row if isinstance(row, Event) else Event(window.start, window.end, row))
+    return events
 
 
 def _until(time: int, rows: Iterable[Event[object]]) -> list[Event[object]]:
@@ -340,6 +343,7 @@ def _reads_one_or_lacks(*methods: str, shuffles: bool = True) -> Reason:
     """
 
     def reason(module: Any) -> str | None:
+        """Return the reason why the law does not apply to a module; None if it applies."""
         try:
             inputs = module.input_fields()
         except ModuleDefinitionError as error:  # the definition law reports it in full

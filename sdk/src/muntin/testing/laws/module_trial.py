@@ -140,7 +140,7 @@ class Subject:
             self._call("remove_events", state, inputs)
 
     def _call(self, method: str, *arguments: object) -> Any:
-        """Return what a method of the module returns, called as the engine calls it.
+        """Call a method of the module as the engine calls it, and return its value.
 
         Raises:
             CallError: The method raises, or returns None in the place of a state.

@@ -40,7 +40,7 @@ class ResultRefinementTrial(Trial):
         return outputs
 
     def refine(self, state: Any, result: Mapping[str, Any], *, is_final: bool) -> tuple[Any, Mapping[str, Any] | None]:
-        """Return the new state and the output of a firing."""
+        """Call the refinement for a firing; return the new state, and the output or None for no output."""
         answer: Any = self.call(f"refine({state!r}, {result!r})", self.tested.refine, state, result, is_final)
         if isinstance(answer, tuple) and len(answer) == 2 and (answer[1] is None or isinstance(answer[1], Mapping)):
             return answer

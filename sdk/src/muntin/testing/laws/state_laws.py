@@ -169,7 +169,8 @@ class UpgradingLaws(ModuleLaws):
                 trial.move_to(old.window, trial.clip)
             is_known = trial.tested.continues_from(old.version)
             trial.expect(is_known, f"it does not continue from its version {old.version}")
-            members = [member if is_timed else Event.point(0, member) for member in old.members]
+            # Members of a module without times are payloads: as points they become payloads again.
+            members = list(old.members) if is_timed else [Event.point(0, payload) for payload in old.members]
             later = trial.members("later")
 
             # The upgraded state and a new one have the same members, so they have the same results, now and later.

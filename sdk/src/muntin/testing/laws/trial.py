@@ -78,6 +78,7 @@ def lacks(*methods: str) -> Reason:
     """Make the function that says why a law does not apply to a module: it lacks optional methods."""
 
     def reason(module: Any) -> str | None:
+        """Return the methods that a module lacks, in words; None if it lacks none."""
         missing = [method for method in methods if not hasattr(module, method)]
         return f"{named(module)} has no {' and no '.join(missing)}" if missing else None
 
@@ -98,6 +99,7 @@ def first_of(strategy: SearchStrategy[object], count: int) -> list[object]:
     values: list[Any] = []
 
     def collect(ten_values: list[object]) -> None:
+        """Keep the values of an example."""
         values.extend(ten_values)
 
     # Hypothesis draws only inside a test: run a test that collects the values.
@@ -295,4 +297,5 @@ def _first_difference(left: str, right: str) -> int:
 
 
 def _indented(text: str) -> str:
+    """Return text with each line moved to the right."""
     return "\n".join(f"  {line}" for line in text.splitlines())

@@ -41,7 +41,7 @@ class TriggerTrial(Trial):
         raise self.broken(f"step returned {answer!r}", "return a pair of the state and a Decision")
 
     def wake_ups(self, state: object) -> tuple[int, int]:
-        """Return the trigger's wake-ups: a reading of the clock and a max event time."""
+        """Return the trigger's two wake-ups: a reading of the clock, and a max event time."""
         return self._call("next_clock", state, WINDOW), self._call("next_event_time", state, WINDOW)
 
     def views(self) -> list[TriggerView]:
@@ -197,6 +197,7 @@ class TriggerTrial(Trial):
         return values[expression]
 
     def _call(self, name: str, *arguments: object) -> Any:
+        """Call a method of the trigger; an exception breaks the law."""
         __tracebackhide__ = True
         return self.call(name, getattr(self.tested, name), *arguments, remedy=_ANY_VIEW)
 

@@ -118,9 +118,9 @@ class WindowKindTrial(Trial):
         for _ in range(self.draw(st.integers(0, 3))):
             start = watermark + self.draw(st.integers(0, 20)) * self.scale + abs(self._near())
             length = self.draw(st.sampled_from([1, 2, 9, None]))
-            event = (start, INFINITY if length is None else start + length * self.scale)
-            later_events[next(self._later_numbers)] = event
-            self.stream.append(Bar("comes", *event))
+            end = INFINITY if length is None else start + length * self.scale
+            later_events[next(self._later_numbers)] = (start, end)
+            self.stream.append(Bar("comes", start, end))
         return later_events
 
     def limit(self, watermark: int) -> int:
@@ -166,6 +166,7 @@ class WindowKindTrial(Trial):
         last = INFINITY if self.kind.waits_for_events else self.last
 
         def windows_of_event() -> list[Window]:
+            """Return the windows; this is called as the writer's code, so that an exception in it breaks the law."""
             windows = takewhile(lambda window: window.start < last, self.kind.windows_of(stretches, *event))
             return list(islice(windows, MOST_WINDOWS))
 
@@ -230,7 +231,9 @@ class WindowKindTrial(Trial):
 
     def _near(self) -> int:
         """Draw the ticks by which a time misses a step: at most one, and none where a step is a tick."""
-        return self.draw(st.sampled_from([0, 0, -1, 1])) if self.scale > 1 else 0
+        if self.scale == 1:
+            return 0
+        return self.draw(st.sampled_from([0, 0, -1, 1]))
 
 
 def _overlaps_any(window: Window, stretches: Iterable[Lifetime]) -> bool:
@@ -239,6 +242,7 @@ def _overlaps_any(window: Window, stretches: Iterable[Lifetime]) -> bool:
 
 
 def _spell(windows: Sequence[Window]) -> str:
+    """Spell windows as intervals, for reports."""
     return ", ".join(f"[{window.start}, {window.end})" for window in windows) or "no windows"
 
 
@@ -397,8 +401,12 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         history = trial.history()
         event = trial.lifetime()
         start = event[0]
-        new_end = trial.draw(st.sampled_from([None, start + trial.draw(st.integers(1, 20)) * trial.scale, INFINITY]))
-        versions = [event] if new_end is None else [event, (start, new_end)]
+        # The event is retracted, or is given another end.
+        versions = [event]
+        finite_end = start + trial.draw(st.integers(1, 20)) * trial.scale
+        new_end = trial.draw(st.sampled_from([None, finite_end, INFINITY]))
+        if new_end is not None:
+            versions.append((start, new_end))
         counted_versions = [version for version in versions if trial.members([version])]
         if not counted_versions:
             return
@@ -473,8 +481,11 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
     @staticmethod
     def _expect_fused(trial: WindowKindTrial, gap: int, history: Sequence[Lifetime]) -> None:
-        """Expect that events count until a gap after their last tick, and that windows cover what such stretches do."""
-        expected_members = [(start, end if end == INFINITY else end - 1 + gap) for start, end in history]
+        """Expect that an event counts until a gap after its last tick, and that windows are what is then connected."""
+        expected_members: list[Lifetime] = []
+        for start, end in history:
+            last_tick = end - 1
+            expected_members.append((start, INFINITY if end == INFINITY else last_tick + gap))
         members = trial.members(history)
         trial.expect(
             sorted(members) == sorted(expected_members),
@@ -530,14 +541,14 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
     @law("say as context what the windows of an event depend on besides its own times")
     def test_windows_depend_on_no_more_than_the_context(self, trial: WindowKindTrial) -> None:
-        """Events of which a kind says that they do not matter leave the windows of another event as they are.
+        """The windows of an event depend only on the other events that the kind's `context` names.
 
-        A kind says so by its `context`.
+        These are none, those that start no later than the event, or all of them.
         """
         context = trial.kind.context
         history = trial.history()
         if context is WindowContext.FORWARD:
-            return
+            return  # all events may matter
         for event in history:
             needed = [event]
             if context is WindowContext.BACKWARD:
