@@ -53,9 +53,9 @@ class RowValues:
         selected = RowValues(self.whole, self.places[places])
         return selected if 2 * len(selected) >= len(self.whole) else RowValues.of(selected.table)
 
-    def concat(self, others: Sequence[RowValues]) -> RowValues:
-        """Join the rows of several batches."""
-        batches = [self, *others]
+    def followed_by(self, further: Sequence[RowValues]) -> RowValues:
+        """Return these rows and, behind them, those of further batches."""
+        batches = [self, *further]
         shift = 0
         places: list[IntArray] = []
         for batch in batches:
@@ -212,9 +212,9 @@ class RowLists:
         counts = np.bincount(np.repeat(np.arange(len(self)), self.runs), self.lengths, len(self)).astype(np.int64)
         return RowLists.of(self.table.take(arrow_array(self.places())), counts)
 
-    def concat(self, others: Sequence[RowLists]) -> RowLists:
-        """Join the lists of several batches."""
-        batches = (self, *others)
+    def followed_by(self, further: Sequence[RowLists]) -> RowLists:
+        """Return these lists and, behind them, those of further batches."""
+        batches = (self, *further)
         shift = 0
         firsts: list[IntArray] = []
         for batch in batches:
