@@ -185,7 +185,7 @@ class BySource:
         return SKIPPED if select is None else select(row)
 
 
-class Choosy:
+class CountingModule:
     """A module that does not accept every payload, behind its own methods: its states count those that it accepted.
 
     Where there are none the module is not called, and the result is null; an operator then has no rows. If the module

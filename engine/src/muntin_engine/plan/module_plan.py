@@ -70,8 +70,8 @@ class ModulePlan:
     inputs: tuple[StreamInput, ...] = ()
 
     @property
-    def is_choosy(self) -> bool:
-        """True if the module does not accept every row: of those with a null that it does not read, or of no input."""
+    def skips_rows(self) -> bool:
+        """True if the module may skip rows: those with a null that it does not read, or those of none of its inputs."""
         return bool(self.inputs) or any(map(forbids_null, self.reads))
 
     @property
@@ -87,7 +87,7 @@ class ModulePlan:
     @property
     def empty_result(self) -> object:
         """The module's result for a window none of whose rows it accepts: null, unless it says otherwise."""
-        source = self.module if self.is_choosy else self.form
+        source = self.module if self.skips_rows else self.form
         return getattr(source, "empty_result", None)
 
     @property
@@ -117,7 +117,7 @@ class ModulePlan:
         if self.side:  # columns of the first input go by their places alone
             columns = [[self.side, place] for place in self.columns]
         identity: list[object] = [self.module.name, self.module.version, parameters, columns]
-        if self.is_choosy and self.module.is_incremental:
+        if self.skips_rows and self.module.is_incremental:
             identity.append("counted")
         if self.inputs:
             streams: dict[str, Any] = {}

@@ -172,7 +172,7 @@ def _marked_columns(
 
 def _count_unaccepted(input_task: InputTask, columns: dict[str, pa.Array], is_candidate: BoolArray) -> tuple[int, ...]:
     """Count the rows that each module does not accept, among candidates: good insertions that meet the conditions."""
-    labels = input_task.query.choosy_labels
+    labels = input_task.query.labels_of_skipping_modules
     is_unaccepted = {label: np.zeros(len(is_candidate), np.bool_) for label in labels}
     for read in input_task.reads:
         is_null = forbidden_nulls(columns[f"i{read.place}"], read.field)

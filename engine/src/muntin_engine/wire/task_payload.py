@@ -229,9 +229,9 @@ class TaskPayload(MakesOnce):
         return () if grid is None else (grid_of(grid),)
 
     @cached_property
-    def choosy_labels(self) -> tuple[str, ...]:
-        """The labels of the modules that do not accept every row."""
-        return tuple(module.metric_label for module in self.plan.modules if module.is_choosy)
+    def labels_of_skipping_modules(self) -> tuple[str, ...]:
+        """The labels, as metrics have them, of the modules that may skip rows."""
+        return tuple(module.metric_label for module in self.plan.modules if module.skips_rows)
 
     @cached_property
     def compatibility(self) -> Compatibility:

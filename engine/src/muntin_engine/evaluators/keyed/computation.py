@@ -30,7 +30,7 @@ class ModuleComputation(MethodCalls):
         is_incremental: True if it keeps a state from one result to the next. One that reads the order of events does
             only where they come in it: over windows of time a late one may lie before those that are in the state.
         can_remove: True if events can be taken out of a state again; of one that reads the order, the oldest.
-        is_choosy: True if it does not accept every payload.
+        skips_rows: True if it does not accept every payload.
         can_slide: True if the state of a window can be updated to that of the next, at least if no event leaves. That
             is so if the module's view of an event does not depend on the window.
         lifetime: Returns a member's lifetime as the module sees it: see `Clipping`.
@@ -55,7 +55,7 @@ class ModuleComputation(MethodCalls):
         module = binding.module
         self.module: Any = module
         self._called = binding.called
-        self.is_choosy = binding.called is not module
+        self.skips_rows = binding.called is not module
         self._place = place if module.reads_order else None
         self.is_incremental = module.is_incremental and self._place is None
         self.can_remove = self.is_incremental and hasattr(module, "remove_events")
@@ -181,7 +181,7 @@ class ModuleComputation(MethodCalls):
                 results.append(self.result_of_inputs(group, key, window))
             return results
         compute = self._compute
-        if self.is_choosy and not payloads.has_skipped:
+        if self.skips_rows and not payloads.has_skipped:
             compute = self.module.compute_result if self._is_plain else self._compute_accepted
         return self.call_for_each("compute_result", windows, compute, groups)
 

@@ -70,7 +70,7 @@ class KeyStates:
         self._module: Any = binding.module
         self._called = binding.called
         self._select = binding.select
-        self._is_choosy = binding.called is not binding.module
+        self._skips_rows = binding.called is not binding.module
         self._is_operator = binding.module.is_operator
         self._windows = windows
         # Where each row has a window of its own, and rows stay in the window, no row needs to be looked at twice.
@@ -113,7 +113,7 @@ class KeyStates:
                 window = WindowState(self._built(values[: key.held]))
             if not self._has_window_for_each or (payloads.has_skipped and SKIPPED in values):
                 state = self._slide(window.state, values, key, results)
-            elif self._is_choosy:
+            elif self._skips_rows:
                 # It accepts all rows of the key, so it is called past what counts them.
                 _, inner = window.state
                 state = min(self._windows.size, key.size), self._slide_by_one(inner, values, key, results)
@@ -182,7 +182,7 @@ class KeyStates:
 
     def _moved(self, state: State, leaving: list[Any], entering: list[Any]) -> State:
         """Return a state that rows have left and entered."""
-        if self._is_choosy:
+        if self._skips_rows:
             leaving = without_skipped(leaving)
             entering = without_skipped(entering)
         method = "remove_events"

@@ -72,7 +72,7 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
     """
     run = StaticRun(query, task, worker_count())
     skipped_rows = Counter[str]()
-    label_of_metric = {skipped_metric(label): label for label in task.choosy_labels}
+    label_of_metric = {skipped_metric(label): label for label in task.labels_of_skipping_modules}
     counts: dict[int, BucketCounts] = {}  # by output of the run; 0 is for what the map tasks count
     for place, output in enumerate(run.outputs(), 1):
         if warns:
@@ -82,7 +82,7 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
                 skipped_rows[label_of_metric[blob.stream]] += blob.rows
             yield BucketOutput(output.bucket, blob)
     if warns:
-        skipped_rows.update(run.row_counts.unaccepted_by(task.choosy_labels))
+        skipped_rows.update(run.row_counts.unaccepted_by(task.labels_of_skipping_modules))
         counts[0] = BucketCounts(accepted=0, rejected={}, skipped=skipped_rows)  # of rows that no bucket gets
         StaticCounts(query.metrics_name, len(counts), skipped_nulls(query.plan), counts).warn()
 

@@ -115,7 +115,7 @@ class StatelessTask:
         if self._reporter is None or context is None:
             task.overflows.report()  # for a static input on Spark Connect the log of the worker is all there is
             return
-        label_by_metric = {skipped_metric(label): label for label in task.choosy_labels}
+        label_by_metric = {skipped_metric(label): label for label in task.labels_of_skipping_modules}
         skipped: dict[str, int] = {}
         for blob in blobs_to_report:
             label = label_by_metric.get(blob.stream)
@@ -175,7 +175,7 @@ def static_bucket(task: bytes, reporter: CountReporter | None) -> Callable[[tupl
         with module_error_first():
             blobs = list(run_bucket(opened_task, bucket, MemoryCells(), arrivals))
         if reporter is not None:
-            skipped = arrivals.row_counts.unaccepted_by(opened_task.choosy_labels)
+            skipped = arrivals.row_counts.unaccepted_by(opened_task.labels_of_skipping_modules)
             reporter.report(bucket, blobs, skipped, opened_task.overflows.take())
         else:
             opened_task.overflows.report()  # on Spark Connect the log of the worker is all there is
