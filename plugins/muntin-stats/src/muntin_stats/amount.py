@@ -60,8 +60,8 @@ class Amount:
         """Return the sum divided by a positive whole number, as a float, rounded once."""
         if not self.count:
             return self.floats.over(divisor)  # floats alone have a faster way
-        if self.floats.odd is not None:
-            return self.floats.odd
+        if self.floats.not_finite is not None:
+            return self.floats.not_finite
         if isinstance(self.exact_part, int) and not self.floats.count:
             return nearest(self.exact_part, divisor)  # without the cost of a fraction
         total = self.exact

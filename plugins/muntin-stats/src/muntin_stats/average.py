@@ -15,7 +15,7 @@ from muntin_stats.number import N
 from muntin_stats.order import present
 
 _DIVISION: Final = Context(prec=38, rounding=ROUND_HALF_UP, Emax=MAX_EMAX, Emin=MIN_EMIN)
-"""How Spark divides decimals, before it rounds to the scale of the result."""
+"""Division of decimals as Spark does it, before it rounds to the scale of the result."""
 
 
 class Average(GroupAggregate[N | None, Amount, N | None]):

@@ -60,8 +60,9 @@ class AverageDifference(GroupAggregate[Left[N] | Right[M], Totals, float | None]
         if not (left.numbers and right.numbers):
             return None
         are_floats = not (left.count or right.count)
-        has_odd = left.floats.odd is not None or right.floats.odd is not None  # a NaN or an infinity
-        if are_floats or has_odd:
+        # A NaN or an infinity decides the average of its stream.
+        has_not_finite = left.floats.not_finite is not None or right.floats.not_finite is not None
+        if are_floats or has_not_finite:
             return left.over(left.numbers) - right.over(right.numbers)
         # Whole numbers or decimals: subtract exact averages, and round once.
         difference = left.exact / left.numbers - right.exact / right.numbers

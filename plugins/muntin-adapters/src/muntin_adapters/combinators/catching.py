@@ -161,6 +161,7 @@ class _Catching(Wrapping):
         return Caught(result, None)
 
     def _inner_result(self, *arguments: object) -> object:
+        """Return the result of the wrapped module, or the rows of an operator as a list."""
         result = self._module.compute_result(*arguments)
         return rows_of(result) if self.is_operator else result  # a generator raises its errors here
 
@@ -176,6 +177,7 @@ def _attempt(method: str, call: Callable[..., object], *arguments: object) -> tu
 
 
 def _without_error(row: object) -> object:
+    """Return a row of an operator in the record that has no error; an event keeps its lifetime."""
     if isinstance(row, Event):
         return Event(row.start, row.end, Caught(row.payload, None))
     return Caught(row, None)

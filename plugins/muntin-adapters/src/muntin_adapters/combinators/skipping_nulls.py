@@ -55,12 +55,12 @@ class _SkippingNulls(Counting):
         """True for a null, and for a record with a null field."""
         if payload is None:
             return True
-        # Of several inputs, the record that the payload's class says.
+        # With several inputs, the class of the payload says which record it is.
         data_type = self._wrapped.input_field().type
         if isinstance(data_type, OneOf):
-            part = data_type.input_of(payload)
-            if part is not None:
-                data_type = part.type
+            input_field = data_type.input_of(payload)
+            if input_field is not None:
+                data_type = input_field.type
         if not isinstance(data_type, Struct):
             return False
         fields_of = FieldsOf(tuple(field.name for field in data_type.fields))

@@ -72,6 +72,7 @@ class _Sorting(Wrapping):
         return self._module.compute_result(state, *window)
 
     def _sort_value(self, member: Any) -> object:
+        """Return the value by which a member is sorted: that of the key, or the payload."""
         payload = self._payload_of(member)
         return payload if self._key is None else self._key(*self._spread(payload))
 

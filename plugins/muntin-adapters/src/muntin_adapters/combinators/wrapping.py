@@ -176,7 +176,7 @@ class Counting(Wrapping):
             return state
         count, inner_state = state
         if count == len(inner_members):
-            return self._create_state(*window)  # nothing is left, not even the rounding of what was removed
+            return self._create_state(*window)  # a new state has no rounding errors of removed members
         return count - len(inner_members), self._module.remove_events(inner_state, inner_members, *window)
 
     def _combine(self, state: Any, other: Any) -> object:
@@ -222,7 +222,7 @@ def module_class(module: str | type[Module]) -> type[Module]:
 
 
 def base_of(cls: type[Module]) -> Any:
-    """Return which of the four base classes a module has; the columnar base counts as an incremental aggregate.
+    """Return the one of the four base classes that a module has; a columnar one counts as an incremental aggregate.
 
     Raises:
         ModuleDefinitionError: The module follows rows or a stream, and has none of the four.
