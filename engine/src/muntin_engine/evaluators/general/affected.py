@@ -104,8 +104,8 @@ class AffectedWindows:
         for event in net.inserted:
             if event.since < event.until:
                 changes.append(_ChangeSpan(None, event, *affected_stretch(event.since, event.until)))
-        if net.recut is not None:
-            changes.append(_ChangeSpan(None, None, *net.recut))  # no event of its own
+        if net.changed_bounds is not None:
+            changes.append(_ChangeSpan(None, None, *net.changed_bounds))  # no event of its own
         return changes
 
     def _change_span(self, previous: StoredEvent | None, present: StoredEvent | None) -> _ChangeSpan:

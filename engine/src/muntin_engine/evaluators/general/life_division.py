@@ -110,7 +110,7 @@ def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeCh
             life_changes.renamed = _renamed_windows(life_changes)
         earlier, later = sorted([life_changes.was_over_at, life.over_at])
         if earlier != later:
-            life_changes.recut = (earlier - 1, later)
+            life_changes.changed_bounds = (earlier - 1, later)
     return absorbed + [changes_by_life[life] for life in key.lives]
 
 

@@ -96,7 +96,9 @@ class Revisions(RowAdmission[EventStore]):
         # Only a plain insertion is surely of an event that the log has no record of: it comes last among the changed.
         store.record_changes(changed_tables, new_count=sum(map(len, incoming.new_events)))
 
-        rejections = [(key, rejection) for key, rejection in single.rejections if self._filter.counts(rejection.change)]
+        rejections = [
+            (key, rejection) for key, rejection in single.rejections if self._filter.is_counted(rejection.change)
+        ]
         now_waiting = self._filter.count(store.waiting.rows)
         accepted = previously_waiting + incoming.rows - len(rejections) - now_waiting
         changed_keys = NO_KEYS if store.changed_events is None else store.changed_events.events.keys
