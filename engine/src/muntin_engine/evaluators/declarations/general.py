@@ -13,7 +13,7 @@ from muntin_engine.plan.plan_words import spell_windows
 
 
 def cuts_the_axis(plan: Plan) -> str | None:
-    """Windows cut the axis, and do not follow rows in their order."""
+    """Demand that windows cut the axis, and do not follow rows in their order; return why not, or None."""
     return None if plan.rows is None else f"{spell_windows(plan)} follows rows in their order"
 
 
@@ -24,6 +24,7 @@ def explain(plan: Plan) -> Explanation:
 
 
 def _row(plan: Plan) -> str:
+    """Return in words what a row costs."""
     if plan.early is not None:
         return "at most a trigger call for each window that it is a member of; a firing costs what a closing does"
     if plan.emission is EmitPolicy.FINAL and all(module.slides for module in plan.modules):
