@@ -241,7 +241,7 @@ class KeyedRun(ABC):
         """
         watermarks = [watermark for watermark in work.watermarks if watermark < INFINITY]
         if self._patterns is not None:
-            watermarks.append(self._patterns.present.reached_by(work.key))
+            watermarks.append(self._patterns.present.finite_watermark_of(work.key))
         return max(watermarks, default=EARLIEST)
 
     def finish(self) -> None:
