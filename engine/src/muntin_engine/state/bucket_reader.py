@@ -98,11 +98,14 @@ class BucketReader:
         data = self.cells.get(METADATA)
         if data is None:
             raise damaged(METADATA, "it is empty", owner)
+        # The metadata are read by the query that wrote them, so that nothing differs.
         self.identity: QueryIdentity = query_and_progress(data, self.codec).identity
         metadata = BucketMetadata.from_bytes(data, Compatibility(self.identity), self.codec)
         self.progress: Sequence[Any] = metadata.progress
         self.versions = metadata.schema_versions
         self.keys = metadata.held.keys
+
+        # The log checks the cells of its entries; here they are read once more for the micro-batches that wrote them.
         log = StateLog(self.cells, metadata.log, self.versions)
         self.entries: list[DatedEntry] = []
         for entry, name in zip(log.read(), log.names, strict=True):

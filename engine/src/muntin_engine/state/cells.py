@@ -148,7 +148,10 @@ class CheckedCells:
         return cell.data
 
     def _get_metadata(self, sealed: bytes | None) -> bytes | None:
-        """Return the metadata, after checking that they are of this bucket and of the micro-batch before."""
+        """Check that the metadata are those of the micro-batch before, and return them; None if there are none yet.
+
+        The checksums of all other cells, with which the metadata begin, are kept for `get`.
+        """
         if sealed is None:
             self._check_origin(None)
             return None
@@ -241,7 +244,7 @@ def _checksum(name: str, head: bytes, data: bytes) -> int:
 
 
 def damaged(name: str, reason: str, owner: str = "") -> StateError:
-    """Return the error that says that a cell is not what it was."""
+    """Return the error that says that a cell does not have the bytes that were written."""
     return StateError(
         f"the state in the checkpoint is damaged: the cell {name!r}{f' of {owner}' if owner else ''}: {reason}\n"
         "  nothing was computed from it: restore the checkpoint from a copy, or start with a new checkpoint;\n"

@@ -94,7 +94,7 @@ def differences_between(stored: QueryIdentity, present: QueryIdentity) -> tuple[
 
 
 def _differences_of_part(name: str, stored: QueryIdentity, present: QueryIdentity) -> list[Difference]:
-    """Return the differences of a part that is not the same: in detail where both have it, otherwise as a whole."""
+    """Return the differences of a part that differs: in detail if both identities have it, otherwise as a whole."""
     stored_part = stored.get(name)
     part = present.get(name)
     if name == "modules" and stored_part and part:
@@ -219,8 +219,9 @@ def spell_module(module: Sequence[Any], identity: QueryIdentity, counterpart: Se
 
 def _spell_columns(module: ModuleIdentity, identity: QueryIdentity) -> str:
     """Return the columns that a module reads, in words; nothing if it reads none."""
-    several = [input_identity["inputs"] for _, input_identity in identity.get("several", ())]
-    columns_by_input = several or [identity.get("inputs", ())]
+    columns_by_input = [input_identity["inputs"] for _, input_identity in identity.get("several", ())]
+    if not columns_by_input:
+        columns_by_input = [identity.get("inputs", ())]  # the only input
 
     def column_name(place: Any) -> str:
         """Return the name of a column.
@@ -229,14 +230,16 @@ def _spell_columns(module: ModuleIdentity, identity: QueryIdentity) -> str:
             place: The place of the column; where there are several inputs, a pair of the places of input and column.
         """
         side, column = (0, place) if isinstance(place, int) else place
+        # A place without a column is spelled as its number.
         is_known = side < len(columns_by_input) and column < len(columns_by_input[side])
         return str(columns_by_input[side][column][0]) if is_known else f"input {column}"
 
     if module.parts:
         words = ""
         for part, (sources, places) in module.parts.items():
-            names = [column_name(place) for place in places]
-            words += f", {' '.join([part, *names])} of {' and '.join(sources)}"
+            columns = " ".join([column_name(place) for place in places])
+            part_words = f"{part} {columns}" if columns else part
+            words += f", {part_words} of {' and '.join(sources)}"
         return words
     if module.places:
         return f" of {', '.join(column_name(place) for place in module.places)}"
@@ -357,7 +360,7 @@ def _length(value: Any, identity: QueryIdentity) -> str:
 
 
 def places_of(identity: QueryIdentity) -> int | None:
-    """Return the decimal places of times, if they are decimals."""
+    """Return the number of decimal places of times; None if times are no decimals."""
     match = _DECIMALS.fullmatch(str(identity.get("times")))
     return None if match is None else int(match[1])
 

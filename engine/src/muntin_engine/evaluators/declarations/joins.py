@@ -90,7 +90,7 @@ def explain_join(plan: Plan) -> Explanation:
 
 
 def _state_of_join(plan: Plan) -> str:
-    """Return in words for how long a join keeps events."""
+    """Return the words for the state of a join: for how long it keeps events."""
     assert plan.join is not None, "the planner gives it joins alone"
     left, right = (input.name for input in plan.inputs)
     state = f"an event of {left} until the watermark of {right} has passed its end"

@@ -30,7 +30,7 @@ def explain_row_windows(plan: Plan) -> Explanation:
 
 
 def _state_of_row_windows(plan: Plan) -> str:
-    """Return in words what the state of row windows has."""
+    """Return the words for the state of row windows."""
     in_windows = "those in windows"
     if _states_replace_rows(plan):
         in_windows = f"a state per module and open window ({spell_state_sizes(plan)})"
@@ -39,7 +39,7 @@ def _state_of_row_windows(plan: Plan) -> str:
 
 
 def _module_over_rows(plan: Plan, module: ModulePlan) -> str:
-    """Return in words how a module is computed over row windows."""
+    """Return the words for the computation of a module over row windows."""
     if isinstance(module.module, RowOperator):
         return "told of each row that comes, passes or leaves, and of each window that is computed"
     if not module.module.is_incremental:
@@ -96,7 +96,7 @@ def explain_stream_operator(plan: Plan) -> Explanation:
 
 
 def _operator(module: ModulePlan) -> str:
-    """Return in words when a stream operator is called."""
+    """Return the words for the times at which a stream operator is called."""
     events = "with each event of a key when the watermark has passed it"
     if isinstance(module.module, IntervalOperator):
         events = "with the start and the end of each event of a key, each when the watermark has passed it"

@@ -72,7 +72,7 @@ def explain_forms(plan: Plan) -> Explanation:
 
 
 def _form(module: ModulePlan) -> str:
-    """Return in words what a form keeps of each row, and how windows are merged."""
+    """Return the words for the components that a form keeps of each row, and for their merging."""
     assert module.form is not None, "the planner gives it modules with forms alone"
     components = module.form.components()
     words = [f"{name} ({component.merge} {component.dtype})" for name, component in components.items()]
@@ -105,7 +105,7 @@ def explain_states(plan: Plan) -> Explanation:
 
 
 def _state(plan: Plan) -> str:
-    """Return in words what the state of a query has."""
+    """Return the words for the state of a query."""
     size = ranked_windows(plan).size
     in_windows = "the last row of each key" if size == 1 else f"the last {size:,} rows of each key"
     return f"the rows that wait for the watermark, and {in_windows}, in columns; a batch writes only its own rows"

@@ -174,7 +174,7 @@ class GeneralAssigner(Assigner):
         self.cut_at = INFINITY
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the stretch on which the kind counts an event."""
+        """Return the membership of an event: the start and the end of the stretch on which the kind counts it."""
         return self._kind.membership(start, end)
 
     def add(self, events: Iterable[StoredEvent]) -> None:
@@ -214,8 +214,8 @@ class GeneralAssigner(Assigner):
             # A late event that was moved to the watermark may start at the horizon: its stretch then has one tick.
             stop = max(last, start + 1)
 
-            # Windows that are listed already, or end too early, are skipped: the stretch is cut from the first tick
-            # that a further window may have.
+            # Windows that end too early, or are listed already, need not be made again. Ends ascend with starts: so a
+            # window that is not listed yet has the last tick of the last listed window, or lies after it.
             skipped_until = max(ends_after, self.frontier)
             if windows:
                 skipped_until = max(skipped_until, windows[-1].end - 1)
@@ -227,7 +227,10 @@ class GeneralAssigner(Assigner):
         return windows
 
     def close(self, limit: int) -> None:
-        """Move the frontier to the first window that is or may be opened, and keep what the kind carries over."""
+        """Move the frontier to the first window that is or may be opened, and keep the data that the kind carries over.
+
+        The kind carries over data of the past, since its events are forgotten after this.
+        """
         frontier = next_frontier(self._kind, self._stretches(), limit)
         if frontier > self.frontier:
             self._carried = self._kind.carried(self._stretches(), frontier)

@@ -232,7 +232,7 @@ class SnapshotAssigner(Assigner):
         self._marks = Marks()
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the lifetime."""
+        """Return the membership of an event: its lifetime."""
         return start, end
 
     def add(self, events: Iterable[StoredEvent]) -> None:
@@ -307,7 +307,7 @@ class CountAssigner(Assigner):
         self._breaks: list[int] = []
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the stretch of the one tick that is counted; an event that has not ended has no end to count."""
+        """Return the membership of an event: the one tick that is counted, or none if the event has no end to count."""
         counted = start if self._counts_starts else end
         if counted == INFINITY:
             return counted, counted

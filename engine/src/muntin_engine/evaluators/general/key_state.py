@@ -93,7 +93,7 @@ class KeyState(KeyEvents):
         return self.windows.items() if self.windows else []
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the stretch of the axis whose windows an event with a lifetime is a member of."""
+        """Return the start and the end of an event's membership: it is a member of the windows that overlap that."""
         return self.assigner.membership(start, end)
 
     def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:

@@ -58,6 +58,8 @@ def output_ends(
     ends: dict[Window, int] = {}
     for window, successor in _successors(query, replaced_before, existing_before):
         ends[window] = affected[successor].sync_time
+
+    # A window that this batch replaces has output up to the first tick of its change, or of that of its successor.
     for window, successor in _successors(query, replaced_after, existing_after):
         change = affected[window] if window in existing_before else affected[successor]
         ends[window] = min(change.sync_time, affected[successor].sync_time, ends.get(window, INFINITY))

@@ -97,12 +97,12 @@ class TriggeredEmission(Emission):
 
         # New windows take over the trigger states of those in whose place they are.
         changes: dict[Window, _WindowChange] = {}
-        for step, sources in self._replacing_windows(state, affected, previous):
-            if len(sources) == 1 and sources[0].is_unchanged_in(step):
-                output += self._continue_window(state, step.window, sources[0].entry)
+        for step, replaced_windows in self._replacing_windows(state, affected, previous):
+            if len(replaced_windows) == 1 and replaced_windows[0].is_unchanged_in(step):
+                output += self._continue_window(state, step.window, replaced_windows[0].entry)
                 affected[step.window].exists = False  # nothing in it has changed
             else:
-                changes[step.window] = self._take_over(key, state, step, sources)
+                changes[step.window] = self._take_over(key, state, step, replaced_windows)
 
         # Windows that close are emitted as final. Their entries are removed at the end: `_window_changes` would take a
         # window without an entry for a new one.
@@ -177,9 +177,9 @@ class TriggeredEmission(Emission):
         for step in state.sweep(new_windows):
             if state.closes_out_of_order and self._closing.has_closed(step, previous.watermark):
                 continue  # it is not new: it closed in an earlier batch, and has no entry since
-            sources = predecessors(step, self._replaced, is_member)
-            if sources:
-                yield step, sources
+            replaced_windows = predecessors(step, self._replaced, is_member)
+            if replaced_windows:
+                yield step, replaced_windows
 
     def _continue_window(self, state: KeyState, window: Window, entry: WindowEntry) -> list[OutputChange]:
         """Continue a window that has moved to another life of the key unchanged, with its entry of before the batch.
@@ -193,7 +193,7 @@ class TriggeredEmission(Emission):
         return _changes_of_live_rows(OutputKind.INSERT, window, entry)
 
     def _take_over(
-        self, key: object, state: KeyState, step: SweptWindow, sources: Sequence[ReplacedWindow]
+        self, key: object, state: KeyState, step: SweptWindow, replaced_windows: Sequence[ReplacedWindow]
     ) -> _WindowChange:
         """Give a new window the merged trigger state of the windows that it replaces.
 
@@ -202,13 +202,14 @@ class TriggeredEmission(Emission):
         """
         size = len(step.members)
         previous_ids: set[Hashable] = set()
-        for source in sources:
-            previous_ids.update(source.members)
+        for replaced_window in replaced_windows:
+            previous_ids.update(replaced_window.members)
         arrivals = [event for event in step.members.values() if event.id not in previous_ids]
         departures = len(previous_ids) - (size - len(arrivals))
-        trigger_state = self._trigger_call.merge(key, step.window, [source.trigger_state for source in sources])
+        replaced_states = [replaced_window.trigger_state for replaced_window in replaced_windows]
+        trigger_state = self._trigger_call.merge(key, step.window, replaced_states)
         state.windows.put(step.window, NEW._replace(size=size, trigger_state=trigger_state))
-        had_live_result = len(sources) == 1 and bool(sources[0].entry.live)
+        had_live_result = len(replaced_windows) == 1 and bool(replaced_windows[0].entry.live)
         return _WindowChange(
             size=size,
             alters_result=True,

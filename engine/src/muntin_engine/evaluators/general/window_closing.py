@@ -106,9 +106,9 @@ class Closing:
         is_closed: Callable[[Window], bool] | None = None
         if state.closes_out_of_order and EARLIEST < watermark < INFINITY:
             movable = _movable_members(state, watermark)
-            released = assigner.release(state.events, movable, watermark)
-            state.replace(released, ())
-            state.record_forgotten(released)
+            needless_events = assigner.release(state.events, movable, watermark)
+            state.replace(needless_events, ())
+            state.record_forgotten(needless_events)
             is_closed = partial(_is_closed, movable, self._boundary(watermark))
         assigner.close(self._limit(state, watermark))
 

@@ -144,8 +144,8 @@ class Admission(RevisedEvents):
             self.reject(Reason.EMPTY_LIFETIME, message, change)
         elif change.id is not None:
             rows_by_event.setdefault((change.id, start), []).append(change)
-        elif self.is_in_time(change, start):
-            self.reject_unknown(change)
+        elif not self.reject_if_late(change, start):
+            self.reject_unknown(change)  # it has no id to find its event by
 
     def _admit_sample(self, change: InputChange, samples: Samples) -> None:
         """Insert a sample between its neighbours: it ends the previous one and is ended by the next one.

@@ -88,7 +88,7 @@ class Samples:
         return time in self._id_by_time
 
     def around(self, time: int) -> tuple[Sample | None, Sample | None]:
-        """Return the last sample at a time or before it, and the first after it."""
+        """Return the last sample at a time or before it, and the first after it; None where there is none."""
         place = self._id_by_time.bisect_right(time)
         previous = Sample(*self._id_by_time.peekitem(place - 1)) if place > 0 else None
         following = Sample(*self._id_by_time.peekitem(place)) if place < len(self._id_by_time) else None
@@ -168,7 +168,7 @@ class KeyEvents:
         return [(("anonymous", serial), start) for serial, start in zip(serials, starts, strict=True)]
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the stretch for which an event with a lifetime is needed: here the lifetime itself."""
+        """Return the start and the end of the stretch for which an event is needed: here those of its lifetime."""
         return start, end
 
     def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:

@@ -539,7 +539,7 @@ def open_store(state: BucketState, codec: Codec) -> KeyStore[Any]:
 
 
 def write_store(state: BucketState, store: KeyStore[Any]) -> None:
-    """Write what a micro-batch changed to the log, and put the store into the cache."""
+    """Write the records of a micro-batch to the log, and put the store into the cache."""
     state.log.append(store.write())
     state.metadata.timer = store.timer
     state.log.tidy(store, store.size, store.whole)
@@ -550,7 +550,11 @@ def write_store(state: BucketState, store: KeyStore[Any]) -> None:
 
 
 def merge_records(codec: Codec, entries: Iterable[LogEntry]) -> dict[bytes, MergedRecords]:
-    """Merge the records of log entries; return those of each key from its last whole record on, by its encoded name."""
+    """Merge the records of log entries by key.
+
+    Returns:
+        The records of each key, by the encoded key: its last whole record, and the changes after that.
+    """
     merged: dict[bytes, MergedRecords] = {}
     for entry in entries:
         names, timers, record_counts, *record_columns = codec.unpack(entry.data)
@@ -565,8 +569,8 @@ def merge_records(codec: Codec, entries: Iterable[LogEntry]) -> dict[bytes, Merg
 
             # The numbers of batches say the order: a compacted entry may have records from before and from after those
             # of another entry.
-            is_last = records[-1].batch > other_records.records[-1].batch
-            last_timer = timer if is_last else other_records.timer
+            is_newer = records[-1].batch > other_records.records[-1].batch
+            last_timer = timer if is_newer else other_records.timer
             in_order = sorted([*other_records.records, *records], key=_by_batch)
 
             # A whole record replaces all records before it.

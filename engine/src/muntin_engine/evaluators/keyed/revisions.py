@@ -72,8 +72,8 @@ class RevisedEvents(NetChanges):
         for row in rows:
             if row.new_end is None:
                 chainable.append(row)
-            elif not self.is_in_time(row, base.start):
-                continue  # it is rejected already
+            elif self.reject_if_late(row, base.start):
+                continue
             elif has_ended or not _may_fit(row, start_of_chain):
                 self.reject_unknown(row)
             else:
@@ -86,13 +86,18 @@ class RevisedEvents(NetChanges):
             self._state.pending[identity] = pending
         self._put_state(identity, event, event_state)
 
-    def is_in_time(self, change: InputChange, start: int) -> bool:
-        """Return True if a revision of an event with a start is in time; otherwise reject it."""
+    def reject_if_late(self, change: InputChange, start: int) -> bool:
+        """Reject a revision if it is late; return True if it was.
+
+        Args:
+            change: The revision.
+            start: The start of its event.
+        """
         changed_tick = sync_time(start, change)
         if not self._late_rule.is_late(changed_tick):
-            return True
+            return False
         self.reject_late(change, changed_tick)
-        return False
+        return True
 
     def _base(
         self, identity: Identity, event: StoredEvent | None, rows: Iterable[InputChange], watermark: int
@@ -109,7 +114,8 @@ class RevisedEvents(NetChanges):
             return EventState(event.start, event.end, event.payload)
         start: int = identity[1]
         if self._late_rule.adjusts:
-            # A late insertion makes the event start at the watermark before the batch; a later one, at that after it.
+            # A late insertion makes its event start at the watermark before the batch that brings it. If no insertion
+            # is here, it may come with the next batch: the watermark is then that after this batch.
             has_insertion = any(row.new_end is None for row in rows)
             start = max(start, self._late_rule.watermark if has_insertion else watermark)
         return EventState(start, start, ())

@@ -160,7 +160,9 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], until: int) -> Cha
         rejected += blind_rows
         blind_rows = []
 
-    # If the payload is unsure, all rows wait, from the state before them: they are chained again with the next ones.
+    # The payload is unsure if a row retracts one that was not inserted, and that insertion may still come; or if an
+    # insertion or a retraction waits after others have changed the payload. All rows wait then, from the state before
+    # them: they are chained again together with the next ones.
     is_unsure = not has_retracted_payloads and start >= first_legal
     if is_open and not is_unsure:
         leads_through_start = any(start in (edge.source, edge.target) for edge in walk)

@@ -27,7 +27,9 @@ class SweptWindow(NamedTuple):
 
 
 def sweep(windows: Iterable[Window], leaving: Sequence[StoredEvent]) -> Iterator[SweptWindow]:
-    """Yield windows in order, each with its members; skip those that have none, as the window before has none either.
+    """Yield windows in order, each with its members.
+
+    A window without members is left out, unless the window before it has some, which then depart.
 
     Args:
         windows: The windows, ordered by start and by end.
@@ -45,15 +47,15 @@ def sweep(windows: Iterable[Window], leaving: Sequence[StoredEvent]) -> Iterator
     for window in windows:
         start = window.start
         end = window.end
-        previous_count = entered_count
-        entered_count = bisect_left(entering, end, previous_count, key=by_since)
-        entered = [event for event in entering[previous_count:entered_count] if event.until > start]
+        first_entering = entered_count
+        entered_count = bisect_left(entering, end, first_entering, key=by_since)
+        entered = [event for event in entering[first_entering:entered_count] if event.until > start]
         members.update(zip(map(by_id, entered), entered, strict=True))
 
-        previous_count = departed_count
-        departed_count = bisect_right(leaving, start, previous_count, key=by_until)
+        first_leaving = departed_count
+        departed_count = bisect_right(leaving, start, first_leaving, key=by_until)
         departed: list[StoredEvent] = []
-        for event in leaving[previous_count:departed_count]:
+        for event in leaving[first_leaving:departed_count]:
             # An event that lies between two windows was a member of neither.
             was_member = members.pop(event.id, None) is not None
             if was_member:

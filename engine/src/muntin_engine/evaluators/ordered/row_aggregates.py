@@ -122,7 +122,7 @@ class AggregatesRun(RowsRun):
         """Process the rows that are released, let time pass, and keep the states that took the place of rows."""
         self._open_windows = {}
         super().process_released(released, previous, progress)
-        if self.state.rows is None:
+        if self.state.windows_state is None:
             return  # the windows were forgotten
         for partition, window in self._open_windows.items():
             if isinstance(window, _WindowOfStates):
@@ -131,15 +131,15 @@ class AggregatesRun(RowsRun):
     def process_row(self, event: StoredEvent) -> None:
         """Process the next released row."""
         row, member = self.state.next_row(event)
-        self.process_actions(self.windows.step(self.state.rows, row), event.start, member)
+        self.process_actions(self.windows.step(self.state.windows_state, row), event.start, member)
 
     def advance(self, tick: int) -> None:
         """Let time pass up to a tick."""
-        self.process_actions(self.windows.advance(self.state.rows, tick), tick)
+        self.process_actions(self.windows.advance(self.state.windows_state, tick), tick)
 
     def is_new(self) -> bool:
         """Return True if the windows are as good as new ones."""
-        return bool(self.windows.is_empty(self.state.rows))
+        return bool(self.windows.is_empty(self.state.windows_state))
 
     def process_actions(self, actions: Iterable[Action], time: int, row: StoredEvent | None = None) -> None:
         """Apply actions of the windows, and emit the windows that are computed.

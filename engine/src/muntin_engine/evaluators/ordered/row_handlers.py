@@ -130,13 +130,13 @@ class HandlersRun(RowsRun):
         # A key that is as good as a new one begins anew, as it does when it was forgotten between two batches: the
         # numbers of rows must not depend on where batches end.
         if self.is_new():
-            state.rows = self.windows.create_state()
+            state.windows_state = self.windows.create_state()
             state.released_count = 0
             state.members = {}
             self._member_rows = {}
         row, numbered_event = state.next_row(event)
         member_row = self._member_row(numbered_event)
-        is_inserted = self._process(self.windows.step(state.rows, row), time, numbered_event, member_row)
+        is_inserted = self._process(self.windows.step(state.windows_state, row), time, numbered_event, member_row)
         if member_row is not None and not is_inserted:
             partition = 0 if self._partition_place is None else row.values[self._partition_place]
             self._call("on_pass", partition, time, extent=None, argument=member_row)
@@ -144,15 +144,15 @@ class HandlersRun(RowsRun):
     def advance(self, tick: int) -> None:
         """Let time pass up to a tick, with a stop at each tick at which the windows have something to do."""
         while True:
-            due_tick = self.windows.next_tick(self.state.rows)
+            due_tick = self.windows.next_tick(self.state.windows_state)
             if due_tick > tick or due_tick == INFINITY:
                 return
-            self.process_actions(self.windows.advance(self.state.rows, due_tick), due_tick)
+            self.process_actions(self.windows.advance(self.state.windows_state, due_tick), due_tick)
 
     def is_new(self) -> bool:
         """Return True if the windows and the module's state are as good as new ones."""
         state = self.state
-        if state.was_full or not self.windows.is_empty(state.rows):
+        if state.was_full or not self.windows.is_empty(state.windows_state):
             return False
         return self._handlers.is_new(state.module_state, self.key, self.serializer)
 
@@ -245,8 +245,8 @@ class HandlersRun(RowsRun):
             ends_window = name in ("on_trigger", "on_flush")
             self.emit(window, [rows], output_partition, key=None, ends_window=ends_window)
             return
+        # Rows of the second output are never changed: they need no ids.
+        start = window.start
         for row in rows:
-            start = window.start
-            self._evicted.append(
-                OutputChange(OutputKind.INSERT, 0, window, start, start + 1, row, partition=output_partition)
-            )
+            change = OutputChange(OutputKind.INSERT, 0, window, start, start + 1, row, partition=output_partition)
+            self._evicted.append(change)

@@ -61,8 +61,8 @@ class RowsRun(OrderedRun):
     def process_released(self, released: Iterable[Edge], previous: Progress, progress: Progress) -> None:
         """Process the rows that are released, and let time pass up to the watermark, or to the end of the stream."""
         state = self.state
-        if state.rows is None:
-            state.rows = self.windows.create_state()
+        if state.windows_state is None:
+            state.windows_state = self.windows.create_state()
         for edge in released:
             self.process_row(edge.event)
         if progress.watermark < INFINITY:
@@ -70,7 +70,8 @@ class RowsRun(OrderedRun):
         else:
             end = self._end(previous, progress)
             self.advance(end)
-            self.process_actions(self.windows.close(state.rows, end), end)
+            self.process_actions(self.windows.close(state.windows_state, end), end)
+        # The stream has ended for the key, or the key can be forgotten.
         if progress.watermark == INFINITY or self.is_new():
             state.clear()
 

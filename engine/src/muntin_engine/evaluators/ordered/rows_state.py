@@ -57,7 +57,7 @@ class RowsState(DelayBuffer):
     """The state of a key.
 
     Attributes:
-        rows: The state of the windows; None if it is as good as a new one.
+        windows_state: The state of the windows; None if it is as good as a new one.
         released_count: The number of rows that were released, which is the number of the last one.
         newest: The time of that row.
         members: The rows in the window of each partition, where they are kept.
@@ -73,7 +73,7 @@ class RowsState(DelayBuffer):
         self._reads = [query.expressions[expression] for expression in self._windows.reads]
         modules = [binding.module for binding in query.bindings]  # a reader of checkpoints has none
         self._keeps_rows = not modules or not states_replace_rows(self._windows, modules)
-        self.rows: Any = None
+        self.windows_state: Any = None
         self.released_count = 0
         self.newest = EARLIEST
         self.members: dict[Hashable, Members] = {}
@@ -85,7 +85,7 @@ class RowsState(DelayBuffer):
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        return self.rows is None and super().is_empty
+        return self.windows_state is None and super().is_empty
 
     @property
     def held_count(self) -> int:
@@ -143,7 +143,7 @@ class RowsState(DelayBuffer):
 
     def clear(self) -> None:
         """Forget the windows and the states of modules: the caller knows that they are as good as new ones."""
-        self.rows = None
+        self.windows_state = None
         self.members = {}
         self.states = {}
         self.module_state = None
@@ -151,7 +151,7 @@ class RowsState(DelayBuffer):
 
     def next_tick(self) -> int:
         """Return the next tick at which time does something to the windows without a row."""
-        return INFINITY if self.rows is None else self._windows.next_tick(self.rows)
+        return INFINITY if self.windows_state is None else self._windows.next_tick(self.windows_state)
 
     def earliest_start(self, watermark: int, start_of_new: int) -> int:
         """Return the earliest start of windows that may yet be computed from the rows of the key.
@@ -161,12 +161,12 @@ class RowsState(DelayBuffer):
             start_of_new: The earliest start that windows without rows have at the tick `LATER`.
         """
         first_waiting = next((event.start for event in self.events if event.is_member), INFINITY)
-        if self.rows is None:
+        if self.windows_state is None:
             return first_waiting
-        if self._windows.earliest_start(self.rows, LATER) >= start_of_new:
+        if self._windows.earliest_start(self.windows_state, LATER) >= start_of_new:
             # No row holds the start back: it advances with the watermark, as that of windows without rows.
             return first_waiting
-        return min(first_waiting, self._windows.earliest_start(self.rows, watermark))
+        return min(first_waiting, self._windows.earliest_start(self.windows_state, watermark))
 
     def track(self) -> None:
         """Mark the state as saved; record changes from now on."""
@@ -180,7 +180,12 @@ class RowsState(DelayBuffer):
         The states of modules do not: to read them back, the modules would be called again.
         """
         has_states = self.module_state is not None or bool(self.states)
-        return self._released_since_save is not None and self.rows is not None and not has_states and super().tracks
+        return (
+            self._released_since_save is not None
+            and self.windows_state is not None
+            and not has_states
+            and super().tracks
+        )
 
     def state_rows(self, states: StateReader, inputs: Sequence[NamedInput]) -> Iterator[StateRow]:
         """Yield the rows that wait, those in the window of each partition, and the states of modules."""
@@ -191,10 +196,10 @@ class RowsState(DelayBuffer):
                 value = payload_of(input_identity, row.payload)
                 yield StateRow("member", (), row.start, row.end, value, events=1, partition=partition)
         for partition, module_states in self.states.items():
-            of_partition = StateRow("partition", (), EARLIEST, INFINITY, None, partition=partition)
-            yield from states.rows(of_partition, cast(Sequence[ModuleState], module_states))
-        of_key = StateRow("key", (), EARLIEST, INFINITY, None)
-        yield from states.rows(of_key, [] if self.module_state is None else [self.module_state])
+            partition_row = StateRow("partition", (), EARLIEST, INFINITY, None, partition=partition)
+            yield from states.rows(partition_row, cast(Sequence[ModuleState], module_states))
+        key_row = StateRow("key", (), EARLIEST, INFINITY, None)
+        yield from states.rows(key_row, [] if self.module_state is None else [self.module_state])
 
     def follower_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
         """Return the windows as plain data, or the columns of the rows that were released since the save.
@@ -210,7 +215,7 @@ class RowsState(DelayBuffer):
         if self.module_state is not None:
             module_state = serializer.pack([[self.module_state]], key, [ALWAYS])
         windows = _SavedWindows(
-            windows=None if self.rows is None else self._windows.to_data(self.rows),
+            windows=None if self.windows_state is None else self._windows.to_data(self.windows_state),
             order=[self.released_count, self.newest, self.was_full, serializer.schema_version],
             members=members,
             partitions=list(self.states),
@@ -224,7 +229,7 @@ class RowsState(DelayBuffer):
         whole, *changes = stored
         saved = _SavedWindows(*whole.data)
         self.released_count, self.newest, self.was_full, schema_version = saved.order
-        self.rows = None if saved.windows is None else self._windows.from_data(saved.windows)
+        self.windows_state = None if saved.windows is None else self._windows.from_data(saved.windows)
         if saved.partitions:
             windows = [ALWAYS] * len(saved.partitions)
             states = serializer.unpack(saved.partition_states, schema_version, key, windows)
@@ -235,13 +240,13 @@ class RowsState(DelayBuffer):
             self.members[partition] = dict(zip(numbers, _events(numbers, *columns), strict=True))
 
         for change in changes:
-            if self.rows is None:  # no row had been released when the windows were saved
-                self.rows = self._windows.create_state()
+            if self.windows_state is None:  # no row had been released when the windows were saved
+                self.windows_state = self._windows.create_state()
             starts, ends, values = change.data
             for event in _events(starts, starts, ends, values):  # `next_row` numbers them: any ids will do
                 row, numbered_event = self.next_row(event)
-                self._apply_again(self._windows.step(self.rows, row), numbered_event)
-            self._apply_again(self._windows.advance(self.rows, change.released_before))
+                self._apply_again(self._windows.step(self.windows_state, row), numbered_event)
+            self._apply_again(self._windows.advance(self.windows_state, change.released_before))
 
     def _apply_again(self, actions: Iterable[Action], row: StoredEvent | None = None) -> None:
         """Apply actions whose results were emitted in an earlier batch."""

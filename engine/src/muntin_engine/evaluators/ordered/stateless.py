@@ -47,7 +47,7 @@ def results_of(task: TaskPayload, rows: pa.Table) -> pa.Table:
         return key, Window(times[place], times[place] + 1)
 
     payloads = payloads_of(binding.select, columns_of(rows, input_task.payload_names), len(times))
-    rows_of_events = calls(binding, times, payloads.values, locate)
+    rows_of_events = call_for_each(binding, times, payloads.values, locate)
 
     # A result is a point at the time of its cause, the input row that the operator was called with.
     row_counts = np.fromiter(map(len, rows_of_events), np.int64, len(times))
@@ -96,7 +96,7 @@ def passed_events(task: TaskPayload, rows: pa.Table) -> pa.Table:
     return pa.table(columns, schema=task.results)
 
 
-def calls(
+def call_for_each(
     binding: Binding,
     times: Sequence[int],
     payloads: Sequence[object],
@@ -122,7 +122,8 @@ def calls(
     started = meter.now()
     try:
         for payload, time in zip(payloads, times, strict=True):
-            rows_of_events.append(() if payload is SKIPPED else on_event(None, payload, time))
+            rows = () if payload is SKIPPED else on_event(None, payload, time)  # the operator has no state
+            rows_of_events.append(rows)
     except BaseException as error:  # an exit, too, is the module's failure
         key, tick = locate(len(rows_of_events))
         failure = ModuleFailedError(module.name, module.version, key, tick, "on_event", error)

@@ -154,10 +154,10 @@ class OperatorState(DelayBuffer):
     def state_rows(self, states: StateReader, inputs: Sequence[NamedInput]) -> Iterator[StateRow]:
         """Yield the events that wait, the operator's state, and its wake-up."""
         yield from super().state_rows(states, inputs)
-        of_key = StateRow("key", (), EARLIEST, INFINITY, None)
-        yield from states.rows(of_key, [] if self.operator_state is None else [self.operator_state])
+        key_row = StateRow("key", (), EARLIEST, INFINITY, None)
+        yield from states.rows(key_row, [] if self.operator_state is None else [self.operator_state])
         if self.wake_up < INFINITY:
-            yield of_key._replace(kind="wake-up", start=self.wake_up)
+            yield key_row._replace(kind="wake-up", start=self.wake_up)
 
     def follower_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
         """Return the operator's state, its wake-up, and the time that was answered last.
