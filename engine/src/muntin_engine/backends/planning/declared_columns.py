@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_declared(declared: Sequence[InputColumn], actual: Sequence[InputColumn]) -> list[InputColumn]:
-    """Return the columns of an input that are declared, in the order of the declaration.
+    """Compare declared columns with those of an input; return the input's columns in the order of the declaration.
 
     Args:
         declared: The declared columns.

@@ -43,7 +43,7 @@ class ColumnScalar(Scalar):
     is_wide: bool = False
 
     def grown(self, growth: Growth) -> Scalar:
-        """Return the type of results: a decimal with more digits, as far as there are any, as Spark bounds its own."""
+        """Return the type of results: a decimal grows by digits and places, up to 38 of each, as on Spark."""
         if not pa.types.is_decimal(self.column_type):
             return Scalar.grown(self, growth)  # `super()` fails in a dataclass with slots
         digits = min(_MOST_DIGITS, self.column_type.precision + growth.digits)
@@ -137,10 +137,16 @@ def carried_type(read_field: Field, column_type: pa.DataType) -> pa.DataType:
 
 
 def _carried_struct(record: Struct, column_type: pa.StructType) -> pa.DataType:
-    """Return the type in which a struct travels, of which a module may read only some fields."""
+    """Return the type in which a struct travels to a module that reads some or all of its fields.
+
+    Args:
+        record: The fields that the module reads.
+        column_type: The type of the column.
+    """
     column_struct = field_of("", column_type).type
     assert isinstance(column_struct, Struct), "a struct is described as one"
-    read_parts = dict(matching(record, column_struct) or ())  # by place in the column; the module leaves others out
+    # By the place of a field in the column; fields that the module does not read are not among them.
+    read_parts = dict(matching(record, column_struct) or ())
     parts: list[tuple[str, pa.DataType]] = []
     for place, part in enumerate(column_type):
         read_part = read_parts.get(place)

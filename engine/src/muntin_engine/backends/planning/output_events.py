@@ -97,10 +97,12 @@ def lifetime_column(plan: Plan, output: str) -> str:
 
 
 def event_streams(output: str) -> tuple[str, ...]:
-    """Return the streams of blobs that make the events of an output: its rows, and how far they are settled.
+    """Return the names of the streams of blobs that make the events of an output: its rows and its watermarks.
 
-    Rows that leave lie at the tick at which they do, never before what the watermark has been. So that output is
-    complete as far as the input is, which each bucket reports.
+    Args:
+        output: `results` or `evicted_rows`.
     """
+    # An evicted row lies at the tick at which it leaves its window, which is never before the watermark of the input.
+    # So evicted rows are complete up to that watermark; results are complete up to a watermark of their own.
     watermark = OUTPUT_WATERMARK if output == RESULTS else WATERMARK
     return (*STREAMS[output], watermark)
