@@ -220,5 +220,5 @@ def _as_text(expression: DuckdbExpression, reader: str) -> DuckdbExpression:
     if pa.types.is_string(expression.type):
         return expression
     if pa.types.is_integer(expression.type) or pa.types.is_boolean(expression.type):
-        return DuckdbExpression(f"CAST({expression.sql} AS VARCHAR)", pa.string(), expression.may_raise)
+        return DuckdbExpression(f"CAST({expression.sql} AS VARCHAR)", pa.string(), may_raise=expression.may_raise)
     raise QueryError(f"{reader} is read as text, and is of type {spelled(expression.type)}\n  expected: text")

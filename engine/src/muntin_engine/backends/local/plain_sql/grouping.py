@@ -131,7 +131,7 @@ def _add_keys(
     check_parts(group, frozenset(("expressions",)))
     for node in group.expressions:
         key_node = _key_node(node, items, scope)
-        key = translator_of(key_node, scope).of(key_node)
+        key = translator_of(key_node, scope).translate(key_node)
         if not has_order(key.type):
             raise refusal_of(node, f"groups by {spelled(key.type)}")
         groups.add_key(key_node, computed_where(condition, key))

@@ -52,7 +52,7 @@ def order_by(tree: exp.Select, columns: Sequence[OutputColumn], scope: Scope) ->
                 raise refusal_of(node, "is the number of no column", f"there are {len(columns)}")
             value = columns[place].value
         else:
-            value = translator_of(node.this, scope).of(node.this)
+            value = translator_of(node.this, scope).translate(node.this)
         if not has_order(value.type):
             raise refusal_of(node, f"orders by {spelled(value.type)}")
         direction = "DESC" if node.args.get("desc") else "ASC"

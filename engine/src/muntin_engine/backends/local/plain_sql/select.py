@@ -129,7 +129,7 @@ def _column(item: SelectEntry, scope: Scope, alias_scope: AliasScope) -> OutputC
         source_column = _whole_column(body, scope)
         if source_column is not None:
             return _passed_on(item.name, source_column)
-    value = translator_of(body, alias_scope).of(body)
+    value = translator_of(body, alias_scope).translate(body)
     if pa.types.is_null(value.type):
         value = DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(value.type)})", value.type)
     return OutputColumn(item.name, value)
