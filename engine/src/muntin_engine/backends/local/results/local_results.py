@@ -37,7 +37,7 @@ def output_table(query: PlannedQuery, output: str, *, warns: bool = True) -> pa.
     Args:
         query: The query.
         output: The name of the output.
-        warns: True if warnings are to say how many rows were rejected or skipped.
+        warns: True to log how many rows were rejected or skipped.
 
     Raises:
         QueryError: The query has no such output, or a row of its input cannot be read.
@@ -59,12 +59,12 @@ def output_table(query: PlannedQuery, output: str, *, warns: bool = True) -> pa.
 
 
 def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> Generator[BucketOutput]:
-    """Run the tasks of a query over static input, and yield its output.
+    """Run the tasks of a query over tables, and yield its output blob by blob.
 
     Args:
         query: The query.
         task: The query as it travels.
-        warns: True if warnings are to say how many rows were rejected or skipped, after the last blob.
+        warns: True to log, after the last blob, how many rows were rejected or skipped.
 
     Raises:
         QueryError: A row of its input cannot be read.
@@ -73,7 +73,7 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
     run = StaticRun(query, task, worker_count())
     skipped_rows = Counter[str]()
     label_of_metric = {skipped_metric(label): label for label in task.choosy_labels}
-    counts: dict[int, BucketCounts] = {}  # by output of the run; 0 is for what the map tasks count
+    counts: dict[int, BucketCounts] = {}  # by the number of a part of the output; 0 is for what map tasks count
     for place, output in enumerate(run.outputs(), 1):
         if warns:
             counts[place] = BucketCounts.of_output(output.blobs, {}, output.overflows)
@@ -88,14 +88,18 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
 
 
 def selected(results: pa.Table, selection: Selection) -> pa.Table:
-    """Return the rows and columns of results that a query has.
+    """Return the rows and columns of results that a query selects.
+
+    Args:
+        results: All results.
+        selection: The condition on rows, and the columns.
 
     Raises:
         QueryError: An expression fails on a row.
     """
     if selection.condition is None and not selection.columns:
         return results
-    (relation,) = opened(results).relations(results.schema.names)  # a table of Arrow has one
+    (relation,) = opened(results).relations(results.schema.names)  # an Arrow table is always one relation
     if selection.condition is not None:
         relation = relation.filter(translated(selection.condition, results.schema).sql)
     fields: list[pa.Field] = []
