@@ -26,7 +26,8 @@ def check_output_events(query: PlannedQuery, *, is_stream: bool) -> None:
     """Refuse a query whose output cannot be events.
 
     Raises:
-        QueryError: Its results are selected, come several times, or have no watermark.
+        QueryError: The query selects among its results, emits early results without retracting them, or has results
+            without a watermark.
     """
     check_output_watermark(query, is_stream=is_stream)
     if query.selection != Selection():

@@ -197,7 +197,7 @@ def check_condition(column: InputColumn, call: str) -> None:
 
     Args:
         column: The condition.
-        call: The call that takes it, with a place for it in braces.
+        call: The call that takes the condition, for errors, with braces in the place of its text.
 
     Raises:
         QueryError: The condition is of another type.

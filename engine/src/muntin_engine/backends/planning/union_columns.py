@@ -126,7 +126,7 @@ class UnionColumns:
         columns["order"] = None
         orders = tuple(f"`{name}`" for name in self.orders)
         if orders:
-            columns["order"] = orders if len(orders) > 1 else orders[0]  # as `events` has them
+            columns["order"] = orders if len(orders) > 1 else orders[0]  # `events` takes a single column by itself
         return columns
 
 

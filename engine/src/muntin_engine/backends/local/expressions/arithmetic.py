@@ -86,7 +86,8 @@ def _translate_quotient(translator: Translator, node: exp.Div) -> DuckdbExpressi
     has_double = pa.types.is_floating(left.type) or pa.types.is_floating(right.type)
     if has_decimal and not has_double:
         raise translator.refusal(node, "divides decimals, whose digits DuckDB does not keep", "cast one to double")
-    left, right = (cast(operand, pa.float64()) for operand in (left, right))
+    left = cast(left, pa.float64())
+    right = cast(right, pa.float64())
     return _divided(translator, node, left, right, f"({left.sql} / {right.sql})", pa.float64())
 
 
@@ -96,7 +97,8 @@ def _translate_whole_quotient(translator: Translator, node: exp.IntDiv) -> Duckd
     left, right = _numbers(translator, node)
     if not (pa.types.is_integer(left.type) and pa.types.is_integer(right.type)):
         raise translator.type_refusal(node, left, right)
-    left, right = (cast(operand, pa.int64()) for operand in (left, right))
+    left = cast(left, pa.int64())
+    right = cast(right, pa.int64())
     return _divided(translator, node, left, right, f"({left.sql} // {right.sql})", pa.int64())
 
 
@@ -109,7 +111,8 @@ def _translate_remainder(translator: Translator, node: exp.Mod) -> DuckdbExpress
     if has_decimal and not has_double:
         raise translator.refusal(node, "divides decimals, whose digits DuckDB does not keep", "cast both to double")
     result = _common_number(translator, node, left, right)
-    left, right = (cast(operand, result) for operand in (left, right))
+    left = cast(left, result)
+    right = cast(right, result)
     return _divided(translator, node, left, right, f"({left.sql} % {right.sql})", result)
 
 
@@ -201,6 +204,12 @@ def _as_decimal(translator: Translator, node: exp.Expr, value: DuckdbExpression)
 def _decimal_result(translator: Translator, node: exp.Expr, precision: int, scale: int) -> pa.DataType:
     """Return the decimal type of a result.
 
+    Args:
+        translator: The translator of the expression.
+        node: The operation, for the error.
+        precision: The most digits that the result may have.
+        scale: The digits of them behind the point.
+
     Raises:
         QueryError: The result may have more digits than a decimal, and Spark would round some of them off.
     """
@@ -226,13 +235,20 @@ def _common_number(
 
 
 def _arithmetic(left: DuckdbExpression, sign: str, right: DuckdbExpression, result: pa.DataType) -> DuckdbExpression:
-    """Add, subtract or multiply two numbers in the type of the result; one that does not fit is an error.
+    """Add, subtract or multiply two numbers in the type of the result.
 
-    A float that is too large becomes infinite instead.
+    A result that does not fit its type is an error when it is computed; a float that is too large becomes infinite.
+
+    Args:
+        left: The left number.
+        sign: `+`, `-` or `*`.
+        right: The right number.
+        result: The type of the result.
     """
-    operands = [cast(operand, result).sql for operand in (left, right)]
+    left_sql = cast(left, result).sql
+    right_sql = cast(right, result).sql
     # Written as functions and not as operators: DuckDB would make `a > 4` of `a + 1 > 5`, and miss an overflow.
-    sql = f"{_OPERATIONS[sign]}({operands[0]}, {operands[1]})"
+    sql = f"{_OPERATIONS[sign]}({left_sql}, {right_sql})"
     if pa.types.is_decimal(result):
         sql = f"CAST({sql} AS {duckdb_type(result)})"
     may_raise = not pa.types.is_floating(result) or left.may_raise or right.may_raise

@@ -120,7 +120,8 @@ def _common_number(left: pa.DataType, right: pa.DataType) -> pa.DataType:
         return pa.float32() if left == right == pa.float32() else pa.float64()
     if pa.types.is_integer(left) and pa.types.is_integer(right):
         return INTEGERS[max(INTEGERS.index(left), INTEGERS.index(right))]
-    left, right = (_decimal_of(operand) for operand in (left, right))
+    left = _decimal_of(left)
+    right = _decimal_of(right)
     scale = max(left.scale, right.scale)
     whole = max(left.precision - left.scale, right.precision - right.scale)  # digits before the point
     return pa.decimal128(min(whole + scale, MOST_DIGITS), scale)

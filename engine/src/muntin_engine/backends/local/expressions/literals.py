@@ -78,7 +78,7 @@ def digits_of(node: exp.Expr) -> str | None:
     if isinstance(node, exp.Neg):
         sign = "-"
         node = node.this
-    if node.meta.get(IS_WRITTEN_OUT):
+    if node.meta.get(IS_WRITTEN_OUT):  # the cast that sqlglot makes of `3L`
         node = node.this
     if isinstance(node, exp.Literal) and not node.is_string:
         return f"{sign}{node.this}"

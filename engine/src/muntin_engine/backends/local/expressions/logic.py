@@ -120,6 +120,7 @@ def case_when(
 
 @rule(exp.Coalesce)
 def _translate_coalesce(translator: Translator, node: exp.Coalesce) -> DuckdbExpression:
+    """Translate `coalesce(...)`: the first value that is not null."""
     values = in_one_type(translator, node, [node.this, *node.expressions])
     *first_values, last = values
     if any_raises(*values):
@@ -130,6 +131,7 @@ def _translate_coalesce(translator: Translator, node: exp.Coalesce) -> DuckdbExp
 
 @rule(exp.Nullif)
 def _translate_nullif(translator: Translator, node: exp.Nullif) -> DuckdbExpression:
+    """Translate `nullif(x, y)`: null where the two are equal, and `x` elsewhere."""
     equal = translator.translate(exp.EQ(this=node.this.copy(), expression=node.expression.copy()))
     value = translator.translate(node.this)
     return DuckdbExpression(

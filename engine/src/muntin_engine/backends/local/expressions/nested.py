@@ -64,6 +64,12 @@ def _place_in(
 ) -> DuckdbExpression:
     """Translate an operand that is a place in an array, as a bigint. NULL is a place without an element.
 
+    Args:
+        translator: The translator of the expression.
+        node: The node that reads the array.
+        container: The translated array.
+        place_node: The operand.
+
     Raises:
         QueryError: The container is no array, or the operand is no whole number.
     """
@@ -80,6 +86,12 @@ def _value_at(
     translator: Translator, node: exp.Expr, container: DuckdbExpression, key_node: exp.Expr
 ) -> DuckdbExpression:
     """Translate the value of a map at a key; null if the map has no such key.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node that reads the map, for errors.
+        container: The translated map.
+        key_node: The key.
 
     Raises:
         QueryError: The key is not of the type of the map's keys.

@@ -89,8 +89,8 @@ def _translated_call(translator: Translator, node: exp.Anonymous, function: Func
     """Translate a call of a function of a plugin.
 
     Spark calls such functions for all rows, before it computes the expressions around them. Here CASE, AND and COALESCE
-    do not call them where their values are not needed. The values are the same, as equal arguments give equal values;
-    only an exception of a function may not be raised.
+    do not call them where their values are not needed. As equal arguments give equal values, this makes a difference
+    only where a function would raise an exception.
 
     Raises:
         QueryError: The function cannot be called with values of the types of the arguments.

@@ -81,6 +81,7 @@ def _in_case(translator: Translator, node: exp.Expr, function: str, other_letter
         other_letters: A pattern for letters in whose case the two systems differ.
     """
     # A text of as many bytes as characters is ASCII, where the two systems agree: most texts need only this test.
+    # Spark writes SS for a capital ß, and DuckDB a letter that few fonts have, so it is replaced before.
     value = text_in(translator, node, node.this)
     failure = translator.failure(node, "'the text has letters that have no single letter in the other case'")
     sql = (
@@ -120,6 +121,11 @@ def _test_of_text(translator: Translator, node: exp.Expr, function: str, searche
 
 def text_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
     """Translate an operand that has to be text.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node whose operand it is, for errors.
+        operand: The operand.
 
     Raises:
         QueryError: The operand is of another type.
@@ -208,6 +214,11 @@ def _part(
 
 def _count_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
     """Translate an operand that counts characters, as a bigint, so that sums of counts do not overflow.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node whose operand it is, for errors.
+        operand: The operand.
 
     Raises:
         QueryError: The operand is no whole number of at most 32 bits.

@@ -154,6 +154,11 @@ def _part(translator: Translator, node: exp.Expr, operand: exp.Expr, part: type[
 def _time_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
     """Translate an operand that has to be a date or a time.
 
+    Args:
+        translator: The translator of the expression.
+        node: The node whose operand it is, for errors.
+        operand: The operand.
+
     Raises:
         QueryError: The operand is of another type.
     """
@@ -169,6 +174,11 @@ def _time_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> Duckd
 
 def _instant_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
     """Translate an operand that has to be a moment; a date stands for its midnight in UTC.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node whose operand it is, for errors.
+        operand: The operand.
 
     Raises:
         QueryError: The operand is of another type, or a time without a zone.
@@ -187,6 +197,11 @@ def _date_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> Duckd
 def _whole_number_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
     """Translate an operand that has to be a whole number.
 
+    Args:
+        translator: The translator of the expression.
+        node: The node whose operand it is, for errors.
+        operand: The operand.
+
     Raises:
         QueryError: The operand is of another type.
     """
@@ -198,6 +213,11 @@ def _whole_number_in(translator: Translator, node: exp.Expr, operand: exp.Expr) 
 
 def _int_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
     """Translate an operand that has to be a whole number of at most 32 bits, as an int.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node whose operand it is, for errors.
+        operand: The operand.
 
     Raises:
         QueryError: The operand is of another type.
@@ -213,7 +233,7 @@ def _int_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> Duckdb
 
 @rule(exp.TsOrDsToDate)
 def _translate_to_date(translator: Translator, node: exp.TsOrDsToDate) -> DuckdbExpression:
-    """Translate `to_date(s)`, a cast, and `to_date(s, format)`; text that does not fit the format is an error."""
+    """Translate `to_date(s)`, a cast, or `to_date(s, format)`, which is an error for text that does not fit."""
     date_format = node.args.get("format")
     if date_format is None:
         return converted(translator, node, translator.translate(node.this), pa.date32())
@@ -225,7 +245,8 @@ def _translate_to_date(translator: Translator, node: exp.TsOrDsToDate) -> Duckdb
             "reads a format that is not known to mean the same without Spark",
             "expected: one of yyyy-MM-dd, yyyyMMdd, yyyy/MM/dd, dd.MM.yyyy, dd-MM-yyyy, dd/MM/yyyy, MM/dd/yyyy",
         )
-    # The format is known as a pattern, whose groups are put in the order of ISO 8601: DuckDB's own parser takes more.
+    # A regular expression checks the text, and its groups are put in the order of ISO 8601. DuckDB's own parser would
+    # take other text, too.
     failure = translator.failure(node, f"{text_literal('the text fits no date of the format: ')} || {value.sql}")
     day = f"CAST(regexp_replace({value.sql}, '{layout.pattern}', '{layout.iso_date}') AS DATE)"
     fits = f"regexp_full_match({value.sql}, '{layout.pattern}')"
@@ -335,9 +356,9 @@ def _ticks(translator: Translator, node: exp.Expr, operand: exp.Expr, length: in
     micros = f"epoch_us({moment.sql})"
     sql = micros
     if length > 1:
-        # DuckDB's `//` rounds towards zero: before 1970 that is one too many, unless the division has no remainder.
-        remainder = f"((({micros} % {length}) + {length}) % {length})"
-        sql = f"({micros} // {length} - CAST({micros} % {length} < 0 AND {remainder} > 0 AS BIGINT))"
+        # DuckDB's `//` rounds towards zero: before 1970 that is one too many, unless nothing remains. A remainder has
+        # the sign of the dividend, so it is below zero just there.
+        sql = f"({micros} // {length} - CAST({micros} % {length} < 0 AS BIGINT))"
     return DuckdbExpression(sql, pa.int64(), may_raise=moment.may_raise)
 
 

@@ -70,6 +70,7 @@ class UnknownColumnError(Exception):
     """
 
     def __init__(self, fact: str, advice: str, *, is_missing: bool = False) -> None:
+        """Make an error; see the class for the arguments."""
         super().__init__(fact)
         self.fact = fact
         self.advice = advice
@@ -155,14 +156,14 @@ class Translator:
         Args:
             text: The expression.
             scope: The columns that it may read.
-            is_lenient: True if what a row cannot compute is null in place of an error.
+            is_lenient: True if the translation is null for a row that it fails on, in place of an error.
         """
         self.text = text
         self._scope = scope
         self._is_lenient = is_lenient
 
     def leniently(self) -> Translator:
-        """Return a translator of the same expression for which what a row cannot compute is null."""
+        """Return a translator of the same expression whose translations are null for rows that they fail on."""
         return Translator(self.text, self._scope, is_lenient=True)
 
     def translate(self, node: exp.Expr) -> DuckdbExpression:

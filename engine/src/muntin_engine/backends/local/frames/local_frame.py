@@ -318,7 +318,8 @@ class OpenFrame(LocalFrame):
             planned_type = self.columns.named(name).planned_type
             if planned_type is None or data_type == planned_type:
                 continue
-            if not any({data_type, planned_type} <= sizes for sizes in _SIZES):
+            are_sizes_of_one_kind = any({data_type, planned_type} <= sizes for sizes in _SIZES)
+            if not are_sizes_of_one_kind:
                 raise changed_since(f"{self.columns.word} {name!r} is of type {data_type} instead of {planned_type}")
 
     def _counted_names(self) -> list[str]:

@@ -72,7 +72,7 @@ def declared_schema(schema: object) -> pa.Schema:
         columns = {}
         for part in schema:
             columns[part.name] = _type_of_arrow(part.name, part.type)
-        if len(columns) < len(schema):
+        if len(columns) < len(schema):  # two columns of one name became one in the dict
             raise QueryError("schema= names a column twice\n  expected: columns of different names")
     elif type(schema).__module__.startswith("pyspark.") and hasattr(schema, "fields"):
         columns = {}

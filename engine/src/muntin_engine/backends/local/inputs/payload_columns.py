@@ -107,6 +107,11 @@ def _has_payload(frame: LocalFrame, change: ColumnLike, event_columns: Sequence[
 
     An insertion has one. A revision or retraction has one only if it repeats that of its event: if one of the payload
     columns is not null.
+
+    Args:
+        frame: The table.
+        change: The column that says what a row does.
+        event_columns: The names of the columns that make rows events; all others are payload.
     """
     change_sql = column_expression(frame, TextColumn(change), "change").sql
     values = [f"{quoted(name)} IS NOT NULL" for name in frame.schema.names if name not in event_columns]

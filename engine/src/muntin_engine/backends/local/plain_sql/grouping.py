@@ -176,6 +176,11 @@ def _key_node(node: exp.Expr, entries: Sequence[SelectEntry], scope: SourceScope
 
     A number means the column of the SELECT at that place, and an alias its expression. Any other part means itself.
 
+    Args:
+        node: The part of GROUP BY.
+        entries: The columns of the SELECT.
+        scope: The columns of the FROM clause.
+
     Raises:
         QueryError: A number is the place of no column.
     """

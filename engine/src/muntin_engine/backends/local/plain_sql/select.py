@@ -105,7 +105,7 @@ def _columns(entries: Sequence[SelectEntry], scope: Scope, where: DuckdbExpressi
     Args:
         entries: The columns as they are written.
         scope: The columns that the SELECT reads.
-        where: The condition of WHERE, outside of which no column is computed; None without one.
+        where: The condition of WHERE; None without one. A column that may raise is computed only for rows that meet it.
     """
     alias_scope = AliasScope(scope)
     columns: list[OutputColumn] = []

@@ -99,7 +99,14 @@ def _rows_of_key(table: pa.Table, names: Sequence[str], key: Sequence[Any]) -> p
 
 
 def _picture(query: PlannedQuery, key: Sequence[Any], rows: pa.Table, results: pa.Table) -> Picture:
-    """Draw the rows of a key, each as a bar, and its windows below them."""
+    """Draw the rows of a key, each as a bar, and the windows with their results below them.
+
+    Args:
+        query: The query.
+        key: The values of the key.
+        rows: The projected rows of the key.
+        results: The results of the key.
+    """
     plan = query.plan
     key_words = [f"{column.name} {_spelled(value)}" for column, value in zip(plan.keys, key, strict=True)]
     subject = ", ".join(key_words) or "all rows"

@@ -48,7 +48,13 @@ class LocalChangelogs(Changelogs):
         return frame.kind.result(_Changelog.of(frame, key).net_changes())
 
     def final_rows(self, results: Any, watermark: int | None, key: str | Sequence[str] | None) -> Any:
-        """Return the rows of results that no later micro-batch changes."""
+        """Return the rows of results that no later micro-batch changes.
+
+        Args:
+            results: The results: a changelog, early and final results, or final results alone.
+            watermark: The tick before which nothing changes; None if it is not known.
+            key: The key columns; None to use those that the changelog names.
+        """
         frame = opened(results)
         names = frame.schema.names
         if CHANGE in names:

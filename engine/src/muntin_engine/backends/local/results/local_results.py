@@ -71,19 +71,22 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
         ModuleFailedError: A module raised an exception, with its key and window.
     """
     run = StaticRun(query, task, worker_count())
+    # The numbers of rows that modules skipped, by the label of the module. A query without buckets reports them in its
+    # output, as metrics; in other queries the map tasks count them.
     skipped_rows = Counter[str]()
     label_of_metric = {skipped_metric(label): label for label in task.choosy_labels}
     counts: dict[int, BucketCounts] = {}  # by the number of a part of the output; 0 is for what map tasks count
     for place, output in enumerate(run.outputs(), 1):
         if warns:
-            counts[place] = BucketCounts.of_output(output.blobs, {}, output.overflows)
+            counts[place] = BucketCounts.of_output(output.blobs, skipped={}, overflows=output.overflows)
         for blob in output.blobs:
-            if blob.stream in label_of_metric:  # a query without buckets reports what its rows skipped as metrics
+            if blob.stream in label_of_metric:
                 skipped_rows[label_of_metric[blob.stream]] += blob.rows
             yield BucketOutput(output.bucket, blob)
+
     if warns:
         skipped_rows.update(run.row_counts.unaccepted_by(task.choosy_labels))
-        counts[0] = BucketCounts(accepted=0, rejected={}, skipped=skipped_rows)  # of rows that no bucket gets
+        counts[0] = BucketCounts(accepted=0, rejected={}, skipped=skipped_rows)
         StaticCounts(query.metrics_name, len(counts), skipped_nulls(query.plan), counts).warn()
 
 

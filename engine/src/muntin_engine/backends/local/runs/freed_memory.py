@@ -18,7 +18,7 @@ def hand_back_freed_memory() -> None:
     pa.default_memory_pool().release_unused()
     trim = _trim_of_c()
     if trim is not None:
-        trim(0)  # the argument: bytes to hold back for the next allocations
+        trim(0)  # hold back no bytes for later allocations
 
 
 @cache

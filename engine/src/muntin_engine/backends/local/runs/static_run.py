@@ -65,7 +65,7 @@ class StaticRun:
         self._folder = SpillFolder()
         self._progress = RunProgress()
         self._pool: WorkerPool | None = None
-        self._task_file = Path()
+        self._task_file = Path()  # known once there are workers, which read the query from it
 
     def outputs(self) -> Iterator[TaskOutput]:
         """Run the query, and yield its output bucket by bucket; a bucket's rows are freed after it has run.
@@ -98,27 +98,27 @@ class StaticRun:
         for source in self._inputs():
             stage = self._progress.begin("rows read", source.total_rows)
             with closing(source):
-                exchange.add_batches(distribute(self._task, self._batches_until_shared(source, stage)))
-                for sent in self._results_of_shared(map(MapJob, source.pieces()), stage):
+                exchange.add_batches(distribute(self._task, self._batches_read_here(source, stage)))
+                for sent in self._results_of_jobs(map(MapJob, source.pieces()), stage):
                     exchange.add(sent)
         self.row_counts = exchange.row_counts
 
         buckets = exchange.buckets()
         stage = self._progress.begin("parts of the keys evaluated", len(buckets))
-        while buckets and not self._share_if_long(stage):
+        while buckets and not self._start_workers_if_long(stage):
             bucket = buckets.pop(0)
             yield run_static_bucket(self._task, bucket, exchange.pop_input(bucket))
             stage.add(1)
         jobs = (BucketJob(bucket, exchange.pop_input(bucket)) for bucket in buckets)
-        yield from self._results_of_shared(jobs, stage)
+        yield from self._results_of_jobs(jobs, stage)
 
     def _outputs_without_state(self) -> Iterator[TaskOutput]:
         """Evaluate the rows of the only input as they are read, and yield the output part by part."""
         (source,) = self._inputs()
         stage = self._progress.begin("rows read", source.total_rows)
         with closing(source):
-            yield from run_without_state(self._task, self._batches_until_shared(source, stage))
-            for outputs in self._results_of_shared(map(StatelessJob, source.pieces()), stage):
+            yield from run_without_state(self._task, self._batches_read_here(source, stage))
+            for outputs in self._results_of_jobs(map(StatelessJob, source.pieces()), stage):
                 yield from outputs
 
     def _inputs(self) -> Iterator[RunInput]:
@@ -130,18 +130,18 @@ class StaticRun:
             assert isinstance(rows, LocalRows), "the planner of this backend projects no other rows"
             yield run_input(rows, InputSide(side, count), self._workers, batch_rows)
 
-    def _batches_until_shared(self, source: RunInput, stage: Stage) -> Iterator[pa.RecordBatch]:
+    def _batches_read_here(self, source: RunInput, stage: Stage) -> Iterator[pa.RecordBatch]:
         """Read an input in this process, until its end or until workers take what is left of it."""
 
         def are_workers_next(rows: int) -> bool:
             """Count rows that were read, and say whether workers read those that are left."""
             stage.add(rows)
-            return self._share_if_long(stage)
+            return self._start_workers_if_long(stage)
 
-        if not self._share_if_long(stage):
+        if not self._start_workers_if_long(stage):
             yield from source.batches_until(are_workers_next)
 
-    def _results_of_shared(self, jobs: Iterator[Job], stage: Stage) -> Iterator[Any]:
+    def _results_of_jobs(self, jobs: Iterator[Job], stage: Stage) -> Iterator[Any]:
         """Run what is left of a stage in this process and in workers, and yield the results in the order of the jobs.
 
         Args:
@@ -166,7 +166,7 @@ class StaticRun:
             self._progress.refresh()
             hand_back_freed_memory()
 
-    def _share_if_long(self, stage: Stage) -> bool:
+    def _start_workers_if_long(self, stage: Stage) -> bool:
         """Start workers for what is left of a stage, if that is expected to take long.
 
         Returns:
@@ -211,7 +211,7 @@ class StaticRun:
 
 @contextmanager
 def _interrupts_at_once() -> Iterator[None]:
-    """Raise Ctrl-C as it is, also where the code of a module ran: its caller took it for a failure of the module.
+    """Raise Ctrl-C as it is, also if it came while a module ran, where it looks like a failure of the module.
 
     Raises:
         KeyboardInterrupt: The program was interrupted in the block.

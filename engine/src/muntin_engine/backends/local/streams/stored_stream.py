@@ -108,16 +108,16 @@ class StoredStream:
 
         states: list[_QueryState] = []
         # Each query comes after those that it reads, whose output is then in the micro-batch.
-        for place, planned in enumerate((*query.before, query)):
-            check_progress(planned.plan)
-            check_trigger(planned.plan)
-            running_query = LocalQuery(_task_of(planned), self._cells_of(place))
-            inputs = (input_batches(planned, side) for side, _ in enumerate(planned.sources))
+        for place, planned_query in enumerate((*query.before, query)):
+            check_progress(planned_query.plan)
+            check_trigger(planned_query.plan)
+            running_query = LocalQuery(_task_of(planned_query), self._cells_of(place))
+            inputs = (input_batches(planned_query, side) for side, _ in enumerate(planned_query.sources))
             outputs = list(running_query.process(inputs))
-            micro_batch.passed_on[planned.place_name] = outputs
+            micro_batch.passed_on[planned_query.place_name] = outputs
             # Copied, as the next micro-batch writes to the cells and may then fail.
             cells = {bucket: dict(bucket_cells.cells) for bucket, bucket_cells in running_query.cells.items()}
-            states.append(_QueryState(self._identity_of(planned, place), cells))
+            states.append(_QueryState(self._identity_of(planned_query, place), cells))
 
         # Stored only when all queries have succeeded: a micro-batch that fails runs again from the state before it.
         self._states = states
