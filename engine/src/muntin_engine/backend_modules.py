@@ -75,7 +75,7 @@ def _may_be_table(thing: object) -> bool:
 
 
 def _packages_of(kind: type) -> list[str]:
-    """Return the packages of a type and of those that it derives from."""
+    """Return the packages that define a type and the types that it derives from."""
     return [ancestor.__module__.partition(".")[0] for ancestor in kind.__mro__]
 
 

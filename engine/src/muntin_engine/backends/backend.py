@@ -146,7 +146,7 @@ class Inputs(ABC):
 
     @abstractmethod
     def payload_columns(self, df: Frame, event_columns: Sequence[str]) -> Mapping[str, Column]:
-        """Return the columns of events by name, without those that make rows events.
+        """Return the payload columns of events by name: all but the columns that make rows events.
 
         Args:
             df: The DataFrame.
@@ -212,7 +212,7 @@ class Backend(DistributedRows):
 
     @abstractmethod
     def plan(self, request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple[tuple[Projection, ...], Plan]:
-        """Plan a query: the projection of each of its inputs, and what will be evaluated.
+        """Plan a query: return the projection of each of its inputs, and its plan.
 
         Args:
             request: The events and their windows.
@@ -296,7 +296,7 @@ class Backend(DistributedRows):
         """Print the first results of a query in the order of their windows."""
 
     def memory_in_words(self, query: PlannedQuery) -> str:
-        """Say what a run of a query keeps in memory, for `explain`; empty where the plan says all of it."""
+        """Say what a run of a query keeps in memory, for `explain`; empty if `explain` says so by the plan already."""
         del query
         return ""
 

@@ -129,7 +129,7 @@ class PlannedQuery:
 
     @property
     def before(self) -> tuple[PlannedQuery, ...]:
-        """All queries that come before it, each after those that it reads itself."""
+        """All queries whose results this one reads, directly or not; each stands after the queries that it reads."""
         queries: list[PlannedQuery] = []
         for query in self.inner:
             queries += (*query.before, query)

@@ -31,7 +31,7 @@ def check_workers(workers: object) -> None:
 
 @contextmanager
 def call_with_workers(workers: int | None) -> Iterator[None]:
-    """Set the number of processes for all queries that run in a block: a query, and those whose results it reads.
+    """Set the number of processes for all queries that run in a block: a query, and the queries whose results it reads.
 
     Args:
         workers: The number of processes that the query writer gave; None to use the cores of this process.
@@ -44,7 +44,7 @@ def call_with_workers(workers: int | None) -> Iterator[None]:
 
 
 def worker_count() -> int:
-    """Return the number of processes that may evaluate a query: that of the call, or else the cores of this process."""
+    """Return the number of processes that may evaluate a query: the one of `call_with_workers`, or else all cores."""
     # A process that another one started has imported this module, so it need not be imported to know.
     processes = sys.modules.get("multiprocessing.process")
     if processes is not None and processes.parent_process() is not None:

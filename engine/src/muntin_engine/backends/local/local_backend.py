@@ -54,7 +54,7 @@ class LocalBackend(Backend):
     changelogs: ClassVar[LocalChangelogs] = LocalChangelogs()
 
     def plan(self, request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple[tuple[Projection, ...], Plan]:
-        """Plan a query: the projection of each of its inputs, and what will be evaluated."""
+        """Plan a query: return the projection of each of its inputs, and its plan."""
         return plan_query(self.inputs, request, calls)
 
     def select_results(
@@ -86,7 +86,7 @@ class LocalBackend(Backend):
         return EventRows(rows, result_event_columns(query.plan, output))
 
     def check_workers(self, workers: int) -> None:
-        """Refuse what is no number of processes."""
+        """Refuse a value that is no number of processes."""
         check_workers(workers)
 
     def memory_in_words(self, query: PlannedQuery) -> str:
@@ -132,7 +132,7 @@ class LocalBackend(Backend):
 
     def record(self, query: PlannedQuery, recorder: Recorder) -> None:
         """Run a query and record it."""
-        # It imports what writes recordings, which few queries need.
+        # Imported here: it imports the writer of recordings, which few queries need.
         from muntin_engine.backends.local.runs.recorded_run import record_run
 
         self._check_has_end(query, "record()")
@@ -170,7 +170,7 @@ class LocalBackend(Backend):
 
     def table(self, session: Any, table: str | Mapping[str, str], tables: Mapping[str, Any]) -> Any:
         """Return a table by its name, or the rows of a query in SQL over tables."""
-        # It imports sqlglot, which a query over a table itself does without.
+        # Imported here: it imports sqlglot, which a query over a table itself does without.
         from muntin_engine.backends.local.plain_sql.queried_rows import QueriedRows, table_named
 
         del session  # only Spark has one

@@ -92,7 +92,7 @@ def field_of(name: str, column_type: pa.DataType) -> Field:
 
 
 def _scalar_kind(column_type: pa.DataType) -> ScalarKind | None:
-    """Return the SDK's word for a type; None for null and for what has none."""
+    """Return the SDK's kind of a type without parts; None for the null type, and types that no module reads."""
     for is_kind, kind in _KINDS:
         if is_kind(column_type):
             return kind
@@ -114,7 +114,7 @@ _KINDS: Final = (
 
 
 def carried_type(read_field: Field, column_type: pa.DataType) -> pa.DataType:
-    """Return the type in which a column travels to a module: as it is, but for what the module reads otherwise.
+    """Return the type in which a column travels to a module: its own, unless the module reads another type.
 
     An instant travels as ticks, and a number that is read as a float travels as one. Timestamps are in UTC whatever
     the session's zone, so that a module sees the same values in any session.
@@ -182,7 +182,7 @@ def result_type(field: Field, time_type: pa.DataType) -> pa.DataType:
 
 
 def time_type_of(times: pa.DataType, plan: Plan) -> pa.DataType:
-    """Return the type of the times in results: that of the input, but wide enough for the boundary of any window."""
+    """Return the type of the times in results: the type of the input's times, widened to hold the end of any window."""
     if plan.places is not None:
         return pa.decimal128(_DIGITS_OF_TICKS, plan.places)
     return times if plan.axis is Axis.TIME else pa.int64()

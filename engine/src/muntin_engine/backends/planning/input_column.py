@@ -58,7 +58,7 @@ class InputColumn:
 
     @property
     def travelling_type(self) -> pa.DataType:
-        """The type in which it travels where it is read as it is.
+        """The type in which the column travels, unless a module reads it in another one.
 
         Raises:
             QueryError: The type cannot pass through a Python function, such as an interval of months or a variant.
@@ -94,7 +94,7 @@ class InputColumn:
         )
 
     def _axis_instead(self) -> ErrorMessage:
-        """Return the call to write instead of a column that is no axis."""
+        """Return advice on what to write instead of a column that is no axis."""
         if self.kind in (ScalarKind.FLOAT, ScalarKind.DECIMAL):
             # Windows begin a tick after others end: an axis has a next value for each of its values.
             cast = WrittenExpression("CAST({} AS decimal(18, 6))", self.name)

@@ -86,7 +86,10 @@ def event_columns(plan: Plan, output: str) -> dict[str, Any]:
 
 
 def identifying_columns(plan: Plan) -> tuple[str, ...]:
-    """Return the names of the columns that identify a result among those of all keys; none if nothing changes it."""
+    """Return the names of the columns that identify a result; empty if no result of the plan is changed later.
+
+    These are the keys and `event_id`: results of several keys share their ids.
+    """
     if "event_id" not in plan.engine_columns:
         return ()
     return (*(key.name for key in plan.keys), "event_id")

@@ -51,7 +51,8 @@ def plan_join(inputs: Sequence[ReadColumns], join: JoinRequest) -> JoinPlan:
         input_columns = read_columns.look_up(list(columns.values()), "join()")
         for (name, column), input_column in zip(columns.items(), input_columns, strict=True):
             result = input_column.passed_on(name)
-            joined_columns.append(JoinedColumn(result, side, read_columns.carry(column, input_column, result)))
+            place = read_columns.carry(column, input_column, result)
+            joined_columns.append(JoinedColumn(result, side, place))
     condition = None if join.on is None else _plan_condition(inputs, join.on)
     return JoinPlan(join.kind, tuple(joined_columns), condition)
 

@@ -123,7 +123,7 @@ def plan_query(
         functions += reader.called_functions(projection.df)
     if join is not None and join.on is not None:
         functions.append(join.on.function)
-    windows_of_plugins = (window for window in plan.windows if "." in window.name)  # others are Muntin's
+    windows_of_plugins = (window for window in plan.windows if "." in window.name)  # Muntin's own names have no dot
     code = code_in_use(chain(modules, windows_of_plugins), functions)
     return projections, replace(plan, code=code)
 

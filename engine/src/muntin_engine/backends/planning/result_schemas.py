@@ -49,7 +49,7 @@ class CarriedTypes(NamedTuple):
 
 
 def result_schema(query: PlannedQuery) -> pa.Schema:
-    """Return the schema of a query's results, all columns of them."""
+    """Return the schema of all columns of a query's results, also of those that it does not select."""
     return schema_of_results(query.plan, CarriedTypes.of(query))
 
 

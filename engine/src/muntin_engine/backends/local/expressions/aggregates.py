@@ -36,7 +36,7 @@ def aggregate_of(translator: Translator, node: exp.Expr, where: DuckdbExpression
     Raises:
         QueryError: The aggregate has no translation of the same meaning.
     """
-    # MAX(x) FILTER (WHERE ...) is a node around that of MAX(x).
+    # In the tree, FILTER is a node around the node of the aggregate.
     rows = _AggregatedRows(translator, where)
     call = node
     if isinstance(node, exp.Filter):
@@ -134,7 +134,7 @@ def _sum(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
 
 
 def _average(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
-    """Translate AVG of whole numbers or floats; that of decimals has digits in Spark that DuckDB does not keep."""
+    """Translate AVG of whole numbers or floats. Of decimals, Spark's average has digits that DuckDB does not keep."""
     distinct, value = _numbers_of(rows, node)
     if pa.types.is_decimal(value.type):
         raise rows.translator.refusal(node, "is an average of decimals", "cast them to double")

@@ -32,7 +32,7 @@ _SPACES: Final = "E' \\t\\n\\r\\f'"
 @rule(exp.Cast, exp.TryCast)
 def _translate_cast(translator: Translator, node: exp.Cast) -> DuckdbExpression:
     """Translate `CAST`, which is an error for a value that does not fit, or `TRY_CAST`, which is null there."""
-    # sqlglot has a `TryCast` for Spark's plain casts too: only that of `try_cast` is called safe.
+    # sqlglot makes a `TryCast` also of Spark's plain casts. Only `try_cast` has the mark `safe`.
     is_lenient = isinstance(node, exp.TryCast) and node.args.get("safe")
     value = translator.translate(node.this)
     target = _type_named(translator, node)
@@ -128,8 +128,8 @@ class _OtherFloat(_CastRule):
         if target == pa.float64():
             return cast_value
         infinite = f"CASE WHEN {value.sql} < 0 THEN CAST('-inf' AS FLOAT) ELSE CAST('inf' AS FLOAT) END"
-        is_past = f"ISFINITE({value.sql}) AND ABS({value.sql}) >= {_PAST_FLOAT}"
-        return f"(CASE WHEN {is_past} THEN {infinite} ELSE {cast_value} END)"
+        is_too_large = f"ISFINITE({value.sql}) AND ABS({value.sql}) >= {_PAST_FLOAT}"
+        return f"(CASE WHEN {is_too_large} THEN {infinite} ELSE {cast_value} END)"
 
 
 class _Truncation(_CastRule):
@@ -184,7 +184,7 @@ class _OtherZone(_CastRule):
     """Takes a time on a clock as one in UTC, or the reverse."""
 
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
-        """Take the microseconds since 1970 as those of the other type, as the zone is UTC."""
+        """Keep the microseconds since 1970: as the zone is UTC, they are the same in both types."""
         del translator, node
         function = "make_timestamptz" if target == INSTANT else "make_timestamp"
         return f"{function}(epoch_us({value.sql}))"

@@ -117,7 +117,7 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
 def _common_number(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     """Return the type in which Spark computes with two numbers: with a float a double, with a decimal a decimal."""
     if pa.types.is_floating(left) or pa.types.is_floating(right):
-        return pa.float32() if left == right == pa.float32() else pa.float64()
+        return pa.float32() if left == right == pa.float32() else pa.float64()  # Spark widens all other pairs
     if pa.types.is_integer(left) and pa.types.is_integer(right):
         return INTEGERS[max(INTEGERS.index(left), INTEGERS.index(right))]
     left = _decimal_of(left)
@@ -128,5 +128,5 @@ def _common_number(left: pa.DataType, right: pa.DataType) -> pa.DataType:
 
 
 def _decimal_of(data_type: pa.DataType) -> pa.DataType:
-    """Return the decimal that Spark takes for a type of whole numbers; a decimal as it is."""
+    """Return the decimal type that Spark takes for a type of whole numbers; a decimal type is returned itself."""
     return pa.decimal128(DIGITS[data_type], 0) if pa.types.is_integer(data_type) else data_type

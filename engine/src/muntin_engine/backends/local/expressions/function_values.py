@@ -120,7 +120,7 @@ class _ValueForm(ABC):
 
 class _Texts(_ValueForm):
     def plain_value(self, value: object) -> str:
-        """Return the text of any value; that of a boolean as Spark writes it."""
+        """Return the text of any value; a boolean is written as Spark does, `true` or `false`."""
         if isinstance(value, bool):
             return "true" if value else "false"
         return str(value)
@@ -214,7 +214,7 @@ class _Records(_ValueForm):
         return record
 
     def _fields(self, value: object) -> Iterable[object]:
-        """Return the fields of a record in the order of `names`; those that a dict or an object lacks are None.
+        """Return the fields of a record in the order of `names`; a field that a dict or an object lacks is None.
 
         Raises:
             TypeError: The value is no record, or a tuple with another number of fields.
@@ -230,12 +230,12 @@ class _Records(_ValueForm):
 
 
 def _plain(form: _ValueForm | None, value: object) -> object:
-    """Return a value as Arrow takes it, in its form; as it is if Arrow takes it as it is."""
+    """Return a value in the form in which Arrow takes it; unchanged if the type needs no other form."""
     return value if form is None else form.plain(value)
 
 
 def _form_of(data_type: pa.DataType) -> _ValueForm | None:
-    """Return the form of values of a type; None if Arrow takes them as they are."""
+    """Return the form in which Arrow takes values of a type; None if it takes them unchanged."""
     if pa.types.is_string(data_type):
         return _Texts()
     if pa.types.is_binary(data_type):

@@ -211,7 +211,7 @@ def _of_one_type(translator: Translator, node: exp.Expr, operands: Sequence[exp.
     """Translate the elements of an array, or the keys or values of a map, in the one type that they share.
 
     Raises:
-        QueryError: There are none, or they share no type.
+        QueryError: There are no elements, or they share no type.
     """
     if not operands:
         raise translator.refusal(node, "is empty, so that its elements have no type", "write a column")

@@ -73,7 +73,7 @@ def parsed_and_translated(text: str, columns: pa.Schema) -> DuckdbExpression:
     """Parse and translate an expression of Spark's SQL over columns.
 
     Raises:
-        QueryError: The text is no expression, reads a column that is not there, or has no translation of the same
+        QueryError: The text is no expression, reads a column that does not exist, or has no translation of the same
             meaning.
     """
     try:

@@ -185,7 +185,7 @@ def _translate_right(translator: Translator, node: exp.Right) -> DuckdbExpressio
 def _part(
     translator: Translator, node: exp.Expr, start_node: exp.Expr, length_node: exp.Expr | None
 ) -> DuckdbExpression:
-    """Translate a part of a text. Characters are counted from 1 on, or from the end if `start` is negative.
+    """Translate a part of a text. Characters are counted from 1 on, or from the end if the start is negative.
 
     Args:
         translator: The translator of the expression.
@@ -195,9 +195,10 @@ def _part(
     """
     value = text_in(translator, node, node.this)
     start = _count_in(translator, node, start_node)
-    # Without a length Spark takes that of the longest text. A start that lies farther before the text than that gives
-    # empty text.
+    # Without a length, Spark takes as many characters as a text can have. So a start that lies farther before the text
+    # gives empty text.
     length = _count_in(translator, node, length_node or exp.Literal.number(_LONGEST_TEXT))
+    # The place of the first character, counted from 0 on. It is below zero if the part begins before the text.
     first = (
         f"(CASE WHEN {start.sql} > 0 THEN {start.sql} - 1 WHEN {start.sql} = 0 THEN 0"
         f" ELSE LENGTH({value.sql}) + {start.sql} END)"
@@ -386,7 +387,7 @@ _END_OF_JAVA: Final = r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])?\z"
 
 
 def _any_of_java(match: re.Match[str]) -> str:
-    """Return what a part of a pattern means in Java: `.` is any character but an end of line, a class is as it is."""
+    """Return a part of a pattern with its meaning in Java: `.` is any character but an end of line, a class stays."""
     return _ANY_OF_JAVA if match[0] == "." else match[0]
 
 

@@ -378,7 +378,13 @@ def _translate_timestamp_micros(translator: Translator, node: exp.Anonymous) -> 
 
 
 def _moment(translator: Translator, node: exp.Anonymous, length: int) -> DuckdbExpression:
-    """Translate the moment that lies a number of units after 1970; `length` is that of a unit in microseconds."""
+    """Translate the moment that lies a number of units after 1970.
+
+    Args:
+        translator: The translator of the expression.
+        node: The call, whose argument is the number of units.
+        length: The length of a unit in microseconds.
+    """
     count = cast(_whole_number_in(translator, node, node.expressions[0]), pa.int64())
     return DuckdbExpression(
         f"make_timestamptz(multiply({count.sql}, CAST({length} AS BIGINT)))", INSTANT, may_raise=True
@@ -487,7 +493,7 @@ def _translate_make_dt_interval(translator: Translator, node: exp.Anonymous) -> 
     parts: list[DuckdbExpression] = []
     for operand in node.expressions:
         parts.append(_int_in(translator, node, operand))
-    # The arguments are days, hours, minutes and seconds; those at the end may be left out.
+    # The arguments are days, hours, minutes and seconds. The last ones may be left out.
     lengths = (_LENGTHS["DAY"], _LENGTHS["HOUR"], _LENGTHS["MINUTE"], _LENGTHS["SECOND"])
     products = [f"CAST({part.sql} AS BIGINT) * {length}" for part, length in zip(parts, lengths, strict=False)]
     return DuckdbExpression(f"({' + '.join(products) or 'CAST(0 AS BIGINT)'})", LENGTH, may_raise=True)

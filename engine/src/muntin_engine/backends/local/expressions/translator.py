@@ -233,8 +233,8 @@ class Translator:
 
         Args:
             node: The node.
-            fact: What is wrong with it, behind its text.
-            advice: What to write instead.
+            fact: The words about the node that follow its text in the message.
+            advice: The words on what to write instead.
         """
         part = spark_text(node)
         used = f"the expression {part!r}"
@@ -249,8 +249,8 @@ class Translator:
 
         Args:
             node: The node.
-            fact: What is wrong with it, behind its text.
-            advice: What to write instead.
+            fact: The words about the node that follow its text in the message.
+            advice: The words on what to write instead.
         """
         part = spark_text(node)
         return QueryError(_REFUSAL, value=part, within=self._within(part), fact=fact, advice=advice)

@@ -402,7 +402,7 @@ def _second_name_of(name: str) -> str:
 
 
 def _delimiter(path: str) -> str:
-    """Return the character between the fields of a CSV file: that of four candidates that its first line has most."""
+    """Return the character between the fields of a CSV file: the most frequent of four in its first line."""
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         first_line = file.readline()
     return max(",;\t|", key=first_line.count)

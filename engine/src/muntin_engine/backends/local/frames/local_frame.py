@@ -52,7 +52,7 @@ class LocalFrame(ABC):
 
     @property
     def origin(self) -> Any:
-        """The table of the query writer, if this one is read as it is; otherwise this one."""
+        """The table of the query writer; this table itself if it has other columns or rows than that one."""
         return self
 
     @property
@@ -83,7 +83,7 @@ class LocalFrame(ABC):
         return None
 
     def called_functions(self) -> tuple[CalledFunction, ...]:
-        """Return the functions of plugins that its expressions call, and those of the tables that it is computed of."""
+        """Return the functions of plugins that are called to compute the rows, also those of the tables below this."""
         return ()
 
     @abstractmethod
@@ -216,7 +216,7 @@ class OpenFrame(LocalFrame):
 
     def parts(self) -> list[LocalFrame]:
         """Return parts of the table, in order, that processes can read side by side; empty if it has no such parts."""
-        # The columns are those of the table: a part that has only some of its files may have a smaller type of numbers.
+        # A part that has only some of the files might have a smaller type of numbers: it gets the columns of the table.
         return [OpenFrame(part, self.columns) for part in self.kind.parts(self.frame)]
 
     @cached_property
@@ -262,7 +262,7 @@ class OpenFrame(LocalFrame):
         )
 
     def advice_for_missing_column(self, name: str) -> str | None:
-        """Say what to write so that the table has a column of a name, in words of its kind."""
+        """Return advice for a name that is no column, but the name of something else in the table; or None."""
         return self.kind.advice_for_missing_column(self.frame, name)
 
     def keys_of_changelog(self) -> list[str] | None:
@@ -434,5 +434,5 @@ def called_by_all(frames: Iterable[LocalFrame]) -> tuple[CalledFunction, ...]:
 
 
 def opened(frame: Any) -> LocalFrame:
-    """Open a table of a query writer, so that it is described only once; one that is open stays as it is."""
+    """Open a table of a query writer, so that it is described only once; a table that is open is returned itself."""
     return frame if isinstance(frame, LocalFrame) else OpenFrame(frame)

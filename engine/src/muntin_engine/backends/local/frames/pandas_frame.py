@@ -50,7 +50,7 @@ class PandasFrame(FrameKind):
             try:
                 data_type = _array_of_pandas(column).type
             except _NO_ARROW_TYPE as error:
-                if has_objects:  # "object" says nothing of what is in it
+                if has_objects:  # the type "object" tells nothing about the values
                     spelled_type += f" (its values are not of one type: {reason_of(error)})"
             else:
                 if has_objects:
@@ -122,7 +122,7 @@ class PandasFrame(FrameKind):
 
 
 def _holds_objects(dtype: Any) -> bool:
-    """True if a pandas column holds Python objects, so that its own type does not say that of its values."""
+    """True if a pandas column holds Python objects, so that its own type does not tell the type of its values."""
     return getattr(dtype, "kind", "") == "O" and not hasattr(dtype, "construct_array_type")  # a type of NumPy's
 
 

@@ -182,7 +182,7 @@ def _column_name(frame: LocalFrame, text: str) -> str | None:
 
 
 def unquoted(text: str) -> str:
-    """Return text without the backquotes around it, as Spark reads a name; text that is not one quoted name as it is.
+    """Return a name without the backquotes around it, as Spark reads it; other text is returned unchanged.
 
     Example:
         >>> unquoted("`a b`"), unquoted("`a`.`b`"), unquoted("a")

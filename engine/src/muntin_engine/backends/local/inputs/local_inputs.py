@@ -70,7 +70,7 @@ class LocalInputs(LocalColumnReader, Inputs):
         return ranges_of(self, df, keys, key_ranges)
 
     def payload_columns(self, df: Any, event_columns: Sequence[str]) -> Mapping[str, Any]:
-        """Return the columns of events by name, without those that make rows events."""
+        """Return the payload columns of events by name: all but the columns that make rows events."""
         return {name: name for name in self.column_names(df) if name not in event_columns}
 
     def with_payload(

@@ -93,7 +93,7 @@ class LocalRows:
             read_sqls.append(self.condition)
         columns = ", ".join(f"{expression.sql} AS {quoted(name)}" for name, expression in self.columns.items())
         with failures_of_rows(f"the rows of {self.frame.subject} cannot be read"):
-            # The table reads no other columns than those that the expressions name.
+            # Only the columns that stand in the expressions are read of the table.
             for relation in self.frame.relations(self.frame.names_in(*read_sqls)):
                 rows = relation if self.condition is None else relation.filter(self.condition)
                 for batch in rows.project(columns).to_arrow_reader(BATCH_ROWS):

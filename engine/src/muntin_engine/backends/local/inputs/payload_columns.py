@@ -120,7 +120,7 @@ def _has_payload(frame: LocalFrame, change: ColumnLike, event_columns: Sequence[
 
 
 def _fields_of_structs(frame: LocalFrame, call: str, names: Sequence[str]) -> list[tuple[str, DuckdbExpression]]:
-    """Return those of the columns to keep that are fields of structs, such as `position.lat`, by the field's name.
+    """Return the columns to keep that are fields of structs, such as `position.lat`, under the names of the fields.
 
     Args:
         frame: The table.

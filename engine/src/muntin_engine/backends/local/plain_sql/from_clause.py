@@ -81,7 +81,9 @@ def from_clause(tree: exp.Select, queries: Queries) -> FromClause:
 
 
 def renamed(node: exp.Expr, query: QueryOverTables) -> QueryOverTables:
-    """Return a query whose columns have the names in its alias, such as `AS r(a, b)`; as it is if these are left out.
+    """Return a query whose columns have the names in its alias, such as `AS r(a, b)`.
+
+    The query stays as it is if the alias names no columns.
 
     Args:
         node: The node with the alias.
@@ -108,7 +110,7 @@ def _source(node: exp.Expr, place: int, queries: Queries) -> FromClause:
 
     Args:
         node: The table or the query.
-        place: Its number in the clause.
+        place: The number of the table or query in the clause.
         queries: The queries that the clause may read.
 
     Raises:

@@ -92,7 +92,7 @@ class GroupScope(Scope):
         tree = node.copy()
         if isinstance(tree, exp.Paren):
             tree = tree.unnest()
-        # `km`, `KM` and `r.km` are one column: each is replaced by what it is in DuckDB's SQL, with its fields.
+        # `km`, `KM` and `r.km` are one column: each is replaced by the column in DuckDB's SQL and the fields behind it.
         for part in [*tree.find_all(exp.Column)]:
             path = [name.name for name in part.parts]
             try:

@@ -20,8 +20,8 @@ def refusal_of(node: exp.Expr, fact: str, advice: str = _ON_SPARK) -> QueryError
 
     Args:
         node: The node.
-        fact: What is wrong with it, behind its text.
-        advice: What to write instead.
+        fact: The words about the node that follow its text in the message.
+        advice: The words on what to write instead.
     """
     return QueryError("{value!r} {fact}\n  {advice}", value=spark_text(node), fact=fact, advice=advice)
 

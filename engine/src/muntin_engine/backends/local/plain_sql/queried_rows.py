@@ -65,7 +65,7 @@ class QueriedRows(LocalFrame):
 
     @property
     def kind(self) -> FrameKind:
-        """The kind of the first table that the query reads; that of Arrow data if it reads none."""
+        """The kind of the first table that the query reads; if it reads none, its rows are Arrow data."""
         first_frame = next(iter(self.tables.values()), None)
         return opened(pa.table({})).kind if first_frame is None else first_frame.kind
 

@@ -87,7 +87,7 @@ class _QueryTranslator(Queries):
         """Translate a query: a SELECT, a UNION, or one of them in parentheses.
 
         Raises:
-            QueryError: It is another query, or something in it has no translation of the same meaning.
+            QueryError: The query is of another kind, or something in it has no translation of the same meaning.
         """
         if isinstance(tree, exp.Subquery):
             check_parts(tree, frozenset(("this", "alias")))

@@ -128,7 +128,7 @@ class AliasScope(Scope):
         return value, path[1:]
 
     def computed(self, node: exp.Expr) -> DuckdbExpression | None:
-        """Return what the inner scope has computed."""
+        """Return the value of a node that the inner scope has computed; None for others."""
         return self._inner.computed(node)
 
 
@@ -156,5 +156,5 @@ class OutputScope(Scope):
         return self._inner.column(path)
 
     def computed(self, node: exp.Expr) -> DuckdbExpression | None:
-        """Return what the inner scope has computed."""
+        """Return the value of a node that the inner scope has computed; None for others."""
         return None if self._inner is None else self._inner.computed(node)

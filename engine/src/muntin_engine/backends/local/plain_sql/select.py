@@ -35,7 +35,7 @@ def translated_select(tree: exp.Select, sources: FromClause) -> QueryOverTables:
 
     Args:
         tree: The SELECT.
-        sources: Its FROM clause.
+        sources: The translated FROM clause of the SELECT.
 
     Raises:
         QueryError: Something in it has no translation of the same meaning.
@@ -52,7 +52,7 @@ def translated_select(tree: exp.Select, sources: FromClause) -> QueryOverTables:
         groups = groups_of(tree, entries, source_scope, where)
         from_sql = _grouped_rows(groups, from_sql)
         scope = groups
-        where = None  # it holds for the rows of the groups, and reads columns that are no longer there
+        where = None  # it has been applied to the rows of the groups, and its columns are no longer there
 
     # HAVING and ORDER BY may read the columns of the SELECT by their names, so these come first. HAVING filters the
     # groups, which are rows by then: it is a WHERE of the outer query.
@@ -61,8 +61,8 @@ def translated_select(tree: exp.Select, sources: FromClause) -> QueryOverTables:
     outputs = {column.name.casefold(): column.value for column in columns if not column.is_hidden}
     having = tree.args.get("having")
     if having is not None:
-        having_scope = OutputScope(outputs, scope)
-        from_sql += f" WHERE {condition(translator_of(having.this, having_scope), having.this).sql}"
+        having_translator = translator_of(having.this, OutputScope(outputs, scope))
+        from_sql += f" WHERE {condition(having_translator, having.this).sql}"
     distinct = is_distinct(tree, columns)
     order = order_by(tree, columns, OutputScope(outputs, None if distinct else scope))
 

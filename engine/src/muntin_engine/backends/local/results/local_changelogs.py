@@ -208,7 +208,7 @@ class _Changelog:
         ids = ", ".join(map(quoted, self.columns.identifying))
         key_values = ", ".join(f"{self._key(name)} AS {quoted(name)}" for name in self.columns.identifying)
 
-        # Each change becomes one or two terms, and the terms of one row are summed, those of each end by themselves.
+        # Each change becomes one or two terms. The terms of one row are summed, and if ends are revised, by end.
         groups = f"{ids}, {END}" if self.columns.has_ends else ids
         return (
             changes.project(f"{key_values}, {row}, unnest({self._terms()}) AS term")

@@ -47,7 +47,7 @@ class BatchOutput:
         tables: dict[str, list[pa.Table]] = {output: [] for output in outputs}
         metrics: list[tuple[str, int]] = []
         for _, blob in blobs:
-            metrics.append((blob.stream, blob.rows))  # the name of a stream is that of its metric
+            metrics.append((blob.stream, blob.rows))  # a metric has the name of its stream
             output = _OUTPUT_OF.get(blob.stream)
             table = blob.table
             if table is None or output not in tables:

@@ -53,7 +53,7 @@ class BucketInput:
     reports: list[Report]
 
     def arrivals(self, inputs: int) -> BucketArrivals:
-        """Read the blobs of the bucket, and return them by kind and input, with the progress that reports tell.
+        """Read the blobs of the bucket, and return them by kind and input, with the progress from the reports.
 
         Args:
             inputs: The number of inputs of the query.

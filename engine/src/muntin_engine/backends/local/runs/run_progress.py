@@ -59,7 +59,7 @@ class Stage:
         if seconds is not None:
             return seconds
         if self.total is None:
-            return monotonic() - self._start  # of an unknown rest nothing better is known than what it took so far
+            return monotonic() - self._start  # where nothing is known of the rest, it is taken for half of the stage
         return 0.0  # nothing is done yet, so the speed is not known
 
     def describe(self) -> str:
@@ -190,7 +190,7 @@ class RunProgress:
             self._line.clear()
 
     def begin(self, words: str, total: int | None) -> Stage:
-        """Begin a stage, which is what is shown from now on."""
+        """Begin a stage, whose progress is shown from now on."""
         self._stage = Stage(words, total)
         return self._stage
 

@@ -93,7 +93,7 @@ class StaticRun:
 
     def _outputs_of_buckets(self) -> Iterator[TaskOutput]:
         """Send all rows to the buckets of their keys, then evaluate bucket by bucket, and yield the output of each."""
-        # Each stage begins in this process. Where it takes long, workers take what is left of it.
+        # Each stage begins in this process. Where it takes long, workers take the rest of it.
         exchange = Exchange(self._task, self._folder)
         for source in self._inputs():
             stage = self._progress.begin("rows read", source.total_rows)
@@ -131,10 +131,10 @@ class StaticRun:
             yield run_input(rows, InputSide(side, count), self._workers, batch_rows)
 
     def _batches_read_here(self, source: RunInput, stage: Stage) -> Iterator[pa.RecordBatch]:
-        """Read an input in this process, until its end or until workers take what is left of it."""
+        """Read an input in this process, until its end or until workers read the rest of it."""
 
         def are_workers_next(rows: int) -> bool:
-            """Count rows that were read, and say whether workers read those that are left."""
+            """Count rows that were read, and return True if workers read the rest."""
             stage.add(rows)
             return self._start_workers_if_long(stage)
 
@@ -142,15 +142,15 @@ class StaticRun:
             yield from source.batches_until(are_workers_next)
 
     def _results_of_jobs(self, jobs: Iterator[Job], stage: Stage) -> Iterator[Any]:
-        """Run what is left of a stage in this process and in workers, and yield the results in the order of the jobs.
+        """Run the rest of a stage in this process and in workers, and yield the results in the order of the jobs.
 
         Args:
-            jobs: The jobs that are left. A run without workers has done all before, so none is taken then.
+            jobs: The jobs of the rest. A run without workers has no rest by now, so none of them is taken then.
             stage: The stage, which counts the jobs that are done.
         """
         if self._pool is None:
             return
-        hand_back_freed_memory()  # workers need what this process has read and sent
+        hand_back_freed_memory()  # workers need the memory of rows that this process has read and sent
         for job, result in self._pool.results(jobs, self._task_file, self._run_here, self._progress.refresh):
             stage.add(job.amount)
             self._progress.refresh()
@@ -167,10 +167,10 @@ class StaticRun:
             hand_back_freed_memory()
 
     def _start_workers_if_long(self, stage: Stage) -> bool:
-        """Start workers for what is left of a stage, if that is expected to take long.
+        """Start workers for the rest of a stage, if it is expected to take long.
 
         Returns:
-            True if there are workers: they take what is left of this stage, and all of the next one.
+            True if there are workers: they take the rest of this stage, and all of the stages that follow.
         """
         self._progress.refresh()
         if self._pool is not None:

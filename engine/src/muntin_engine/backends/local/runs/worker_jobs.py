@@ -75,12 +75,12 @@ class MapJob(Job):
         return self.piece.rows
 
     def run(self, task: TaskPayload) -> SentBlobs:
-        """Return what the map task sends."""
+        """Run the map task, and return the blobs and reports that it sends."""
         with closing(self.piece.batches_in_thread()) as batches:
             return SentBlobs.of(distribute(task, batches))
 
     def run_in_worker(self, task: TaskPayload, folder: Path) -> SentBlobs:
-        """Return what the map task sends; the process of the query gets places in a file."""
+        """Run the map task, and return the blobs, as places in a file, and the reports that it sends."""
         sent = SentBlobs.of(distribute(task, self.piece.batches()))
         sent.spill(folder)
         return sent
@@ -212,8 +212,8 @@ def _can_travel(error: BaseException) -> bool:
     try:
         pickle.loads(cloudpickle.dumps(error))
     except Exception:
-        # The class of the error may be of a module, and its `__reduce__` or `__init__` may raise anything. That is not
-        # of interest: the text and the traceback of the error itself travel in its place.
+        # The class of the error may be of a module, and its `__reduce__` or `__init__` may raise anything. Whatever
+        # that is, the text and the traceback of the error itself travel instead.
         return False
     return True
 

@@ -95,7 +95,7 @@ class WorkerPool:
             return workers in cls._pools
 
     def release(self, *, is_failed: bool) -> None:
-        """Leave the processes to other queries; those that no query has for a while are ended.
+        """Leave the processes to other queries; they are ended if no query uses them for a while.
 
         Args:
             is_failed: True if processes may still run jobs of the query, whose results nobody wants any more. They are

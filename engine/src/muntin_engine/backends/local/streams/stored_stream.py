@@ -57,7 +57,7 @@ class _QueryState:
         for cells in self.cells.values():
             if METADATA not in cells:
                 continue  # no row has reached the bucket yet
-            _, metadata = split(unseal(METADATA, cells[METADATA]))
+            _, metadata = split(unseal(METADATA, cells[METADATA]))  # the first part is checksums of other cells
             progress = query_and_progress(metadata, Codec()).progress
             yield progress
 
