@@ -193,6 +193,12 @@ class DatabaseTable(TableSink):
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
         """Delete the rows that change and insert their new versions, in one transaction; without `names`, append rows.
 
+        Args:
+            rows: The changes; without `names`, the rows.
+            names: The columns that identify a row; none to append rows.
+            query_id: The id of the query.
+            mark: The progress of the query with these rows.
+
         Raises:
             QueryError: The table lacks a column of the output, or has one with another type.
             StateError: The row of the table in `muntin_batches` is gone.
@@ -272,7 +278,7 @@ class DatabaseTable(TableSink):
                 conditions.append(f"{self._database.quoted(name)} IS NULL")
                 continue
             is_boolean = isinstance(value, bool)
-            values.append(str(int(value)) if is_boolean else str(value))  # SQLite casts no text 'True'
+            values.append(str(int(value)) if is_boolean else str(value))  # SQLite casts '1' to a number, and not 'True'
             parameter = self._database.parameter(len(values), column_types[name])
             conditions.append(f"{self._database.quoted(name)} = {parameter}")
         if not conditions:

@@ -160,6 +160,11 @@ class _Postgresql(Database):
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
+        """Connect, and lend a cursor to a block; commit at its end, or roll back if it raises.
+
+        Raises:
+            SetupError: The server cannot be reached, or refuses the user.
+        """
         try:
             connection = self._psycopg.connect(self._address, cursor_factory=self._psycopg.RawCursor)
         except self._psycopg.OperationalError as error:
@@ -171,6 +176,7 @@ class _Postgresql(Database):
             yield cursor
 
     def columns(self, cursor: Any, table: str) -> dict[str, str]:
+        """Return the types of the columns of a table, by name; none if there is no such table."""
         cursor.execute(
             "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute"
             " WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
@@ -179,6 +185,7 @@ class _Postgresql(Database):
         return dict(cursor.fetchall())
 
     def append(self, cursor: Any, table: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add rows to a table by `COPY`, the fastest way into PostgreSQL."""
         with cursor.copy(f"COPY {table} ({', '.join(names)}) FROM STDIN") as copy:
             for row in rows:
                 copy.write_row(row)
@@ -187,6 +194,7 @@ class _Postgresql(Database):
         return json_of if self.type_of(arrow_type) == "jsonb" else None
 
     def type_of(self, arrow_type: object) -> str:
+        """Return the type of a column for values of a type of Arrow's; decimals keep their digits."""
         decimal = _DECIMAL.fullmatch(str(arrow_type))
         if decimal is not None:
             precision, scale = decimal.groups()
@@ -224,13 +232,18 @@ class _Sqlite(Database):
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
+        """Open the file, and lend a cursor to a block; commit at its end, or roll back if it raises.
+
+        Raises:
+            SetupError: The file cannot be opened.
+        """
         try:
             connection = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None)
         except sqlite3.OperationalError as error:
             raise SetupError(f"{self} cannot be opened: {error}\n  expected a file in a folder that is there") from None
         cursor = connection.cursor()
         try:
-            cursor.execute("BEGIN IMMEDIATE")
+            cursor.execute("BEGIN IMMEDIATE")  # waits for the transaction of another program, up to `_PATIENCE`
             yield cursor
             cursor.execute("COMMIT")
         finally:
@@ -247,6 +260,7 @@ class _Sqlite(Database):
         cursor.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({placeholders})", rows)
 
     def converter(self, arrow_type: object) -> Callable[[Any], Any] | None:
+        """Return the function that converts values of a type of Arrow's for SQLite; None if SQLite takes them."""
         name = str(arrow_type)
         if name in ("float", "double"):
             return lambda value: None if isnan(value) else value  # SQLite stores NaN as null in any case

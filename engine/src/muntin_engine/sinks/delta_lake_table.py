@@ -124,7 +124,7 @@ class DeltaLakeTable(TableSink):
         )
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
-        """Merge changes in one commit; if nothing changes, the commit has only the mark."""
+        """Merge changes in one commit, which has only the mark if nothing changes; see `TableSink.merge`."""
         no_rows = rows.schema.empty_table().drop_columns([CHANGE])
         table = self._table
         if table is None:

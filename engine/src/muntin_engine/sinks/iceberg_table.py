@@ -121,7 +121,7 @@ class IcebergTable(TableSink):
         self._commit(None, rows, rows.schema, query_id, mark)
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
-        """Delete the rows that change and append their new versions, in one commit."""
+        """Delete the rows that change and append their new versions, in one commit; see `TableSink.merge`."""
         import pyarrow as pa
 
         changes = rows.read_all()
@@ -211,6 +211,7 @@ def _is_one_of(ids: pa.Table) -> Any:
     untyped: Any = expressions
 
     def is_value(column: str, value: Any) -> Any:
+        """Return the expression that is true of rows with a value in a column."""
         if value is None:
             return untyped.IsNull(column)
         if value != value:  # noqa: PLR0124  # NaN

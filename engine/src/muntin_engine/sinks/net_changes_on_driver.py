@@ -81,7 +81,7 @@ def net_changes_on_driver(changes: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def _with_ends(rows: pa.Table, ends: list[Any]) -> pa.Table:
-    """Replace the ends of the lifetimes of rows."""
+    """Replace the ends in the column `lifetime` of rows, of which there is one for each row."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -116,6 +116,7 @@ def _nullable(schema: pa.Schema) -> pa.Schema:
     import pyarrow as pa
 
     def nullable(field: pa.Field) -> pa.Field:
+        """Return a field that may be null, with all fields and values inside of it; keys of maps stay as they are."""
         arrow_type = field.type
         # A type of Arrow cannot be changed, so types that contain others are made anew from the inside out.
         if pa.types.is_struct(arrow_type):

@@ -77,6 +77,10 @@ def choose_sinks(
 def _sink_of_argument(output: str, argument: object) -> Sink:
     """Return the sink that an argument of `write` names.
 
+    Args:
+        output: The spelling of the argument, for errors.
+        argument: The argument: a sink, an address, a path or a function.
+
     Raises:
         QueryError: The argument names no sink.
     """

@@ -47,7 +47,7 @@ class StoredFolder:
         if self.is_elsewhere:
             address_without_options = text.partition("?")[0]
             self.spelled = str(StoredPath(text))
-            self.for_spark = _KEYS.sub("//", address_without_options).rstrip("/")
+            self.for_spark = _KEYS.sub("//", address_without_options).rstrip("/")  # Spark has keys in its settings
         else:
             self.spelled = str(local_path(text))
             self.for_spark = f"file:{self.spelled}"

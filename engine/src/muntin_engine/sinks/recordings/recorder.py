@@ -39,6 +39,11 @@ class Recorder:
     most_bytes: str | int = "1 GB"
 
     def __post_init__(self) -> None:
+        """Refuse arguments that a query writer may have confused.
+
+        Raises:
+            QueryError: The size cannot be read, the path is not on this machine, or `keys` is a single text.
+        """
         _size_in_bytes(self.most_bytes)  # called for its error: the text must be a size
         local_path(self.path)  # called for its error: the folder must be on this machine
         if isinstance(self.keys, str):

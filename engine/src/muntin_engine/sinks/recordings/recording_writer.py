@@ -177,6 +177,12 @@ class RecordingWriter:
     def _commit(self, batch: int, query_id: str, metrics: Mapping[str, int], *, is_end: bool) -> None:
         """Write the file of a micro-batch; end the recording if rows are missing, or if it has reached its size.
 
+        Args:
+            batch: The number of the micro-batch.
+            query_id: The id that Spark gave the query.
+            metrics: The metrics of the query, added up over its buckets.
+            is_end: True for the micro-batch that closes the stream.
+
         Raises:
             OSError: A file cannot be written.
         """

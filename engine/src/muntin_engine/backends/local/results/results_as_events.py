@@ -95,7 +95,7 @@ class ResultEvents(LocalFrame):
     def _events(self) -> pa.Table:
         """Return the events of the query, which runs now over tables, and has run in this micro-batch over streams."""
         if self._micro_batch is not None:
-            return self._events_of(self._micro_batch.passed_on[self._query.place_name])
+            return self._events_of(self._micro_batch.passed_on[self._query.inner_id])
         task = task_of(self._query, WorkerSettings(), is_static=True)
         return self._events_of(evaluated_blobs(self._query, task, warns=True))
 

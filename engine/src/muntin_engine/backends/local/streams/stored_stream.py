@@ -108,13 +108,13 @@ class StoredStream:
 
         states: list[_QueryState] = []
         # Each query comes after those that it reads, whose output is then in the micro-batch.
-        for place, planned in enumerate((*query.before, query)):
+        for place, planned in enumerate((*query.all_inner_queries, query)):
             check_progress(planned.plan)
             check_trigger(planned.plan)
             running_query = LocalQuery(_task_of(planned), self._cells_of(place))
             inputs = (input_batches(planned, side) for side, _ in enumerate(planned.sources))
             outputs = list(running_query.process(inputs))
-            micro_batch.passed_on[planned.place_name] = outputs
+            micro_batch.passed_on[planned.inner_id] = outputs
             # Copied: a later micro-batch writes to the cells, and may fail.
             cells = {bucket: dict(bucket_cells.cells) for bucket, bucket_cells in running_query.cells.items()}
             states.append(_QueryState(self._identity_of(planned, place), cells))

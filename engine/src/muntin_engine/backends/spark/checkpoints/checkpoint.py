@@ -145,6 +145,11 @@ class Checkpoint:
     """The checkpoint of a Spark query in which Muntin's queries have their state, as its last micro-batch left it."""
 
     def __init__(self, spark: SparkSession, path: str | PathLike[str]) -> None:
+        """Choose a checkpoint; its files are read when they are needed.
+
+        Raises:
+            SessionEndedError: The session was stopped.
+        """
         if not is_connect(spark) and not has_java_context(spark):
             raise SessionEndedError("it was stopped")  # Spark's own error would be one of the connection to the JVM
         self._spark = spark
@@ -433,6 +438,8 @@ class Checkpoint:
                 f"the file {self._path}/offsets/{last} is gone, and commits/{last} says that micro-batch {last} is "
                 f"done\n  expected: the file, in which Spark wrote what that read; it would be read again\n  {RESTORE}"
             )
+
+        # Spark cannot write a file whose checksum exists. If that is so of the next commit, Spark could not commit.
         file = f"{self._path}/commits/{last + 1}"
         checksum = f"{self._path}/commits/.{last + 1}.crc"
         # Spark writes the file before its checksum, so that a query that runs meanwhile never has the checksum alone.
@@ -598,6 +605,7 @@ class Checkpoint:
 
 
 def _spelled_names(names: Sequence[str]) -> str:
+    """Spell the names of the queries of one pass for an error; without names, there is one query."""
     if not names:
         return "one query, asked alone"
     return ", ".join(map(repr, names))

@@ -133,7 +133,12 @@ class CheckpointFiles:
             yield self._changed(file)
 
     def _offsets_damage(self, offsets: Mapping[int, Path], commits: Mapping[int, Path]) -> Iterator[str]:
-        """Yield the damage to the two newest files in `offsets`, both of which Spark reads at a start."""
+        """Yield the damage to the two newest files in `offsets`, both of which Spark reads at a start.
+
+        Args:
+            offsets: The files in `offsets`, by micro-batch.
+            commits: The files in `commits`, by micro-batch.
+        """
         newest = max([*offsets, *commits])
         for number in (newest - 1, newest):
             if number in offsets:
@@ -422,6 +427,7 @@ def _decompress_in_jvm(spark: SparkSession) -> Decompress:
     configuration = java_configuration(spark)
 
     def decompress(file: Path) -> None:
+        """Read a changelog to its end in the JVM, which raises an error if a block has a wrong checksum."""
         source = jvm.java.io.FileInputStream(str(file))
         try:
             codec = jvm.org.apache.spark.io.LZ4CompressionCodec(configuration)

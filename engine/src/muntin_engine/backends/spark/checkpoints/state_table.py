@@ -68,14 +68,14 @@ def read_state(spark: SparkSession, checkpoint: str | PathLike[str]) -> DataFram
         | `bucket` | the bucket |
         | `kind` | what the row is, see below |
         | `key` | the key, as JSON by key column |
-        | `start`, `end` | its lifetime, in the type of the input's times; null where it has none, or no end yet |
+        | `start`, `end` | the row's lifetime, in the type of the input's times; null if it has none, or no end yet |
         | `input` | the input, of a join |
         | `partition` | the partition, of row windows |
-        | `id` | the id of the event, where events have ids |
+        | `id` | the id of the event, if events have ids |
         | `module`, `version` | the module that keeps the state, with its columns and parameters, and its version |
-        | `events` | the number of events in it |
+        | `events` | the number of events in the state or the result |
         | `value` | the payload, the state or the result, as JSON; records as objects, bytes in hexadecimal |
-        | `batch` | the micro-batch that last wrote the part of the state it lies in; null where that is not known |
+        | `batch` | the micro-batch that wrote this part of the state last; null if that is not known |
 
         | kind | the row |
         |---|---|
@@ -89,7 +89,7 @@ def read_state(spark: SparkSession, checkpoint: str | PathLike[str]) -> DataFram
         | `trigger` | the state of the trigger of a window with early results |
         | `result` | a result that was emitted and may change |
         | `wake-up` | the time, in `start`, at which an operator wants to be called |
-        | `watermark` | the key's own watermark, in `start`, where it is beyond that of the input |
+        | `watermark` | the key's own watermark, in `start`, if it is beyond that of the input |
 
         Each micro-batch adds partial states of its own. If only the module can combine them, as in the evaluator
         `sliced`, those that it has not combined yet are separate rows. If a plugin offers the kind of windows, that
@@ -99,8 +99,8 @@ def read_state(spark: SparkSession, checkpoint: str | PathLike[str]) -> DataFram
         StateError: The checkpoint has no micro-batch yet, is closed or was moved, has no state of Muntin's, is damaged,
             or another version of Muntin wrote it.
 
-    Cost: the state is read once here, to know its queries, and once more by each action on the DataFrame; the workers
-    decode it, bucket by bucket.
+    Cost: the state is read once by this call, to know its queries, and once more by each action on the DataFrame. The
+    workers decode it, bucket by bucket.
     """
     stored_checkpoint = Checkpoint(spark, checkpoint)
     if stored_checkpoint.last_commit < 0:
@@ -123,6 +123,7 @@ def read_state(spark: SparkSession, checkpoint: str | PathLike[str]) -> DataFram
         )
     queries = _queries_by_bucket(identities, stored_checkpoint.names)
     schema = _schema({str(identity["times"]) for identity in identities.values()})
+    # Where Spark reads the cells by a temporary link, they have to be read before the link is removed.
     with state.every_cell() as (cells, must_be_read_now):
         reader = _reader(queries, arrow_schema_of(schema))
         rows = cells.groupBy("operator", "bucket").applyInArrow(reader, schema)
@@ -172,7 +173,7 @@ def _schema(kinds_of_times: set[str]) -> spark_types.StructType:
     time: spark_types.DataType = long
     if len(kinds_of_times) == 1:
         (kind,) = kinds_of_times
-        decimal_places = places_of({"times": kind})
+        decimal_places = places_of({"times": kind})  # None unless the times are decimals
         if decimal_places is None:
             time = _TIMES.get(kind, long)
         else:
@@ -210,6 +211,10 @@ def _reader(
     """
 
     def read(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
+        """Return the rows of `read_state` for one bucket, given its operator and id, and its cells as a table.
+
+        It runs on a worker, so the modules that it needs are imported here.
+        """
         from muntin_engine.state.bucket_reader import BucketReader
         from muntin_engine.state.cells import MemoryCells
         from muntin_engine.tasks.evaluator_registry import KEEPS_STATE

@@ -319,14 +319,23 @@ class StoredState:
         return reader.option("operatorId", operator.id).option("stateVarName", "cells").load(path)
 
     def _identities(self, path: str, operator: _StatefulOperator, buckets: Sequence[int]) -> list[Mapping[str, Any]]:
-        """Return the identities of the query that has these buckets, each of them once."""
+        """Return the identities of a query in the state of its buckets, each identity once.
+
+        Args:
+            path: The path under which Spark can read the state.
+            operator: The operator that evaluates the query.
+            buckets: The ids of the query's buckets.
+        """
         by_text: dict[str, Mapping[str, Any]] = {}
         for query in self._queries(path, operator, buckets):
             by_text[json.dumps(query.identity, sort_keys=True)] = query.identity
         return list(by_text.values())
 
     def _queries(self, path: str, operator: _StatefulOperator, buckets: Sequence[int]) -> Iterator[BucketQuery]:
-        """Yield the identity and the progress of the query in each of its buckets that has state."""
+        """Yield the identity and the progress of a query, once for each of its buckets that has state.
+
+        The arguments are those of `_identities`.
+        """
         cells = self._cells(path, operator).where(F.col("user_map_key.name") == METADATA)
         rows = cells.where(F.col("key.bucket").isin(*buckets)).select("user_map_value.data").collect()
         for (data,) in rows:

@@ -45,6 +45,11 @@ def with_clear_errors(output: DataFrame, *, is_stream: bool) -> DataFrame:
 
 
 def _refuse(action: str, *_: object, **__: object) -> NoReturn:
+    """Raise the error for an action on a streaming output, whatever the arguments of the action.
+
+    Raises:
+        QueryError: Always.
+    """
     raise QueryError(
         f"{action}() takes the rows of an output that has an end, and this one is a stream\n"
         "  write it: query.write(checkpoint='checkpoint', results='results'), and read the folder 'results';\n"

@@ -286,7 +286,10 @@ def _java_messages(throwable: Any) -> Iterator[str]:
 
 
 def _without_jvm(message: str) -> str:
-    """Return a message without the stacks of the JVM in it. Text of Python after such a stack stays."""
+    """Return a message without the description of the query that Spark adds to its end, and without stacks of the JVM.
+
+    Text of Python after such a stack stays.
+    """
     jvm_part = _JVM_PART.search(message)
     if jvm_part is not None:
         message = message[: jvm_part.start()]

@@ -261,7 +261,15 @@ class BatchWriter:
         return blobs.sparkSession.read.schema(blobs.schema).parquet(unpatterned(self._storage))
 
     def _write(self, blobs: DataFrame, batch_id: int) -> None:
-        """Write a micro-batch to the sinks of all queries, given its blobs, which can be read several times."""
+        """Write a micro-batch to the sinks of all queries.
+
+        Args:
+            blobs: The blobs of all queries, in a form that can be read several times.
+            batch_id: The number of the micro-batch.
+
+        Raises:
+            SinkError: A sink failed.
+        """
         # This action evaluates all buckets. Only sizes and metrics come to the driver; the data stays with Spark.
         summaries: list[list[Row]] = [[] for _ in self._queries]
         is_blob = F.col("data").isNotNull().alias("is_blob")

@@ -31,7 +31,10 @@ class SparkKafkaConnector(KafkaConnector):
         topic: str,
         options: Mapping[str, str],
     ) -> None:
-        """Send the rows of a micro-batch, and wait until all replicas in sync have all of them."""
+        """Send the rows of a micro-batch, and wait until all replicas in sync have all of them.
+
+        The arguments are those of `KafkaConnector.send`.
+        """
         # These options come last, so that no option of the query writer can have rows lost.
         safe_options = {**options, "bootstrap.servers": servers, "acks": "all", "enable.idempotence": "true"}
         writer = messages(batch, keys, query_id, batch_id).write.format("kafka").option("topic", topic)
@@ -49,7 +52,13 @@ def has_kafka_connector(batch: object) -> bool:
 
 
 def messages(batch: DataFrame, keys: Sequence[str], query_id: str, batch_id: int) -> DataFrame:
-    """Return the rows of a micro-batch as the connector takes them.
+    """Return the rows of a micro-batch as messages for Spark's connector.
+
+    Args:
+        batch: The rows.
+        keys: The names of the key columns; empty for messages without a key.
+        query_id: The id of the query, which is part of the ids of rows.
+        batch_id: The number of the micro-batch.
 
     Returns:
         The columns `key`, `value` and `headers`, which are those of `muntin_engine.sinks.kafka_topic.Message`.

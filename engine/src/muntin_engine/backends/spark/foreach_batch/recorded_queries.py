@@ -89,9 +89,9 @@ def _inner_queries(query: PlannedQuery) -> dict[str, PlannedQuery]:
     once.
 
     Returns:
-        The queries by their place names, which tell apart all queries of one plan.
+        The queries by their ids.
     """
-    return {inner_query.place_name: inner_query for inner_query in query.before}
+    return {inner_query.inner_id: inner_query for inner_query in query.all_inner_queries}
 
 
 def recording_settings(recordings: Sequence[RecordingWriter | None], queries: Sequence[PlannedQuery]) -> dict[str, str]:
@@ -108,8 +108,8 @@ def recording_settings(recordings: Sequence[RecordingWriter | None], queries: Se
     for recording, query in zip(recordings, queries, strict=True):
         if recording is None:
             continue
-        for place_name, rows in zip(_inner_queries(query), recording.inner_rows, strict=True):
-            settings[RECORDING + place_name] = json.dumps([rows.folder, rows.run])
+        for inner_id, rows in zip(_inner_queries(query), recording.inner_rows, strict=True):
+            settings[RECORDING + inner_id] = json.dumps([rows.folder, rows.run])
     return settings
 
 
@@ -136,23 +136,23 @@ def begin(
         if recording is None:
             continue
 
-        # The operators in Spark's plan, by the place name of their query. An inner query that is read twice has two
-        # operators, which compute the same: the first one is recorded.
-        operator_names = [inner_query.place_name for inner_query in query.before]
+        # The inner queries by operator. A query that is read twice has two operators, which compute the same: the first
+        # one is recorded.
+        ids_by_operator = [inner_query.inner_id for inner_query in query.all_inner_queries]
         inner_queries = _inner_queries(query)
-        place_names = list(inner_queries)
+        inner_ids = list(inner_queries)
         recorded_inner_queries: list[RecordedQuery] = []
-        for place_name, inner_query in inner_queries.items():
-            operator = operator_names.index(place_name)
-            recorded_inner_queries.append(_recorded(inner_query, 0, operator, checkpoint, place_names))
+        for inner_id, inner_query in inner_queries.items():
+            operator = ids_by_operator.index(inner_id)
+            recorded_inner_queries.append(_recorded(inner_query, 0, operator, checkpoint, inner_ids))
 
         # The operator of the query itself is the last one that rows pass.
-        recorded_query = _recorded(query, place, len(operator_names), checkpoint, place_names)
+        recorded_query = _recorded(query, place, len(ids_by_operator), checkpoint, inner_ids)
         recording.begin(recorded_query, query_id, last_commit, recorded_inner_queries)
 
 
 def _recorded(
-    query: PlannedQuery, place: int, operator: int, checkpoint: Checkpoint, place_names: list[str]
+    query: PlannedQuery, place: int, operator: int, checkpoint: Checkpoint, inner_ids: list[str]
 ) -> RecordedQuery:
     """Return a query as data, with a function that reads its state, for the start of its recording.
 
@@ -161,7 +161,7 @@ def _recorded(
         place: The place of the query among those of one pass.
         operator: The number of its operator in the checkpoint, in the order in which rows pass the operators.
         checkpoint: The checkpoint.
-        place_names: The place names of all inner queries of the recording, in order.
+        inner_ids: The ids of all inner queries of the recording, in order.
     """
     task = task_of(query, place)
 
@@ -170,5 +170,5 @@ def _recorded(
         with checkpoint.state.cells(operator) as operator_cells:
             return operator_cells.where(F.col("bucket").isin(*task.buckets)).toArrow()
 
-    reads = tuple(place_names.index(inner_query.place_name) for inner_query in query.inner)
+    reads = tuple(inner_ids.index(inner_query.inner_id) for inner_query in query.inner)
     return RecordedQuery.of(query.plan, task, read_cells, reads)

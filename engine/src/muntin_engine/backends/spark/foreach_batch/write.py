@@ -84,7 +84,7 @@ def write(request: WriteRequest) -> StreamingQuery:
     begin(recordings, outputs.queries, stored_checkpoint)
 
     # The id of the query is known when Spark has started it. The first micro-batch may run before: the writer then
-    # waits for the id.
+    # waits for the id. If Spark has only moved state in the last micro-batch, sinks are behind, and not checked for it.
     query_id = StartedQuery()
     batch_writer = BatchWriter(
         outputs.sinks,
@@ -111,12 +111,14 @@ def write(request: WriteRequest) -> StreamingQuery:
     # A stream is closed after a whole micro-batch. One that `stop` cut short is run again, and no other one after it,
     # by Spark's old trigger `once`: `availableNow` would also read all rows that have come since.
     def finish() -> None:
+        """Run the last micro-batch again if it was cut short."""
         if Checkpoint(session, checkpoint).is_cut_short:
             with _alone(checkpoint):
                 repeated = _start(blobs, batch_writer, checkpoint, {"once": True}, request.name, usual_name)
             repeated.awaitTermination()
 
     def close() -> None:
+        """Close the stream."""
         write_last_windows(outputs, checkpoint, recordings)
 
     return ClosingQuery(streaming, finish, close, checkpoint, shown_queries)
@@ -246,7 +248,7 @@ def _alone(checkpoint: str | PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Set settings of a session in a block, for the workers of the query that starts in the block.
+    """Set settings of a session, by name, for the workers of the query that starts in a block; unset them after it.
 
     Raises:
         SetupError: The session refuses a setting.

@@ -91,12 +91,13 @@ class _Interrupted(KeyboardInterrupt):
     """An interrupt that ends a program with one line if nothing catches it."""
 
     def __init__(self) -> None:
+        """Create the interrupt, and set a hook of Python that prints it in one line if nothing catches it."""
         super().__init__("interrupted: the query has stopped, and goes on from its checkpoint when it is started again")
         previous_hook = sys.excepthook
 
-        # Python calls the hook only with an exception that nothing caught. Without it, the end of a program that was
-        # merely stopped would be a traceback of several screens.
+        # Without the hook, the end of a program that was merely stopped would be a traceback of several screens.
         def hook(cls: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+            """Print this interrupt in one line; pass any other uncaught exception to the previous hook."""
             if error is self:
                 sys.stderr.write(f"muntin: {error}\n")
             else:
@@ -118,6 +119,7 @@ def _wait_interruptibly(wait: Callable[[], bool | None]) -> bool | None:
     has_ended = threading.Event()
 
     def run() -> None:
+        """Make the call, and note its result or the exception that it raised."""
         try:
             results.append(wait())
         except BaseException as error:  # raised below, in the thread that waits
