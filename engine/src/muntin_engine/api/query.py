@@ -543,7 +543,7 @@ class Query(Outputs[InputT], HasText, KnowsSparkWords):
             raise QueryError(
                 f"output={output!r} has no rows that can be events\n  there are 'results' and 'evicted_rows'"
             )
-        inner = replace(self, metrics_name=f"{self.metrics_name}.input", place_name=uuid4().hex)
+        inner = replace(self, metrics_name=f"{self.metrics_name}.input", inner_id=uuid4().hex)
         rows = self._backend.output_as_events(inner, output, row_order)
         return EventStream(
             df=rows.df,

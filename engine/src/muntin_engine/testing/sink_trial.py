@@ -102,7 +102,7 @@ class SinkTrial:
         row_count = micro_batch(number, changes=self.changes, query=query, wider=wider).num_rows
         sink.take_watermark(number * 10)
         sink.take_count(row_count)
-        sink.take_read(f"read {number}")
+        sink.take_input_id(f"input {number}")
         sink.write(batch, number)
 
     def rows(self, place: str, *, wider: bool = False) -> Counter[str]:
