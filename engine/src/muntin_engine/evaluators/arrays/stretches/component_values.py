@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Final, Protocol, Self, TypeAlias
 
@@ -223,17 +224,13 @@ class Exact:
 
     def running(self, deltas: Deltas) -> Exact:
         """Sum along the axis: lanes on a grid are added and subtracted exactly, whatever the order."""
-
-        def function(values: FloatArray, is_lane: bool) -> FloatArray:
-            """Return the sums of a lane, or of the values that are no finite numbers."""
-            return deltas.sums(values) if is_lane else _running_odd(deltas, values)
-
-        return Exact(self.component, self.sums.on_grid(deltas.most).each(function))
+        lanes = self.sums.on_grid(deltas.most)
+        return Exact(self.component, lanes.each(deltas.sums, for_non_finite=partial(_running_non_finite, deltas)))
 
     def through(self, function: Callable[[Component, Array], Array], most: int) -> Exact:
         """Apply a function to each lane."""
         lane = Component.sum(shape=self.component.shape)
-        return Exact(self.component, self.sums.on_grid(most).each(lambda values, _: function(lane, values)))
+        return Exact(self.component, self.sums.on_grid(most).each(partial(function, lane)))
 
     @property
     def merged(self) -> Sums:
@@ -248,8 +245,8 @@ class Exact:
         """Encode the sums as a column of structs."""
         lanes = {f"lane {number}": lane for number, lane in enumerate(self.sums.lanes)}
         lanes |= {f"high {number}": lane for number, lane in enumerate(self.sums.high)}
-        if self.sums.odd is not None:
-            lanes["odd"] = self.sums.odd
+        if self.sums.non_finite is not None:
+            lanes["non finite"] = self.sums.non_finite
         columns = [_to_arrow(self.component, lane) for lane in lanes.values()]
         return pa.StructArray.from_arrays(columns, list(lanes))
 
@@ -376,10 +373,10 @@ def from_arrow(component: Component, column: pa.ChunkedArray) -> ComponentValues
     arrays = {field.name: _from_arrow(component, array.field(field.name)) for field in array.type}
     lanes = tuple(lane for name, lane in arrays.items() if name.startswith("lane"))
     high = tuple(lane for name, lane in arrays.items() if name.startswith("high"))
-    return Exact(component, Sums(lanes, high, arrays.get("odd")))
+    return Exact(component, Sums(lanes, high, arrays.get("non finite")))
 
 
-def _running_odd(deltas: Deltas, values: FloatArray) -> FloatArray:
+def _running_non_finite(deltas: Deltas, values: FloatArray) -> FloatArray:
     """Return the sums of values that are infinite, NaN or zero.
 
     They cannot be subtracted, but counted. Infinities of both signs, or a NaN, make a sum NaN: a NaN counts as both.
