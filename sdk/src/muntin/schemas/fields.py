@@ -79,7 +79,7 @@ class Scalar(_DataType):
         """Return the type of results computed from such values: a float, if an integer gets decimal places."""
         if self.kind is ScalarKind.INTEGER and growth.places:
             return Scalar(ScalarKind.FLOAT)
-        return self  # only an engine knows how many digits the decimals of a column have
+        return self  # the digits of decimals are known to the engine, which has a type of its own for them
 
     def spell(self) -> str:
         """Return the type in the words of an error message."""
@@ -124,7 +124,7 @@ class MapOf(_DataType):
 
     def grown(self, growth: Growth) -> MapOf:
         """Return the type of a map whose values have so many more digits; keys stay as they are."""
-        # A decimal that does not fit its type becomes null, and a null key would end the query.
+        # A key that does not fit its type would end the query.
         return MapOf(self.key, growing(self.value, growth))
 
     def spell(self) -> str:
