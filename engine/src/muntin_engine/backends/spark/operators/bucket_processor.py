@@ -134,8 +134,11 @@ class BucketProcessor(StatefulProcessor):
         _WITH_STATE.add(bucket_of_query)
 
     def close(self) -> None:
-        """Write the note of the partition if no bucket was evaluated."""
+        """Write the note of the partition if no bucket was evaluated; otherwise freeze the state of its buckets."""
         if not self._is_idle:
+            from muntin_engine.backends.spark.operators.settled_worker import FROZEN_STATE
+
+            FROZEN_STATE.end_task()
             return
         origin = _origin_of(_NO_BUCKET)
         if origin is None:
