@@ -48,8 +48,8 @@ def copy(
         copy = copy_checkpoint(source, target, dict(map(_folder_and_copy, folder or [])))
     until = f"up to micro-batch {copy.last_batch}" if copy.last_batch >= 0 else "without any micro-batch"
     show(f"copied {counted(copy.files, 'file')} to {copy.path}, {until}")
-    for place in copy.places:
-        show(f"its query goes on in {place}, or in another place that you name")
+    for destination in copy.destinations:
+        show(f"its query goes on in {destination}, or in another place that you name")
     return ExitCode.OK
 
 

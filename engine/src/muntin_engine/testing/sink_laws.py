@@ -198,7 +198,7 @@ def _last_written_is_last(trial: SinkTrial, law: str) -> str | None:
             last = sink.last_written
             if last is None:
                 return f"{sink} does not say which micro-batch it has: it cannot be told to be ahead of its checkpoint"
-            if last.number != number or last.read not in ("", f"read {number}"):
+            if last.number != number or last.input_id not in ("", f"input {number}"):
                 fault = f"after micro-batch {number} last_written is {last}"
                 raise SinkLawError(sink, law, fault, "keep both with the rows")
     return None

@@ -112,7 +112,7 @@ class SinkTrial:
         # The engine tells a sink these things of a micro-batch before the sink writes it.
         sink.take_watermark(number * 10)
         sink.take_count(row_count)
-        sink.take_read(f"read {number}")
+        sink.take_input_id(f"input {number}")
         sink.write(batch, number)
 
     def rows(self, place: str, *, has_new_column: bool = False) -> Counter[str]:
