@@ -249,6 +249,7 @@ def _write_stream(
             show_first_rows(batch)
 
     def start() -> StreamingQuery:
+        """Start the query."""
         return window_query.write(
             results=print_rows if output is None else output,
             checkpoint=checkpoint,

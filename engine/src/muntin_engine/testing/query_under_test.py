@@ -325,14 +325,15 @@ def _input_field(computation: Computation, payloads: list[object]) -> Field:
 
 def _records_in(value: object) -> Iterator[object]:
     """Yield the dataclasses and named tuples that a value is made of."""
-    if is_dataclass(value):
+    is_named_tuple = isinstance(value, tuple) and hasattr(value, "_fields")
+    if is_dataclass(value) or is_named_tuple:
         yield value
+    parts: list[object] = []
+    if is_dataclass(value):
         parts = [getattr(value, part.name) for part in fields(value)]
     elif isinstance(value, dict):
         parts = [*value, *value.values()]
-    else:
-        parts = list(value) if isinstance(value, list | tuple) else []
-    if hasattr(value, "_fields"):
-        yield value
+    elif isinstance(value, list | tuple):
+        parts = list(value)
     for part in parts:
         yield from _records_in(part)

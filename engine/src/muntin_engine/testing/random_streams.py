@@ -188,7 +188,9 @@ def _life(times: _Times, key: Hashable, id: Hashable, event: Event[object]) -> l
     """Draw the changes of an event: its insertion with an end, and revisions, of which a retraction is the last."""
     start = event.start
     payload = event.payload
-    event = Event(start, INFINITY if times.random.random() < 0.25 else times.end(start), payload)
+    # A quarter of the events come without an end.
+    first_end = INFINITY if times.random.random() < 0.25 else times.end(start)
+    event = Event(start, first_end, payload)
     life = [KeyedChange(key, Insertion(id, event))]
     while times.random.random() < 0.45 and len(life) <= _MOST_REVISIONS:
         revision = Revision(id, event, times.new_end(event))

@@ -91,6 +91,7 @@ def from_sketch(
         raise unknown_type(options["name"], "its result", "an annotation of what get returns", "result")
 
     def make(*arguments: object, **parameters: object) -> _Sketch:
+        """Return the accumulation of a sketch with these parameters."""
         foreign.make(*arguments, **parameters)  # wrong parameters raise an error where the query is built
         return _Sketch(partial(foreign.make, *arguments, **parameters), spread, getter, union, options)
 
@@ -146,6 +147,7 @@ class _Sketch:
         return self._write(self.new())
 
     def add(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
+        """Return a stored sketch with more payloads."""
         # A stored sketch may be compact, and then it cannot be updated. With a union, the new values get a sketch of
         # their own, which is united with the stored one.
         sketch = self._read(accumulator) if self.union is None else self.new()
@@ -156,6 +158,7 @@ class _Sketch:
         return self._united(self.union(), self._read(accumulator), sketch)
 
     def combine(self, accumulator: Any, other: Any) -> Any:
+        """Return the union of two stored sketches, or else the first one with the second merged into it."""
         sketch = self._read(accumulator)
         other_sketch = self._read(other)
         if self.union is not None:

@@ -51,13 +51,13 @@ class Average(GroupAggregate[N | None, Amount, N | None]):
 
     def compute_result(self, state: Amount) -> N | None:
         """Return the average: a Decimal of Decimals, or else a float."""
-        if not state.numbers:
+        if not state.count:
             return None
         result: Any
         if isinstance(state.exact_part, Decimal) and not state.floats.count:
-            result = _DIVISION.divide(state.exact_part, Decimal(state.count))
+            result = _DIVISION.divide(state.exact_part, Decimal(state.exact_count))
         else:
-            result = state.over(state.numbers)
+            result = state.over(state.count)
         return cast("N", result)
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, float | None] | None:

@@ -83,9 +83,8 @@ class TimeWeightedAverage(IncrementalAggregate[N | None, Weighted, float | None]
         """Return the average."""
         if not state.count:
             return None
-        not_finite = sum_of_not_finite(
-            state.nans, state.highs, state.lows
-        )  # a lifetime is positive, so it changes no sign
+        # A lifetime is positive: it makes no infinity change its sign.
+        not_finite = sum_of_not_finite(state.nans, state.highs, state.lows)
         if not_finite is not None:
             return not_finite
         return nearest(state.finite.numerator, state.finite.denominator * window.duration)

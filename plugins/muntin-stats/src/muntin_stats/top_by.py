@@ -107,6 +107,7 @@ class TopBy(IncrementalOperator[Ranked[R, K] | None, list[Ranked[R, K]], RankedR
         return rows if self.ties == "all" else rows[: self.k]
 
     def _sort_key(self, row: Ranked[R, K]) -> tuple[Any, ...]:
+        """Return the sort key of a row: its `by`, and then its value, unless the order of the query breaks ties."""
         if self.reads_order:  # equal rows stay in the order of the query
             return sort_key_of(row.by)
         # A null comes last among equals, also where the order is reversed.

@@ -117,6 +117,7 @@ class _AllModules(PickledAsRecipe):
         return total
 
     def _create_state(self, *window: Window) -> object:
+        """Return a list with a new state of each aggregate."""
         return [module.create_state(*self._window_for(module, window)) for module in self._modules]
 
     def _add_events(self, state: object, members: Sequence[object], *window: Window) -> object:
@@ -126,10 +127,12 @@ class _AllModules(PickledAsRecipe):
         return self._each("remove_events", state, members, window)
 
     def _combine(self, state: Any, other: Any) -> object:
+        """Return the list of each aggregate's states combined."""
         parts = zip(self._modules, state, other, strict=True)
         return [module.combine(module_state, other_state) for module, module_state, other_state in parts]
 
     def _deduct(self, state: Any, other: Any) -> object:
+        """Return the list of each aggregate's first state without its second one."""
         parts = zip(self._modules, state, other, strict=True)
         return [module.deduct(module_state, other_state) for module, module_state, other_state in parts]
 

@@ -142,6 +142,7 @@ class _Catching(Wrapping):
         return _attempt("add_events", self._module.combine, inner_state, other_inner_state)
 
     def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
+        """Let the wrapped module upgrade its state; an error stays."""
         inner_state, error = state
         if error is not None:
             return state

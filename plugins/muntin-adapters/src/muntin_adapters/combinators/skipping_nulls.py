@@ -67,6 +67,7 @@ class _SkippingNulls(Counting):
         return any(value is None for value in fields_of(payload))
 
     def _columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        """Return the wrapped module's form on arrays, if that skips nulls as this module does."""
         form: ColumnarAggregate[Any, Any] | None = self._module.columnar_form(replace(reads, is_nullable=False))
         # A form that skips nulls itself is enough; without members the result has to be null, as from `Counting`.
         if form is None or not form.skips_nulls or form.empty_result is not None:

@@ -65,6 +65,7 @@ class _Sorting(Wrapping):
         return self  # type: ignore[return-value]  # every base class beside this mixin is a module
 
     def _compute_result(self, members: Sequence[Any], *window: Window) -> Any:
+        """Return the wrapped module's result from members in order; its state, if it has one, is made anew."""
         ordered: Any = sorted_by_value(members, self._sort_value, descending=self._is_descending)
         if not self._module.is_incremental:
             return self._module.compute_result(ordered, *window)

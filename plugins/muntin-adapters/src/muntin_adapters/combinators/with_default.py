@@ -44,6 +44,7 @@ class _WithDefault(Delegating):
     _default: ClassVar[Any]
 
     def _outer_result(self, result: Any) -> object:
+        """Return the default in the place of null, or of no rows."""
         if self.is_operator:
             return list(result) or [self._default]
         return self._default if result is None else result
