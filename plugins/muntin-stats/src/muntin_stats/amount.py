@@ -38,13 +38,13 @@ class Amount:
         """Return the sum of floats, whole numbers or decimals, none of which is null."""
         types = set(map(type, numbers))
         if types <= {float}:
-            return cls(0, 0, Total.of(numbers))
+            return cls(floats=Total.of(numbers))
         if not any(issubclass(kind, float) for kind in types):
-            return cls(len(numbers), exact_sum(numbers))
+            return cls(exact_count=len(numbers), exact_part=exact_sum(numbers))
         # Whole numbers or decimals among floats: each sum stays exact by itself.
         floats = [number for number in numbers if isinstance(number, float)]
         exact_numbers = [number for number in numbers if not isinstance(number, float)]
-        return cls(len(exact_numbers), exact_sum(exact_numbers), Total.of(floats))
+        return cls(exact_count=len(exact_numbers), exact_part=exact_sum(exact_numbers), floats=Total.of(floats))
 
     @property
     def count(self) -> int:
