@@ -199,7 +199,7 @@ class CheckedCells:
                 raise written_wrong(name, self._owner)
             return
         sealed = seal(name, data, origin)
-        (self._checksums[name],) = _CHECKSUM.unpack_from(sealed)
+        (self._checksums[name],) = _CHECKSUM.unpack_from(sealed)  # a cell begins with its checksum
         self._cells.put(name, sealed)
 
     def remove(self, name: str) -> None:

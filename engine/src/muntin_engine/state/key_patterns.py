@@ -87,7 +87,7 @@ class KeyPatterns:
             most: The number of patterns that may be left.
 
         Raises:
-            StateError: More are left.
+            StateError: More patterns are left.
         """
         present = self.to_data()
         beyond_watermark = [(pattern, time) for pattern, time in (*present, *reported) if time > watermark]

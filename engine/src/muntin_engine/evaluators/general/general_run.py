@@ -137,7 +137,7 @@ class GeneralRun(KeyedRun):
     def why_unstorable(self, key: Key, state: KeyState) -> StateError | None:
         """Return an error that names the module of a live result that cannot be stored; None if all can."""
         for window, entry in state.entries:
-            for live_row in entry.live:
+            for live_row in entry.live_rows:
                 error = self.serializer.why_unstorable(live_row.row.value, key, window)
                 if error is not None:
                     return error

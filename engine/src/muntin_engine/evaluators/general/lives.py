@@ -15,6 +15,7 @@ from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.window_index import WindowEntry
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
+from muntin_engine.evaluators.keyed.live_output import LiveRow
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_reader import NamedInput, StateReader, StateRow
@@ -128,9 +129,12 @@ class KeyLives(KeyState):
         for window in {change.window for change in insertions}:
             for life in self.lives:
                 entry = life.windows.get(window)
-                if entry.live:
-                    live = [live_row._replace(id=live_ids.get(live_row.id, live_row.id)) for live_row in entry.live]
-                    life.windows.put(window, entry._replace(live=live))
+                live_rows: list[LiveRow] = []
+                for live_row in entry.live_rows:
+                    id = live_ids.get(live_row.id, live_row.id)
+                    live_rows.append(live_row._replace(id=id))
+                if live_rows:
+                    life.windows.put(window, entry._replace(live_rows=live_rows))
 
     @property
     def plain_count(self) -> int:

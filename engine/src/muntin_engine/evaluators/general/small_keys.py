@@ -98,7 +98,7 @@ class SmallKeys:
         return []
 
     def _are_plain(self, rows: Sequence[InputChange]) -> bool:
-        """Return True if rows are legal insertions that no other row can be about, of payloads of one length."""
+        """Return True if all rows are legal insertions that no other row can be about, with payloads of one length."""
         if not rows:
             return True
         watermark = self._intake.previous.watermark

@@ -205,20 +205,20 @@ class SpeculativeEmission(Emission):
         output: list[OutputChange] = []
         for window, end in output_ends(self._query, state.windows, affected, contents.keys()).items():
             entry = state.windows.get(window)
-            live, changes = replace_rows_from(end, window, entry.live, rows=(), next_id=state.next_serial)
-            state.windows.put(window, entry._replace(live=live))
+            live_rows, changes = replace_rows_from(end, window, entry.live_rows, rows=(), next_id=state.next_serial)
+            state.windows.put(window, entry._replace(live_rows=live_rows))
             output += changes
         return output
 
     def _replace(self, state: KeyState, window: Window, content: Content, change: Affected) -> list[OutputChange]:
         """Replace the live rows of a window by those of its new content; return the changes of the output."""
-        previous_live = state.windows.get(window).live
+        previous_live = state.windows.get(window).live_rows
         if self._query.is_time_bound and not change.is_new:
             since = change.sync_time
-            live, output = replace_rows_from(since, window, previous_live, content.rows, next_id=state.next_serial)
+            live_rows, output = replace_rows_from(since, window, previous_live, content.rows, next_id=state.next_serial)
         else:
-            live, output = replace_rows(window, previous_live, content.rows, next_id=state.next_serial)
-        state.windows.put(window, WindowEntry(content.size, content.states, live))
+            live_rows, output = replace_rows(window, previous_live, content.rows, next_id=state.next_serial)
+        state.windows.put(window, WindowEntry(content.size, content.states, live_rows))
         return output
 
 

@@ -42,7 +42,7 @@ def output_ends(
     replaced_before: list[tuple[Window, WindowEntry]] = []
     replaced_after: list[tuple[Window, WindowEntry]] = []
     for window, entry in index.items():
-        if not entry.live:
+        if not entry.live_rows:
             continue
         if not entry.size:
             replaced_before.append((window, entry))
@@ -87,7 +87,7 @@ def _successors(
     """
     candidates = sorted(existing, key=by_start)
     for window, entry in replaced:
-        first_output = min(live_row.row.start for live_row in entry.live)
+        first_output = min(live_row.row.start for live_row in entry.live_rows)
         possible_starts = query.window.successor(window, first_output)
         if possible_starts is None:
             continue
@@ -178,9 +178,9 @@ class ResultsAsKnown:
         rows_before = self._rows_of_members(key, window, first_members)
         rows_after = self._rows_of_members(key, window, all_members)
         # The rows before the change are treated as live ones, which the rows after it replace from the tick on.
-        live = [LiveRow(number, row) for number, row in enumerate(rows_before)]
+        live_rows = [LiveRow(number, row) for number, row in enumerate(rows_before)]
         new_number = count(len(rows_before)).__next__
-        rows_on_both_sides, _ = replace_rows_from(since, window, live, rows_after, next_id=new_number)
+        rows_on_both_sides, _ = replace_rows_from(since, window, live_rows, rows_after, next_id=new_number)
         return [live_row.row for live_row in rows_on_both_sides]
 
     def _rows_of_members(self, key: object, window: Window, members: Sequence[StoredEvent]) -> list[OutputRow]:

@@ -79,7 +79,8 @@ class Admission(RevisedEvents):
         ]
         ids: Sequence[Hashable] = [(change[0], change[1]) for change in plain if change[0] is not None]
         if ids:
-            # Insertions with ids are plain only if all are: each of another event, and of one that has no row yet.
+            # Insertions with ids are admitted here only if they are all rows of the batch, no two of one event, and
+            # none of an event that the key knows already.
             are_new = len(ids) == len(changes) == len(set(ids)) and not any(map(state.event, ids))
             if not (are_new and state.pending.keys().isdisjoint(ids)):
                 ids = ()

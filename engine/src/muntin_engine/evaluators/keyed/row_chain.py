@@ -90,7 +90,7 @@ _Edges: TypeAlias = dict[int, list[_RowEdge]]
 """Edges by the node that they leave, the one to take first at the end of its list."""
 
 
-def chain_rows(base: EventState, rows: Sequence[InputChange], until: int) -> ChainedRows:
+def chain_rows(base: EventState, rows: Sequence[InputChange], watermark: int) -> ChainedRows:
     """Apply rows to an event, in the order in which they chain.
 
     From the end that the event has, edges are followed until none leads on, the one to the smallest end first. If the
@@ -103,14 +103,14 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], until: int) -> Cha
     can no longer come legally: waiting rows with a sync time before the watermark are rejected, except detours.
 
     Args:
-        base: The state of the event before all of them.
-        rows: Waiting and new rows, in any order.
-        until: The watermark from now on.
+        base: The state of the event before the rows.
+        rows: The rows of the event, those that waited and new ones, in any order.
+        watermark: The watermark from now on.
 
     Cost: linear in the number of rows, and sorting of those that leave one node.
     """
     start = base.start
-    first_legal = INFINITY + 1 if until == INFINITY else until  # all rows are late once the input has ended
+    first_legal = INFINITY + 1 if watermark == INFINITY else watermark  # all rows are late once the input has ended
     blind_rows = [row for row in rows if row.end is None and row.new_end is not None]
     if len(blind_rows) > 1:
         blind_rows = sorted_by_value(blind_rows, lambda row: (row.new_end, row))
