@@ -47,7 +47,7 @@ class LifeState(KeyState):
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
         """Begin a life, which has no events yet."""
         super().__init__(query, serial)
-        self.number = serial
+        self.number = serial  # each new life of a key gets a new serial number of the key
         self.span = Span(EARLIEST, INFINITY)
         self.forgotten_span: Span | None = None
         self.life_assigner = GeneralAssigner(query.window)

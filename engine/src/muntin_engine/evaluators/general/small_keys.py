@@ -133,6 +133,7 @@ class SmallKeys:
         output = self._emission.rows(work.key, sweep(windows, events), serial)
         serial += len(output)
 
+        # The rows that later windows need become the only record of the key.
         grid.close(progress.watermark)
         needed = [event for event in events if event.until > grid.frontier]
         previous_count = len(events) - len(work.rows)

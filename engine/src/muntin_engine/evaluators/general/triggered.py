@@ -340,7 +340,7 @@ class TriggeredEmission(Emission):
             refined, rows = self._refinement_call.refine(key, window, trigger_state.refined, rows, is_final=is_final)
             trigger_state = trigger_state._replace(refined=refined)
 
-        output = _retractions(window, entry)
+        output = _retractions(window, entry)  # live rows are kept only if the refinement retracts them
         last_serial = state.serial  # all members have smaller ones; the rows emitted here get larger ones
         firings = trigger_state.firings
         live_rows = [LiveRow(state.next_serial(), row) for row in rows]

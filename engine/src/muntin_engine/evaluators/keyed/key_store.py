@@ -200,8 +200,8 @@ class TimerIndex:
         """Remove the keys that are due from the index, and return them; `update` enters them again.
 
         Args:
-            due: The progress that timers are compared with. It is below `INFINITY`: the index does not have timers that
-                are never reached before the end of the input.
+            due: The progress that timers are compared with. The input has not ended: fields of timers that only its end
+                reaches are not in the index.
         """
         due_keys: set[bytes] = set()
         for field, limit in zip(_DUE_FIELDS, due, strict=True):

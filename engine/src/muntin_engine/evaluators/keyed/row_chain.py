@@ -190,7 +190,7 @@ def sync_time(start: int, row: InputChange) -> int:
 def _edge(start: int, row: InputChange) -> _RowEdge:
     """Return the edge of a row of an event with a start, other than that of a blind revision, which has no source."""
     end = INFINITY if row.end is None else row.end
-    if row.new_end is None:
+    if row.new_end is None:  # an insertion leads from the start, where the event is absent, to its end
         return _RowEdge(start, end, row)
     # Ends before the start of an event that was adjusted are ends at its start: there it is absent.
     return _RowEdge(max(start, end), max(start, row.new_end), row)
@@ -224,7 +224,10 @@ def _detours(edges: Iterable[_RowEdge]) -> tuple[list[_RowEdge], list[_RowEdge]]
     for node in sorted(edges_by_source):
         while walk := _walk(edges_by_source, node):
             # Up to the last return to the node, the walk is a detour.
-            detour_length = max((length for length, edge in enumerate(walk, 1) if edge.target == node), default=0)
+            detour_length = 0
+            for length, edge in enumerate(walk, 1):
+                if edge.target == node:
+                    detour_length = length
             detours += walk[:detour_length]
             misfits += walk[detour_length:]
     return detours, misfits
@@ -245,9 +248,9 @@ class _OfferedPayload(NamedTuple):
 def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[tuple[object, ...], bool]:
     """Return the payload of an event after rows, and True if each payload that these retract was inserted.
 
-    There is a choice only where an event was inserted again. A retraction retracts the payload that it repeats; one
-    without a payload, or with one that was not inserted, retracts the first. Of several that are not retracted, those
-    count whose insertion can have led to the end last, and of these the greatest by its values.
+    There is a choice only where an event was inserted again. A retraction retracts the payload that it repeats; if it
+    has no payload, or one that was not inserted, it retracts the first. If several payloads remain, those are preferred
+    after whose insertion rows can have led to the present end, and of these the greatest by its values is chosen.
 
     Args:
         base: The state of the event before the rows.
@@ -259,7 +262,7 @@ def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[t
     if not inserted and not retracted:
         return base.payload, True
 
-    # Each retraction takes the payload out that it repeats.
+    # Each retraction removes the payload that it repeats.
     repeated = Counter(freeze(payload) for payload in retracted if any(value is not None for value in payload))
     first_offers = [_OfferedPayload(base.end, base.payload)] if base.is_alive else []
     offers: list[_OfferedPayload] = []
