@@ -49,11 +49,13 @@ class SmallKeys:
         """Begin a micro-batch.
 
         Args:
-            run: The micro-batch of all keys, which counts these keys too.
+            run: The micro-batch of all keys.
             grid: The windows; the frontier is set for each key anew.
             emission: Computes the rows of windows that close.
         """
-        self._run = run
+        # The run owns this object, and is not kept here: a cycle would hold all results of the batch after it.
+        self._held = run.held
+        self._metadata = run.metadata
         self._grid = grid
         self._emission = emission
         (self._intake,) = run.intakes
@@ -93,7 +95,7 @@ class SmallKeys:
         if timer.closing <= watermark:
             return self._close(store, name, work)
 
-        self._run.count_held(keys=int(key_records is None), events=len(rows))
+        self._held.add(keys=int(key_records is None), events=len(rows))
         store.append(name, timer, len(rows), self._codec.pack(waiting_rows(self._serial, [], rows)))
         return []
 
@@ -138,15 +140,14 @@ class SmallKeys:
         needed = [event for event in events if event.until > grid.frontier]
         previous_count = len(events) - len(work.rows)
         had_key = key_records is not None
-        self._run.count_held(keys=int(bool(needed)) - int(had_key), events=len(needed) - previous_count)
+        self._held.add(keys=int(bool(needed)) - int(had_key), events=len(needed) - previous_count)
         store.remove(name)
         if needed:
             timer = self._timer(min(map(by_start, needed)))
             store.append(name, timer, len(needed), self._codec.pack(waiting_rows(serial, grid.to_data(), needed)))
         else:
             # Nothing is left of the key but its last serial number, as in `KeyedRun.process_key`.
-            metadata = self._run.metadata
-            metadata.serial = max(metadata.serial, serial)
+            self._metadata.serial = max(self._metadata.serial, serial)
         return output
 
     def _timer(self, earliest: int) -> KeyTimer:

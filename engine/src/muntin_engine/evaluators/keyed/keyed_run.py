@@ -101,6 +101,27 @@ class BatchStart(NamedTuple):
     signals: frozenset[str]
 
 
+@dataclass(slots=True)
+class HeldCount:
+    """The keys, events and windows in the state of a bucket, counted as they come and go.
+
+    Attributes:
+        keys: The number of keys with state.
+        events: The number of their events.
+        windows: The number of windows that have been emitted and may still change.
+    """
+
+    keys: int
+    events: int
+    windows: int
+
+    def add(self, keys: int, events: int, windows: int = 0) -> None:
+        """Count further keys, events and windows; negative numbers count those that left the state."""
+        self.keys += keys
+        self.events += events
+        self.windows += windows
+
+
 class KeyedRun(ABC):
     """A micro-batch on its way through the keys of a bucket.
 
@@ -110,6 +131,7 @@ class KeyedRun(ABC):
         metadata: The metadata of the bucket.
         codec: Encodes and decodes the state.
         result: The result of the batch so far.
+        held: The count of what the state keeps, as the batch has left it so far.
         intakes: Admit the rows of each input.
         due_at: The progress by which timers are due.
         is_signalled: True if every key has work, whatever its timer says.
@@ -140,9 +162,7 @@ class KeyedRun(ABC):
 
         # The totals of the state, which each key changes as it is processed.
         held = start.metadata.held
-        self._keys_held = held.keys
-        self._events_held = held.events
-        self._windows_held = held.windows
+        self.held = HeldCount(held.keys, held.events, held.windows)
 
     @abstractmethod
     def process_rows(self, key: Key, state: Any, work: KeyWork) -> list[OutputChange]:
@@ -188,7 +208,7 @@ class KeyedRun(ABC):
             state = self.state_class(self.query, self._serial)
         else:
             # The state is counted out as it was, and in again as it is after the rows.
-            self.count_held(keys=-1, events=-state.held_count, windows=-state.held_windows)
+            self.held.add(keys=-1, events=-state.held_count, windows=-state.held_windows)
 
         output = self.process_rows(key, state, work)
 
@@ -197,7 +217,7 @@ class KeyedRun(ABC):
             self.metadata.serial = max(self.metadata.serial, state.serial)
             store.remove(name)
             return output
-        self.count_held(keys=1, events=state.held_count, windows=state.held_windows)
+        self.held.add(keys=1, events=state.held_count, windows=state.held_windows)
         try:
             store.put(name, self.timer_of(state), state, self.serializer, key)
         except StateError as error:
@@ -206,12 +226,6 @@ class KeyedRun(ABC):
                 raise
             raise named_error from error
         return output
-
-    def count_held(self, keys: int, events: int, windows: int = 0) -> None:
-        """Count further keys, events and windows in the state; negative numbers count those that left it."""
-        self._keys_held += keys
-        self._events_held += events
-        self._windows_held += windows
 
     def keys_ahead(self, store: KeyStore[Any]) -> list[bytes]:
         """Return the encoded keys whose watermarks are advanced by the patterns that the batch brings."""
@@ -247,8 +261,7 @@ class KeyedRun(ABC):
     def finish(self) -> None:
         """Count the outcome of all keys, in the result and in the metadata."""
         # The bytes are 0 here: they are known only when the state has been written.
-        self.metadata.held = StateSize(
-            bytes=0, keys=self._keys_held, events=self._events_held, windows=self._windows_held
-        )
+        held = self.held
+        self.metadata.held = StateSize(bytes=0, keys=held.keys, events=held.events, windows=held.windows)
         for intake in self.intakes:
             self.result.accepted += intake.accepted
