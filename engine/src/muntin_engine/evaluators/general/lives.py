@@ -172,11 +172,11 @@ class KeyLives(KeyState):
 
     def event(self, id: Hashable) -> StoredEvent | None:
         """Return the event of an id, or None."""
-        for life in reversed(self.lives):
+        for life in reversed(self.lives):  # rows are mostly about the events of the last life
             event = life.events.get(id)
             if event is not None:
                 return event
-        return self.events.get(id)
+        return self.events.get(id)  # it may be one that a filter left out
 
     def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
         """Return the state as plain data: the data that any key has, and those of each life."""

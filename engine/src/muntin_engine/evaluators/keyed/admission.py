@@ -70,8 +70,8 @@ class Admission(RevisedEvents):
         """Admit the valid insertions that no other row can be about, all at once; return the other rows."""
         state = self._state
         watermark = self._late_rule.watermark
-        # This runs for every row: so it reads fields by their places, which are those of id, start, end, payload and
-        # new_end, and decides lateness in place of `LateRule`.
+        # A row is plain if it is no revision, is not late, and ends after its start. This runs for every row: so it
+        # reads fields by their places (id, start, end, payload, new_end), and decides lateness in place of `LateRule`.
         plain = [
             change
             for change in changes
