@@ -467,10 +467,10 @@ class KeyStore(Generic[StateT]):
         return key_records
 
     def forget_decoded(self, size: int) -> None:
-        """Drop decoded states until so many bytes are free, or none is left; their records stay.
+        """Drop decoded states until `size` bytes are free, or none is left; their records stay.
 
-        The states that were written first go first. Where each batch changes all keys, a batch so decodes only those
-        for which there was no room.
+        The states that were written longest ago are dropped first. So where each batch changes all keys, a batch has to
+        decode only the keys for which there was no room.
         """
         if size <= 0:
             return
