@@ -156,7 +156,7 @@ class CalledFunction:
         """True if other processes can get the function."""
         try:
             _ = self._packed
-        except Exception:  # whatever the parts of the function raise when they are pickled
+        except Exception:  # anything that the parts of the function raise when they are pickled
             return False
         return True
 

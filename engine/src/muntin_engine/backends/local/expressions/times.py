@@ -585,7 +585,11 @@ def product_of_length(translator: Translator, node: exp.Mul) -> DuckdbExpression
     right = translator.translate(node.expression)
     if LENGTH not in (left.type, right.type):
         return None
-    length, number = (left, right) if left.type == LENGTH else (right, left)
+    length = left
+    number = right
+    if left.type != LENGTH:
+        length = right
+        number = left
     # The microseconds are multiplied, and rounded where the number has a fraction.
     if not is_number(number.type):
         raise translator.type_refusal(node, left, right)
