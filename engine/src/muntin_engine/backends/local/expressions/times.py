@@ -404,7 +404,7 @@ def _translate_make_date(translator: Translator, node: exp.Anonymous) -> DuckdbE
 
 @rule(exp.TimestampDiff)
 def _translate_timestampdiff(translator: Translator, node: exp.TimestampDiff) -> DuckdbExpression:
-    """Translate `timestampdiff(unit, start, end)`: the number of whole units between two moments."""
+    """Translate `timestampdiff(unit, start, end)`: the number of units between two moments, cut off towards zero."""
     length = _LENGTHS.get(node.args["unit"].name.upper())
     if length is None:
         raise translator.refusal(node, "counts units of several lengths", f"expected: {', '.join(_LENGTHS)}")
