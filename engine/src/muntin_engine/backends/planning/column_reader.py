@@ -63,7 +63,7 @@ class ColumnReader(ABC):
             request: The input, with the condition on its rows, its heartbeats and its clock.
             columns: The columns by the names that they have in the projection.
             identities: By those names, the identities of columns that only name one of the input; see
-                `ProjectedRows.named`.
+                `ProjectedRows.column_texts`.
             scale: The meaning of the input's times.
 
         Returns:

@@ -183,6 +183,6 @@ def result_type(field: Field, time_type: pa.DataType) -> pa.DataType:
 
 def time_type_of(times: pa.DataType, plan: Plan) -> pa.DataType:
     """Return the type of the times in results: the type of the input's times, widened to hold the end of any window."""
-    if plan.places is not None:
-        return pa.decimal128(_DIGITS_OF_TICKS, plan.places)
+    if plan.decimal_places is not None:
+        return pa.decimal128(_DIGITS_OF_TICKS, plan.decimal_places)
     return times if plan.axis is Axis.TIME else pa.int64()

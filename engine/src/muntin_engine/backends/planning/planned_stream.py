@@ -133,7 +133,7 @@ class PlannedStream:
         """
         request = self.request
         idle = request.progress.idle
-        has_timestamps = scale.unit is None and scale.places is None
+        has_timestamps = scale.unit is None and scale.decimal_places is None
         if not has_timestamps and idle is not None and idle.lag is not None:
             raise QueryError(
                 "a source that is idle follows a clock, and integer or decimal times do not\n"

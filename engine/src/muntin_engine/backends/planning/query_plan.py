@@ -98,7 +98,7 @@ def plan_query(
             inputs=tuple(stream.input_plan(scale, order) for stream, order in zip(streams, orders, strict=True)),
             axis=first.axis,
             unit=events.unit,
-            places=first.places,
+            decimal_places=first.places,
             window=scale.resolve(request.specification),
             clip=request.clip or clip_by_modules or ClipPolicy.NONE,
             timestamps=request.timestamps or timestamps_by_modules or TimestampPolicy.ALIGN,

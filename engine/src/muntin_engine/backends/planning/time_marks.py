@@ -46,7 +46,7 @@ def check_clock(scale: AxisScale) -> None:
     Raises:
         QueryError: The times are decimals.
     """
-    if scale.places is not None:
+    if scale.decimal_places is not None:
         raise QueryError(
             "a clock reads time, and the times of this query are decimals\n"
             "  give the readings yourself, as rows with microseconds since 1970: {clock}; or count instead of timing",

@@ -23,13 +23,14 @@ from muntin_engine.state.bucket_state import KeyTimer
 from muntin_engine.time.changes import InputChange, OutputChange
 
 MOST_ROWS: Final = 16
-"""A key that a batch brings more rows of gets its indexes: its state is soon large, and then decoded anyway."""
+"""A key gets its indexes if a batch brings more rows of it: its state is likely to be large, and decoded anyway."""
 
 
 def plain_grid(query: EvaluatorQuery) -> GridAssigner | None:
-    """Return the grid if keys of a few rows need no indexes; None if all do.
+    """Return the grid of a query whose keys of few rows need no indexes; None if all keys of the query need them.
 
-    Only insertions come, for final output of windows of a grid without gaps, and none is filtered or shed.
+    No indexes are needed if only insertions come, output is final, windows lie on a grid without gaps, no event is
+    filtered or shed, and no key is forgotten.
     """
     assigner = query.once(new_assigner)
     if not isinstance(assigner, GridAssigner) or assigner.has_gaps:
@@ -48,7 +49,7 @@ class SmallKeys:
         """Begin a micro-batch.
 
         Args:
-            run: The micro-batch that these keys are part of.
+            run: The micro-batch of all keys.
             grid: The windows; the frontier is set for each key anew.
             emission: Computes the rows of windows that close.
         """
@@ -80,7 +81,8 @@ class SmallKeys:
             return None
         self._intake.accepted += len(rows)
 
-        # Windows close, now or so many records later that these are merged; otherwise the rows are appended.
+        # A key with a window that closes is written anew, and so is one with many records; to any other, rows are
+        # appended.
         watermark = self._intake.progress.watermark
         if key_records is not None:
             closes = key_records.timer.closing <= watermark
@@ -111,7 +113,7 @@ class SmallKeys:
         return True
 
     def _close(self, store: KeyStore[Any], name: bytes, work: KeyWork) -> list[OutputChange]:
-        """Emit the windows of a key that close, computed from columns, and keep the rows that later ones need."""
+        """Emit the windows of a key that close, and write the rows that later windows need as one record."""
         grid = self._grid
         progress = self._intake.progress
         key_records = store.find(name)
@@ -124,7 +126,7 @@ class SmallKeys:
         grid.frontier = key_rows.frontier
         serial = key_rows.serial
 
-        # Ids matter to nothing here, so the events have the numbers of their rows.
+        # Nothing here looks at ids: the places of rows will do.
         ids = range(len(key_rows.starts))
         memberships = grid.memberships(key_rows.starts, key_rows.ends)
         columns = (ids, key_rows.starts, key_rows.ends, key_rows.payloads, *memberships)

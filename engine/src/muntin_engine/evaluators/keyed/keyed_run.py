@@ -70,7 +70,7 @@ class BatchResult:
 
 
 class PatternChange(NamedTuple):
-    """The patterns of keys that are complete beyond the watermark.
+    """The patterns of keys that are complete beyond the watermark, such as all keys of one site.
 
     Attributes:
         previous: The patterns before the batch.
@@ -146,7 +146,7 @@ class KeyedRun(ABC):
 
         Args:
             query: The query, as the state class takes it. Its `sides` say how the events of each input come.
-            start: The progress and the state of the bucket.
+            start: The progress and the metadata of the bucket.
         """
         self.query = query
         self.metadata = start.metadata
@@ -159,6 +159,8 @@ class KeyedRun(ABC):
         self._patterns = start.patterns
         self._decode = partial(self.state_class.from_data, query)
         self._serial = start.metadata.serial
+
+        # The totals of the state, which each key changes as it is processed.
         held = start.metadata.held
         self.held = HeldCount(held.keys, held.events, held.windows)
 
@@ -168,7 +170,7 @@ class KeyedRun(ABC):
 
     @abstractmethod
     def timer_of(self, state: Any) -> KeyTimer:
-        """Return the timer of the key whose rows were processed last."""
+        """Return the timer of a key; its rows were the last that `process_rows` got."""
 
     @abstractmethod
     def output_watermark(self, earliest: int) -> int:
@@ -179,7 +181,7 @@ class KeyedRun(ABC):
         """
 
     def why_unstorable(self, key: Key, state: Any) -> StateError | None:
-        """Return an error that names the value of a state that cannot be stored, where a run can find it."""
+        """Return an error that names the value of a state that cannot be stored; None if no such value was found."""
         del key, state
         return None
 
@@ -189,10 +191,20 @@ class KeyedRun(ABC):
         return StateSerializer(self.query.sides[0], self.codec, self.metadata.schema_versions)
 
     def process_key(self, store: KeyStore[Any], name: bytes, work: KeyWork) -> list[OutputChange]:
-        """Process a key, whose encoded name is given, and write its state; return the changes of its output."""
+        """Process a key and write its state; return the changes of its output.
+
+        Args:
+            store: The states of the keys.
+            name: The key, encoded.
+            work: The part of the batch for the key.
+
+        Raises:
+            StateError: The state holds a value that cannot be stored.
+        """
         key = work.key
         state = store.get(name, self._decode, self.serializer, key)
         if state is None:
+            # It goes on from the serial numbers of keys that were forgotten: this key may be one of them.
             state = self.state_class(self.query, self._serial)
         else:
             # The state is counted out as it was, and in again as it is after the rows.
@@ -216,7 +228,7 @@ class KeyedRun(ABC):
         return output
 
     def keys_ahead(self, store: KeyStore[Any]) -> list[bytes]:
-        """Return the encoded keys whose watermark the patterns of the batch advance."""
+        """Return the encoded keys whose watermarks are advanced by the patterns that the batch brings."""
         if self._patterns is None:
             return []
         previous, present = self._patterns
@@ -237,15 +249,18 @@ class KeyedRun(ABC):
         return PatternWatermarks(previous.watermark_of(key), present.watermark_of(key))
 
     def last_finite_watermark(self, work: KeyWork) -> int:
-        """Return the batch's latest watermark of a key alone, apart from the one that says that the key is done."""
+        """Return the latest watermark that the batch has for one key alone; `EARLIEST` if there is none.
+
+        A watermark of `INFINITY`, which says that the key gets no more rows, does not count.
+        """
         watermarks = [watermark for watermark in work.watermarks if watermark < INFINITY]
         if self._patterns is not None:
-            watermarks.append(self._patterns.present.reached_by(work.key))
+            watermarks.append(self._patterns.present.finite_watermark_of(work.key))
         return max(watermarks, default=EARLIEST)
 
     def finish(self) -> None:
         """Count the outcome of all keys, in the result and in the metadata."""
-        # The bytes are known only when the state has been written.
+        # The bytes are 0 here: they are known only when the state has been written.
         held = self.held
         self.metadata.held = StateSize(bytes=0, keys=held.keys, events=held.events, windows=held.windows)
         for intake in self.intakes:

@@ -63,7 +63,7 @@ def _can_be_drawn(query: PlannedQuery, rows: LocalRows) -> bool:
     plan = query.plan
     if len(query.sources) > 1 or query.inner or not plan.is_windowed or micro_batch_of(rows) is not None:
         return False
-    if plan.places is not None:
+    if plan.decimal_places is not None:
         return False  # a drawing spells ticks as whole numbers, and not as decimals
     input = plan.input
     columns = input.columns

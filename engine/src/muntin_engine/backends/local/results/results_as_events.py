@@ -98,7 +98,7 @@ class ResultEvents(LocalFrame):
         A query over tables runs now. A query over a stream has run earlier in this micro-batch.
         """
         if self._micro_batch is not None:
-            return self._events_of(self._micro_batch.passed_on[self._query.place_name])
+            return self._events_of(self._micro_batch.passed_on[self._query.inner_id])
         task = task_of(self._query, WorkerSettings(), is_static=True)
         return self._events_of(evaluated_blobs(self._query, task, warns=True))
 

@@ -79,7 +79,7 @@ class StoredStream:
         if not self._states:
             return []
         identities = [state.identity for state in self._states]
-        return check_plans(query.plans, identities, "", DECLARATIONS, reached=self._progress)
+        return check_plans(query.plans, identities, "", DECLARATIONS, stored_progress=self._progress)
 
     def _progress(self) -> list[Progress]:
         """Return how far each query is complete, the queries whose results others read first."""
@@ -108,13 +108,13 @@ class StoredStream:
 
         states: list[_QueryState] = []
         # Each query comes after those that it reads, whose output is then in the micro-batch.
-        for place, planned_query in enumerate((*query.before, query)):
+        for place, planned_query in enumerate((*query.all_inner_queries, query)):
             check_progress(planned_query.plan)
             check_trigger(planned_query.plan)
             running_query = LocalQuery(_task_of(planned_query), self._cells_of(place))
             inputs = (input_batches(planned_query, side) for side, _ in enumerate(planned_query.sources))
             outputs = list(running_query.process(inputs))
-            micro_batch.passed_on[planned_query.place_name] = outputs
+            micro_batch.passed_on[planned_query.inner_id] = outputs
             # Copied, as the next micro-batch writes to the cells and may then fail.
             cells = {bucket: dict(bucket_cells.cells) for bucket, bucket_cells in running_query.cells.items()}
             states.append(_QueryState(self._identity_of(planned_query, place), cells))

@@ -22,8 +22,8 @@ from pathlib import PurePath
 from typing import Final
 from zipimport import zipimporter
 
-_SPARKS: Final = ("pyspark.zip", "py4j-", "spark-core_")
-"""The beginning of the names of archives that Spark puts on the path of its workers. None of them ever changes."""
+_ARCHIVES_OF_SPARK: Final = ("pyspark.zip", "py4j-", "spark-core_")
+"""The beginnings of the names of archives that Spark puts on the path of its workers. None of them ever changes."""
 
 _TASKS_PER_LOOK: Final = 100
 """After so many tasks the frozen objects are counted, which takes a fiftieth of a second for a million."""
@@ -34,13 +34,14 @@ _GROWTH: Final = 2
 
 @cache
 def settle() -> None:
-    """Freeze all present objects for the garbage collector, and keep Python's caches of Spark's archives.
+    """Have the garbage collector ignore all present objects, and keep Python's caches of Spark's archives.
 
-    Call it when a worker has imported what it needs. Later calls in a process, or in one that is forked from it, do
-    nothing. Python still reads archives that were shipped with a query anew before every task.
+    Both save time before and after every later task of this worker. Call it when the worker has imported the modules
+    that it needs. Later calls in the process, or in one that is forked from it, do nothing. Archives that were shipped
+    with a query are still read anew before every task.
     """
     for importer in sys.path_importer_cache.values():
-        if isinstance(importer, zipimporter) and PurePath(importer.archive).name.startswith(_SPARKS):
+        if isinstance(importer, zipimporter) and PurePath(importer.archive).name.startswith(_ARCHIVES_OF_SPARK):
             importer.invalidate_caches = _keep_caches  # type: ignore[method-assign]
     gc.collect()
     gc.freeze()
