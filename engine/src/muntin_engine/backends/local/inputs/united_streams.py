@@ -256,8 +256,8 @@ def _after(start: str, times: InputColumn) -> str:
     if times.axis is Axis.TIME:
         return f"{start} + to_microseconds(1)"
     tick = "1"
-    if times.places is not None:
-        tick = f"CAST('1e-{times.places}' AS DECIMAL(18, {times.places}))"
+    if times.decimal_places is not None:
+        tick = f"CAST('1e-{times.decimal_places}' AS DECIMAL(18, {times.decimal_places}))"
     return f"TRY({start} + {tick})"
 
 
