@@ -143,7 +143,8 @@ class PlannedStream:
             )
         self._check_lengths()
 
-        # Columns and policies have the same names in the request and in the plan.
+        # The columns of the events, in words for explanations and errors. Roles and policies have the same names in the
+        # request and in the plan.
         columns = Columns(
             **{name: _named(self.columns[name]) for name in ROLES if name in self.columns},
             keys=tuple(map(_named, self.keys)),

@@ -114,7 +114,7 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
         frames[name] = _rows(reader, union_columns, name, stream)
 
     # Keys, times and orders have to be of one type; other columns only need a type in common.
-    for column in union_columns.typed:
+    for column in union_columns.names_of_one_type:
         types: dict[str, str | None] = {}
         for name, frame in frames.items():
             if column in frame.schema.names:

@@ -77,7 +77,7 @@ def _check_types(union_columns: UnionColumns, tables: Mapping[str, DataFrame]) -
     Raises:
         QueryError: A column has different types.
     """
-    for column in union_columns.typed:
+    for column in union_columns.names_of_one_type:
         types: dict[str, str | None] = {}
         for name, table in tables.items():
             if column in table.columns:
