@@ -77,7 +77,7 @@ def _check_types(union_columns: UnionColumns, tables: Mapping[str, DataFrame]) -
     Raises:
         QueryError: A column has different types.
     """
-    for column in union_columns.typed:
+    for column in union_columns.names_of_one_type:
         types: dict[str, str | None] = {}
         for name, table in tables.items():
             if column in table.columns:
@@ -150,8 +150,8 @@ def _tick_after(start: Column, times: InputColumn) -> Column:
     if times.axis is Axis.TIME:
         return start + F.expr("INTERVAL 0.000001 SECOND")
     tick = F.lit(1)
-    if times.places is not None:
-        tick = F.lit(10**-times.places).cast(f"decimal(18, {times.places})")
+    if times.decimal_places is not None:
+        tick = F.lit(10**-times.decimal_places).cast(f"decimal(18, {times.decimal_places})")
     return F.try_add(start, tick).cast(times.spelled_type)
 
 
