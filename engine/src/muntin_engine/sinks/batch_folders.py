@@ -87,7 +87,7 @@ class BatchFolders(OwnedFolder, ABC):
 
     @abstractmethod
     def stage(self, batch: DataFrame, row_count: int | None) -> Path:
-        """Write the rows of a micro-batch to a new path.
+        """Write the rows of a micro-batch to a new path that readers do not look at, and return the path.
 
         Args:
             batch: The rows.
@@ -318,7 +318,7 @@ def batch_folders_at(path: str | PathLike[str]) -> BatchFolders:
     """Return the folders of micro-batches in a folder, or at the address of one.
 
     Raises:
-        QueryError: The path is neither.
+        QueryError: The argument is neither a path nor an address.
     """
     if isinstance(path, str) and is_elsewhere(path):
         return StoredBatchFolders(path)

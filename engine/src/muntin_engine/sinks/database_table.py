@@ -425,7 +425,8 @@ def _columns_of(schema: pa.Schema, names: Sequence[str]) -> _TableColumns:
         names: The columns of the output that identify a row; none if rows are appended.
 
     Raises:
-        QueryError: Two columns of the table would have one name, such as `window_start` and the field of `window`.
+        QueryError: Two columns of the table would have one name, such as a column `window_start` beside a record
+            `window` with a field `start`.
     """
     types: dict[str, Any] = {}
     columns_by_output: dict[str, list[str]] = {}

@@ -176,6 +176,7 @@ def text_of_known(df: DataFrame, column: ColumnLike, reader: str) -> str:
     """
     if isinstance(column, str):
         return column
+    # PySpark prints a column as Column<'km'>. If that is the name of a column, the column is known.
     text = str(column).removeprefix("Column<'").removesuffix("'>").replace("`", "")
     if text in df.columns:
         return text if text.isidentifier() else SqlExpression(_quoted(text))

@@ -133,6 +133,7 @@ class BucketProcessor(StatefulProcessor):
         bucket_of_query = (origin.query if origin else "", bucket)
         self._cells.may_be_new = bucket_of_query not in _WITH_STATE
 
+        # Called with the first micro-batch that the state of the bucket lacks, if it is not of the previous one.
         def was_idle(first: int) -> bool:
             return origin is not None and self._was_idle(first, origin, task)
 
