@@ -54,6 +54,11 @@ def copy(
 
 
 def _folder_and_copy(text: str) -> tuple[str, str]:
+    """Return the folder and its copy that a value of `--folder` names.
+
+    Raises:
+        UsageError: The text does not have the form `FROM=TO`.
+    """
     source, _, target = text.partition("=")
     if not source or not target:
         raise UsageError(f"--folder {text} names no copy\n  write --folder /data/results=/copies/results")

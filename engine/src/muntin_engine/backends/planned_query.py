@@ -80,11 +80,11 @@ class Selection:
     condition: str | None = None
 
     def names(self, all_names: Sequence[str], always: tuple[str, ...] = ()) -> list[str]:
-        """Return the names of the columns that a query has of its results: those that it selects come first.
+        """Return the names of the columns of selected results: the selected ones, then those that always stay.
 
         Args:
-            all_names: The names of all columns.
-            always: Columns that stay in any case, beside those of changes.
+            all_names: The names of all columns of the results.
+            always: Names of columns that stay though they are not selected, besides the columns of changes.
         """
         if not self.columns:
             return list(all_names)
@@ -144,7 +144,7 @@ class PlannedQuery:
         return (*(query.plan for query in self.all_inner_queries), self.plan)
 
     def with_late_rows(self) -> Self:
-        """Return the query with its late rows: they travel beside what is made of them before the shuffle.
+        """Return the query with late rows kept as they are: an evaluator that merges rows would else only count them.
 
         Raises:
             QueryError: The query drops late rows.

@@ -144,8 +144,11 @@ class BucketProcessor(StatefulProcessor):
         _WITH_STATE.add(bucket_of_query)
 
     def close(self) -> None:
-        """Write the note of idle micro-batches if no bucket of the partition was evaluated."""
+        """Freeze the state of the buckets; if none was evaluated, write the note of idle micro-batches instead."""
         if not self._is_idle:
+            from muntin_engine.backends.spark.operators.settled_worker import FROZEN_STATE
+
+            FROZEN_STATE.end_task()
             return
         origin = _origin_of(_NO_BUCKET)
         if origin is None:
