@@ -164,9 +164,9 @@ class BatchFolders(OwnedFolder, ABC):
         return recorded if recorded.includes(newest_folder) else WrittenBatch(newest_folder)
 
     def undo_record(self, batch_id: int) -> None:
-        """Set the record back to the micro-batch before one that comes again, while the rows of that are replaced.
+        """If a micro-batch comes again, set the record back to the one before it, as its rows are about to be replaced.
 
-        Nothing changes if the micro-batch is not in the record, which is so unless it comes again.
+        A micro-batch that comes for the first time is not in the record yet: then nothing changes.
         """
         last = self.last
         if last is None or not last.written_batch.includes(batch_id):

@@ -126,7 +126,7 @@ class ChangelogTable(InformedSink):
                 self._publish(batch, batch_id, row_count)
 
     def _publish(self, batch: DataFrame, batch_id: int, row_count: int | None) -> None:
-        """Publish the table with the changes of a micro-batch; without changes, the current version of its rows again.
+        """Publish the table after a micro-batch: a new version with its changes, or the current rows if it has none.
 
         Args:
             batch: The changes.

@@ -214,7 +214,7 @@ class DatabaseTable(TableSink):
                 self._write_rows(cursor, columns, _converted(record_batch, converters))
 
     def _write_rows(self, cursor: Any, columns: _TableColumns, values: Mapping[str, list[Any]]) -> None:
-        """Insert rows; of a changelog, delete the rows that change before, and insert their new versions.
+        """Insert rows. Of a changelog, first delete the rows that change, and then insert their new versions.
 
         Args:
             cursor: The cursor of the transaction.

@@ -132,7 +132,7 @@ def streaming_blobs(
     else:
         exchanged = _exchanged(queries, packed_tasks, recordings)
         processor = BucketProcessor(_tasks_by_bucket(tasks, packed_tasks), has_begun=has_begun)
-        blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, "Append", "None")
+        blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, outputMode="Append", timeMode="None")
     blobs = like(first_query.source.df, blobs, OUTPUT)
 
     # The metrics of all queries are in one stream of blobs. Each query observes the stream under its own name.
