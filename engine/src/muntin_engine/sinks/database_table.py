@@ -132,7 +132,7 @@ class DatabaseTable(TableSink):
                 owner, mark = self._owner_and_mark(cursor)
         if owner == query_id:
             return mark
-        if self._last_batch is not None:
+        if self._last_batch is not None:  # the query wrote in this run, so it was the owner
             raise self._gone_error()
         return Mark()
 
