@@ -78,7 +78,13 @@ def _states_slide(plan: Plan) -> bool:
 
 
 def _reasons_against(plan: Plan, parts: ArrayPlan, combinations: Combinations) -> Iterator[str]:
-    """Yield the reasons why arrays with these parts cannot evaluate a query, as text; none if they can."""
+    """Yield the reasons why a query cannot be evaluated on arrays with certain parts, as text; none if it can.
+
+    Args:
+        plan: The query.
+        parts: The parts.
+        combinations: The combinations of parts that the evaluator can run.
+    """
     # None: the evaluator has no such combination, and the last reason says so. Those before it are easier to mend.
     combination = combinations.get((parts.geometry, parts.arrivals, parts.held))
     if combination is None and parts.held is not Held.COMPONENTS:

@@ -146,7 +146,12 @@ def _describe_changes(plan: Plan, changes: Changes, progress: Progress) -> Itera
 
 
 def _mismatch(compatibility: Compatibility, stored: QueryIdentity) -> StateMismatchError | None:
-    """Return the error of a query that cannot go on with a state; None if it can."""
+    """Return the error of a query that cannot go on with a state; None if the query can go on.
+
+    Args:
+        compatibility: The identity of the query, and the changes with which it can go on.
+        stored: The identity of the query that wrote the state.
+    """
     try:
         compatibility.check(stored)
     except StateMismatchError as error:

@@ -164,6 +164,8 @@ def evaluator_query(plan: Plan, meters: Sequence[Meter]) -> EvaluatorQuery:
     bindings = []
     for module, meter in zip(plan.modules, meters, strict=True):
         bindings.append(Binding(module.module, module.select, meter, module.output))
+    # Where late rows may correct final results, a window is still not emitted before the watermark passes its end.
+    waits_for_watermark = input.late.corrects and plan.emit is EmitPolicy.FINAL
     return replace(
         events_query(plan, input),
         bindings=tuple(bindings),
@@ -172,7 +174,7 @@ def evaluator_query(plan: Plan, meters: Sequence[Meter]) -> EvaluatorQuery:
         emit=plan.emission,
         contract=plan.contract,
         expressions={expression: itemgetter(place) for expression, place in plan.expressions.items()},
-        waits_for_watermark=input.late.corrects and plan.emit is EmitPolicy.FINAL,
+        waits_for_watermark=waits_for_watermark,
         most_held=input.most_held,
         fails_when_full=input.fails_when_full,
         forget_keys_after=plan.forget_keys_after,

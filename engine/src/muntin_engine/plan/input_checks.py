@@ -175,6 +175,10 @@ def check_shedding(plan: Plan) -> None:
 def check_zone(window: WindowSpecification, times: NamedColumn) -> None:
     """Refuse windows by the clock of a time zone over times that are no instants.
 
+    Args:
+        window: The windows.
+        times: The column of times.
+
     Raises:
         QueryError: The times are local ones, of no zone.
     """

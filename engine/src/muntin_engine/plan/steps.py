@@ -45,6 +45,7 @@ def step(call: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(call)
     def recorded_call(*args: P.args, **kwargs: P.kwargs) -> T:
+        # The stream is immutable: return a copy that knows the call.
         new_stream: Any = call(*args, **kwargs)
         arguments = signature.bind(*args, **kwargs).arguments
         stream = arguments.pop("self", None)  # None for a function, which begins a stream

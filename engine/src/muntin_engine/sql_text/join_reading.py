@@ -44,7 +44,7 @@ def read_join(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
         table: The table of its FROM clause.
 
     Raises:
-        SqlError: The join is none of two streams, or has a part that such joins do not have.
+        SqlError: The query does not join two streams, or has a part that joins of streams do not have.
     """
     source = reader.source
     join = tree.args["joins"][0]
@@ -113,7 +113,8 @@ def _stream_table(reader: ReadsQueries, side: Any) -> Any:
     Raises:
         SqlError: The side is a table, or reads the results of a query.
     """
-    if isinstance(side, exp.Table) and not isinstance(side.this, exp.Identifier):
+    is_function = isinstance(side, exp.Table) and not isinstance(side.this, exp.Identifier)  # which a name would be
+    if is_function:
         return side
     if isinstance(side, exp.Subquery):
         function = _selected_function(side)
@@ -424,7 +425,8 @@ class _JoinReading:
             ends = [f"{self.left.alias}.{end} = {self.right.alias}.{end}" for end in _WINDOW]
             advice = f"give both the same function, and write ON ... AND {' AND '.join(ends)}"
             raise self.source.error(self.join, fact, f"{advice}; without windows: EVENTS(...)")
-        if window["kind"] not in ("tumbling", "calendar") or {"hop", "reach"} & window.keys():
+        may_overlap = window["kind"] not in ("tumbling", "calendar") or {"hop", "reach"} & window.keys()
+        if may_overlap:
             fact = "rows share several windows, and SQL has a row for each, where same_window has one for all"
             advice = "join in TUMBLE or CALENDAR, or write it in Python: join(..., same_window=...)"
             raise self.source.error(self.join, fact, advice)
@@ -462,8 +464,11 @@ class _JoinReading:
         if self.pair_conditions:
             how = {"semi": "inner", "anti": "left"}.get(how, how)
         arguments: dict[str, Any] = {"how": how, **self.arguments}
-        if not columns.left and not columns.right:  # a join must have a column besides its keys
-            selection = selection or {name: name for name in (*(self.left.keys or ()), "lifetime")}
+        if not columns.left and not columns.right:
+            # A join must have a column besides its keys: give it one, and select the others so that nobody sees it.
+            if not selection:
+                keys = self.left.keys or []
+                selection = {name: name for name in [*keys, "lifetime"]}
             columns.add_constant("is_met", selection)
         if columns.left:
             arguments["left_columns"] = columns.left

@@ -40,6 +40,12 @@ class SqlError(QueryError):
         super().__init__(f"{place}: {fact}\n  {shown_line}\n  {caret}{tail}")
 
 
+def fact_and_advice(message: str) -> tuple[str, str]:
+    """Return the first line of an error's message, and the lines of advice after it without their indent."""
+    fact, _, advice = message.partition("\n")
+    return fact, advice.replace("\n  ", "\n").strip()
+
+
 class MarkedNodes(NamedTuple):
     """The nodes that the arguments of a call were read from.
 

@@ -408,6 +408,7 @@ def _unnamed(argument: Any) -> Any:
 
 
 def _is_descriptor(node: Any) -> bool:
+    """Return True for an argument `DESCRIPTOR(...)`, which names the columns of times."""
     return isinstance(node, exp.Anonymous) and node.name.upper() == "DESCRIPTOR"
 
 

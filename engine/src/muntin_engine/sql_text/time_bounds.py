@@ -48,7 +48,7 @@ class _TimeSum:
     number: int | Decimal = 0
 
     def plus(self, other: _TimeSum) -> _TimeSum:
-        """Return the sum of both."""
+        """Return the sum of this and another sum."""
         return _TimeSum(
             self.left + other.left,
             self.right + other.right,

@@ -55,7 +55,13 @@ class _Checker:
         return next(self.faults(data, schema, here), None)
 
     def faults(self, data: Any, schema: Mapping[str, Any], here: str) -> Iterator[PlacedError]:
-        """Yield the faults of data, the outermost fault first."""
+        """Yield the faults of data, the outermost fault first.
+
+        Args:
+            data: The data.
+            schema: The schema that they should fit.
+            here: The place of the data in the text, with which errors begin.
+        """
         if "$ref" in schema:
             name = _name_of(schema)
             if name not in READ_ALONE:
@@ -123,6 +129,11 @@ class _Checker:
         """Return a fault of data that fit no branch of `anyOf`; None if they fit one.
 
         If only one branch is meant for such data, this is the fault that the data have there.
+
+        Args:
+            data: The data.
+            schema: The schema with `anyOf`.
+            here: The place of the data in the text, with which errors begin.
         """
         branches = [branch for branch, _ in self._branches(schema)]
         branches_of_type = [branch for branch in branches if _is_of_type(data, branch)]
