@@ -549,7 +549,7 @@ class Query(Outputs[InputT], HasText, KnowsSparkWords):
 
         # This query needs a name of its own: its metrics and its recording come from the same Spark query as those of
         # the other one, which may read it several times.
-        inner = replace(self, metrics_name=f"{self.metrics_name}.input", place_name=uuid4().hex)
+        inner = replace(self, metrics_name=f"{self.metrics_name}.input", inner_id=uuid4().hex)
         rows = self._backend.output_as_events(inner, output, row_order)
         return EventStream(
             df=rows.df,
