@@ -441,8 +441,8 @@ class WindowedStream(WindowRequest, KnowsSparkWords, Generic[InputT]):
             QueryError: No module is given, a module is an operator or something else, or a name is in use.
             ParameterError: A module's constructor does not take its parameters.
             TypeMismatchError: A module's inputs are not of the types it reads.
-            PolicyError: A module gives wrong results under the window's policies, needs other windows, or is made for
-                other policies than another module is and the query names none.
+            PolicyError: A module gives wrong results under the window's policies, or needs other windows; or two
+                modules are made for different policies, and the query names none.
         """
         if unnamed or not modules:
             raise QueryError(

@@ -34,7 +34,7 @@ def plan_compatibility(plan: Plan, identity: QueryIdentity | None = None) -> Com
         plan.windows,
         why_fixed=why_modules_are_fixed,
         holds_rows=holds_rows,
-        begins_empty=[plan.choice.holds_components or module.is_choosy for module in plan.modules],
+        begins_empty=[plan.choice.holds_components or module.skips_rows for module in plan.modules],
     )
 
 

@@ -237,7 +237,7 @@ class _JoinReading:
         if self.right.time is None:
             fact = f"rows of {self.right.alias} have ends, so they say themselves how long they hold"
             raise self.source.error(version, fact, "leave FOR SYSTEM_TIME AS OF out, or DESCRIPTOR(start) alone")
-        self.right.bases[0]["edge"] = True
+        self.right.bases[0]["edge"] = True  # samples, each of which lasts until the next one of its key
         self.is_as_of = True
 
     def read_conditions(self, where: Any) -> None:
@@ -272,7 +272,8 @@ class _JoinReading:
             part: The condition.
             bounds: The bounds on times so far; those that the condition sets are added.
         """
-        # A call of a function that Spark does not know is the condition of the join. A join can have one of these.
+        # A call of a function that Spark does not know is the condition of the join. A join can have one of these. The
+        # name of a plugin's function has a dot; one without a dot may be Spark's if it reads one stream alone.
         streams = self.streams.read_by(part)
         is_of_both = len(streams) == 2
         function = _function_name(part)

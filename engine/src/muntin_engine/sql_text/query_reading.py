@@ -314,7 +314,10 @@ class SqlReader:
         steps = self.query(query)
 
         # The results become events as they are: columns that SELECT computes and conditions on results would be lost.
-        selected: dict[str, str] = steps.pop()["select"]["columns"] if "select" in steps[-1] else {}
+        selected: dict[str, str] = {}
+        if "select" in steps[-1]:
+            selection = steps.pop()
+            selected = selection["select"]["columns"]
         computed_names: list[str] = []
         for name, text in selected.items():
             if text.strip("`") not in (name, WINDOW_COLUMNS.get(name)):
@@ -352,8 +355,12 @@ class SqlReader:
                 raise self.source.error(part, fact, AS_TABLE)
 
         # Both SELECTs become one: columns of the outer one are expressions over those of the inner one.
-        selected: dict[str, str] | None = steps.pop()["select"]["columns"] if "select" in steps[-1] else None
-        inner_columns = None if selected is None else {name.lower(): text for name, text in selected.items()}
+        selected: dict[str, str] | None = None
+        inner_columns: dict[str, str] | None = None
+        if "select" in steps[-1]:
+            inner_selection = steps.pop()
+            selected = inner_selection["select"]["columns"]
+            inner_columns = {name.lower(): text for name, text in selected.items()}
 
         def over_inner(node: Any) -> str:
             """Return an expression of the outer SELECT as one over the results of the inner query."""

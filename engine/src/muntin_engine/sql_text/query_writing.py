@@ -171,7 +171,9 @@ class _ResultSelection:
             if call == "where":
                 conditions.append(arguments["condition"])
             else:
-                columns = {name: name for name in arguments.get("names") or ()} | dict(arguments.get("columns", {}))
+                names = arguments.get("names") or ()
+                columns = {name: name for name in names}
+                columns.update(arguments.get("columns", {}))
         return cls(conditions, columns)
 
     @property

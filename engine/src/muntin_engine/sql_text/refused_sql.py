@@ -20,6 +20,7 @@ def placed(text: str, error: Any) -> QueryError:
     source = SqlText(text)
     part = error.value if isinstance(error.value, str) else ""
     start = source.place_of(part, 0, len(text))
+    # The fact of an error about a row is its message without the part that failed: the caret shows that.
     message = str(getattr(error, "fact", "") or error)
     fact, advice = fact_and_advice(message)
     return SqlError(text, start or 0, fact, advice)

@@ -133,7 +133,7 @@ class ProgramClasses:
         try:
             value = value_from_data(data, self.classes)
         except MuntinError:
-            raise
+            raise  # its message says what is wrong; one of Python's would not
         except Exception as error:
             raise QueryError(f"{dict(data)!r:.80} is no value that to_dict writes") from error
         if isinstance(value, Unwritable):
