@@ -171,7 +171,8 @@ def _evaluator_remedies(plan: Plan, stored: QueryIdentity, declarations: Sequenc
     try:
         plan_of_checkpoint = with_choice(replace(plan, requested_evaluator=evaluator), declarations)
     except QueryError as error:
-        yield str(error).partition("\n")[0]
+        reason, _, _advice = str(error).partition("\n")
+        yield reason
         return
     mismatch = _mismatch(plan_compatibility(plan_of_checkpoint), stored)
     if mismatch is None:

@@ -180,7 +180,7 @@ def check_zone(window: WindowSpecification, times: NamedColumn) -> None:
         times: The column of times.
 
     Raises:
-        QueryError: The times are local ones, of no zone.
+        QueryError: The times are timestamps without a time zone, and the windows name another zone than UTC.
     """
     if window.time_zone not in (None, "UTC") and times.type == "timestamp_ntz":
         raise QueryError(

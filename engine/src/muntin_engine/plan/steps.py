@@ -57,7 +57,7 @@ def step(call: Callable[P, T]) -> Callable[P, T]:
 
 
 def _frames_of(stream: Any, arguments: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the DataFrames of the streams that a call has to do with, and the DataFrame among its arguments.
+    """Return the DataFrames whose columns the arguments of a call may name: of its streams, and among its arguments.
 
     Args:
         stream: The stream that the call is made on; None for a function.

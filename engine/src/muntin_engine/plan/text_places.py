@@ -29,6 +29,13 @@ class PlacedError(QueryError):
     """
 
     def __init__(self, place: str, fault: str | Exception, advice: str = "") -> None:
+        """Make an error at a place in the text.
+
+        Args:
+            place: The place.
+            fault: The message, or an error of a call that the text describes.
+            advice: A further line of the message; empty for none.
+        """
         message = message_of(fault) if isinstance(fault, Exception) else fault
         self.fault = ErrorMessage("{message}{advice}", message=message, advice=f"\n  {advice}" if advice else "")
         self.place = place

@@ -609,8 +609,12 @@ class _StreamQuery:
         all_items = items if having is None else [*items, having]
         texts = self._texts_of(items, all_items, columns)
         if having is not None:
-            by_alias = {item.alias.lower(): text for item, text in zip(items, texts, strict=True) if item.alias}
-            condition = having.text(self._source, self._stream.alias, by_alias | columns)
+            # HAVING may also read columns of SELECT by their aliases.
+            text_by_alias: dict[str, str] = {}
+            for item, text in zip(items, texts, strict=True):
+                if item.alias:
+                    text_by_alias[item.alias.lower()] = text
+            condition = having.text(self._source, self._stream.alias, text_by_alias | columns)
             steps.append({"where": self._source.mark({"condition": condition}, self._having_node)})
         selected = output_columns(self._source, items, texts, natural_columns)
         if selected is not None:

@@ -19,15 +19,17 @@ class SqlError(QueryError):
     Attributes:
         line: The number of the line, from 1 on.
         column: The number of the character in it, from 1 on.
-
-    Args:
-        text: The whole text.
-        start: The position of the character below which the caret stands.
-        fact: The first line of the message, after the place: what is wrong.
-        advice: What to write instead, perhaps in several lines; empty for no advice.
     """
 
     def __init__(self, text: str, start: int, fact: str, advice: str = "") -> None:
+        """Make an error at a position in a text.
+
+        Args:
+            text: The whole text.
+            start: The position of the character below which the caret stands.
+            fact: The first line of the message, after the place: what is wrong.
+            advice: What to write instead, perhaps in several lines; empty for no advice.
+        """
         start = min(max(start, 0), len(text))
         before = text[:start]
         self.line = before.count("\n") + 1

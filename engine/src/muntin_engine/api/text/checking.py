@@ -40,13 +40,15 @@ class _Checker:
 
     Faults are not raised but returned, because `anyOf` compares the faults of its branches. They are generated one by
     one, as those after the first one are seldom needed.
-
-    Args:
-        definitions: The schemas that others refer to, by name.
-        shown_places: The places that errors name in the place of others.
     """
 
     def __init__(self, definitions: Mapping[str, Any], shown_places: Mapping[str, str]) -> None:
+        """Begin with the schemas of a text.
+
+        Args:
+            definitions: The schemas that others refer to, by name.
+            shown_places: The places that errors name in the place of others.
+        """
         self._definitions = definitions
         self._shown_places = shown_places
 
