@@ -15,7 +15,7 @@ from muntin.policies import parse_lateness
 from muntin.progress import ProgressPolicy, Punctuated, bounded_delay
 from muntin_engine.api.arguments import (
     check_dataframe,
-    check_each,
+    check_each_column,
     check_flag,
     key_columns,
     order_columns,
@@ -147,7 +147,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     keys = key_columns(key)
     time_column = start if at is None else at
     roles = {"start": start, "end": end, "at": at, "id": id, "change": change, "new_end": new_end, "signal": signal}
-    check_each({**roles, "source": source})
+    check_each_column({**roles, "source": source})
     row_order = order_columns(order)
     check_flag("edge", edge)
     progress = _progress_of(watermark)
@@ -234,7 +234,7 @@ def _check_ranges(key_ranges: object, progress: ProgressPolicy) -> None:
         if not isinstance(limits, tuple | list) or len(limits) != 2:
             raise QueryError(f"key_ranges of {name!r} are {spelled(limits)}\n  expected two columns: {example}")
         for limit in limits:
-            check_each({f"key_ranges of {name!r}": limit})
+            check_each_column({f"key_ranges of {name!r}": limit})
     if not progress.by_key:
         raise QueryError(
             "key_ranges bounds keys in rows of punctuation, and the progress policy has no key punctuation\n"

@@ -30,7 +30,7 @@ def choose_parts(plan: Plan, held: Held, combinations: Combinations) -> ArrayPla
     has_ids = plan.input.columns.id is not None and not plan.input.has_samples
     arrivals = Arrivals.IDENTIFIED if has_ids else Arrivals.INSERTIONS
     slides = held is Held.ROWS and _states_slide(plan)
-    parts = ArrayPlan(geometry, arrivals, held, gap, slides)
+    parts = ArrayPlan(geometry, arrivals, held, gap=gap, slides=slides)
     first_reason = next(_reasons_against(plan, parts, combinations), None)
     if first_reason is not None:
         return first_reason
