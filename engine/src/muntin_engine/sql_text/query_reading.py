@@ -154,6 +154,7 @@ class SqlReader:
                 stream_columns.append(column)
         if not stream_columns or isinstance(node, exp.Column):
             return column_of(node, after=len(stream_columns))
+        # The text of each column from the second part of its name on: the first part is the name of the stream.
         changes: list[tuple[Any, str]] = []
         for column in stream_columns:
             start, _ = span_of(column.parts[1])

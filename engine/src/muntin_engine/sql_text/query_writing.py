@@ -30,7 +30,7 @@ def write(steps: list[dict[str, Any]]) -> str:
         return _query_text(unpacked(steps))
     except ValueError as error:
         if isinstance(error, QueryError):
-            raise
+            raise  # it is a ValueError as well, with a message of its own
         message = f"this query has no text in SQL: {error}\n  write it as data: query.to_dict()"
         raise QueryError(message) from error
 
