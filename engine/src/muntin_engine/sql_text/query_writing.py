@@ -30,7 +30,7 @@ def write(steps: list[dict[str, Any]]) -> str:
         return _query_text(unpacked(steps))
     except ValueError as error:
         if isinstance(error, QueryError):
-            raise  # it is a ValueError as well, with a message of its own
+            raise  # some of these, such as a DurationError, are ValueErrors too, and have a message of their own
         message = f"this query has no text in SQL: {error}\n  write it as data: query.to_dict()"
         raise QueryError(message) from error
 
