@@ -42,9 +42,9 @@ class Binding:
         # An aggregate that skips rows gets a wrapper, which counts in its state how many it took. A module that is
         # called for each row or event is called only for those that it accepts: it needs none.
         is_called_per_row = isinstance(self.module, RowOperator | StreamOperator)
-        is_choosy = isinstance(self.select, Present | Accepted | BySource) and not is_called_per_row
+        skips_rows = isinstance(self.select, Present | Accepted | BySource) and not is_called_per_row
         # The class is frozen: only `object` may set its fields.
-        object.__setattr__(self, "called", Choosy(self.module) if is_choosy else self.module)
+        object.__setattr__(self, "called", Choosy(self.module) if skips_rows else self.module)
 
         plain = plain_of(self.module.result_field())
         if plain is not None and self.module.is_operator:

@@ -235,7 +235,7 @@ class TaskPayload(MakesOnce):
     @cached_property
     def choosy_labels(self) -> tuple[str, ...]:
         """The labels of the modules that do not accept every row, such as one with a null that they do not read."""
-        return tuple(module.metric_label for module in self.plan.modules if module.is_choosy)
+        return tuple(module.metric_label for module in self.plan.modules if module.skips_rows)
 
     @cached_property
     def compatibility(self) -> Compatibility:
