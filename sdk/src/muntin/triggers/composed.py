@@ -100,6 +100,7 @@ class Parallel(Several):
         return FINISHED if is_finished else merged
 
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
+        """Return the parts that have not fired or stopped yet, each with its state."""
         waiting: list[tuple[Trigger, Any]] = []
         for part, (is_done, part_state) in zip(self.triggers, state, strict=True):
             if not is_done:
@@ -200,6 +201,7 @@ class Each(Several):
         return FINISHED
 
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
+        """Return the current part with its state: the others wait for their turn, or have had it."""
         index, part_state = state
         return [(self.triggers[index], part_state)]
 
@@ -237,6 +239,7 @@ class Repeat(Composed):
         return self.repeated.create_state(window) if merged is FINISHED else merged
 
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
+        """Return the repeated trigger with its state."""
         return [(self.repeated, state)]
 
 
@@ -307,6 +310,7 @@ class Until(Composed):
         return FINISHED if merged_trigger is FINISHED else [merged_trigger, merged_end, merged_end_can_fire]
 
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
+        """Return the trigger and, if it can still fire, the end, each with its state."""
         trigger_state, end_state, end_can_fire, *starts_anew = state
         # A trigger that starts anew has no state to ask: the step that its window gets in any case starts it.
         waiting = [] if starts_anew else [(self.trigger, trigger_state)]

@@ -99,7 +99,9 @@ class Timer(Trigger):
             raise PolicyError(f"a timer needs a period above zero, got {period}")
 
     def __str__(self) -> str:
-        return f"after({spell_ticks(self.period)!r}{', aligned' if self.is_aligned else ''})"
+        """Spell the timer as `after('1 minute')`, with a word if it is aligned."""
+        aligned = ", aligned" if self.is_aligned else ""
+        return f"after({spell_ticks(self.period)!r}{aligned})"
 
     @property
     def reads_clock(self) -> bool:
@@ -211,8 +213,11 @@ class Past(Once):
             )
 
     def __str__(self) -> str:
+        """Spell the trigger as the call that makes it; only the end of a window has a delay."""
+        if self.part != 1:
+            return f"past_part({self.part})"
         delay = spell_as_written(self.delay) if self.delay else ""
-        return f"past_end({delay})" if self.part == 1 else f"past_part({self.part})"
+        return f"past_end({delay})"
 
     def is_met(self, window: Window, view: TriggerView) -> bool:
         """Return True if the max event time has reached the place in the window."""

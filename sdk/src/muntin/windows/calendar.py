@@ -63,6 +63,7 @@ class CalendarWindows(WindowKind):
     second: int = ticks("1 second")
 
     def __post_init__(self) -> None:
+        """Refuse a unit, a size, a hop, a reach, a zone or a start that makes no windows."""
         if self.unit not in _LEAST_DAYS:
             raise WindowError(f"a calendar window counts days or months, got {self.unit!r}")
         if self.size <= 0 or self.hop <= 0:
@@ -74,7 +75,7 @@ class CalendarWindows(WindowKind):
             )
         if self.reach < 0:
             raise WindowError(f"the reach of a window cannot be negative, got {spell_as_written(self.reach)}")
-        zone_named(self.zone)
+        zone_named(self.zone)  # for its error
         if self.unit == "month" and start_of(self.start).day > 28:
             raise WindowError(
                 f"not every month has the day on which windows from {self.start} on start\n"

@@ -33,6 +33,7 @@ class HoppingWindows(Grid, WindowKind):
     reach: int = 0
 
     def __post_init__(self) -> None:
+        """Refuse a size or a hop that is not above zero, and a reach below zero."""
         if self.size <= 0 or self.hop <= 0:
             if self.size == self.hop:
                 raise WindowError(f"a tumbling window needs a size above zero, got {spell_as_written(self.size)}")
