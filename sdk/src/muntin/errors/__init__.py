@@ -328,7 +328,7 @@ class ModuleFailedError(ModuleError, RuntimeError):
         """Return the failure at one key and window, where a call for many of them failed."""
         return ModuleFailedError(self.module, self.version, key, window, self.method, self._cause)
 
-    def say_window(self, spell: Callable[[int, int], str]) -> None:
+    def spell_window(self, spell: Callable[[int, int], str]) -> None:
         """Change how the message spells the window.
 
         Args:
@@ -337,12 +337,12 @@ class ModuleFailedError(ModuleError, RuntimeError):
         """
         if self.window is not None:
             self.message = ErrorMessage(self._words(spell(self.window.start, self.window.end)))
-            self.args = (str(self.message),)
+            self.args = (str(self.message),)  # from which `str` of an exception is made
 
-    def say_place(self, place: str) -> None:
+    def name_place(self, place: str) -> None:
         """Begin the message with the place of the failure, such as which of two compared versions it was."""
         self.message = ErrorMessage(f"{place}: {self.message}")
-        self.args = (str(self.message),)
+        self.args = (str(self.message),)  # from which `str` of an exception is made
 
     def _words(self, window: str) -> str:
         """Return the message, with the window as it is to be spelled."""

@@ -192,15 +192,15 @@ def _call_of_several_inputs(cls: type[Module], columns: tuple[Any, ...], paramet
         ParameterError: The constructor does not take the parameters.
     """
     inputs = cls.input_fields()
-    names = [part.name for part in inputs]
+    names = [module_input.name for module_input in inputs]
     # Inputs by place come first, in the order of the class's union; there may be fewer of them than inputs.
     arguments = {**dict(zip(names, columns, strict=False)), **parameters}
     missing: list[str] = []
-    for part in inputs:
+    for module_input in inputs:
         # A record without fields takes no columns, so its input may be left out.
-        takes_columns = not isinstance(part.type, Struct) or part.type.fields
-        if takes_columns and part.name not in arguments:
-            missing.append(part.name)
+        takes_columns = not isinstance(module_input.type, Struct) or module_input.type.fields
+        if takes_columns and module_input.name not in arguments:
+            missing.append(module_input.name)
 
     # Columns by place do not say to which stream they belong, unless `from_stream` names it.
     name_their_streams = all(isinstance(column, StreamColumns) for column in columns)

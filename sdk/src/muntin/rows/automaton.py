@@ -244,7 +244,7 @@ class RowAutomaton(PartitionedRows):
     def _compute(self, state: Subwindows, partition: Hashable, time: int) -> Iterator[Action]:
         """Yield the computation of a partition's window; a tumbling window ends with it, and its partition goes.
 
-        There is none of an empty window, unless these are shown, or of one that waits until it is full.
+        An empty window is computed only if empty ones are shown, and with `waits_until_full` only one that was full.
         """
         window = state.partitions.get(partition)
         if window is None:

@@ -173,7 +173,7 @@ def every(period: Duration) -> Trigger:
     return Repeat(Timer(clock_ticks(period), is_aligned=True))
 
 
-class Once(Trigger):
+class OneShotTrigger(Trigger):
     """Fires once, when a condition is met; it keeps no state."""
 
     __slots__ = ()
@@ -192,7 +192,7 @@ class Once(Trigger):
 
 
 @dataclass(frozen=True, slots=True)
-class Past(Once):
+class Past(OneShotTrigger):
     """Fires once, when the max event time has reached a place of the window; made by `past_end` and `past_part`.
 
     Attributes:
@@ -272,7 +272,7 @@ def past_part(part: float) -> Trigger:
 
 
 @dataclass(frozen=True, slots=True)
-class Percentile(Once):
+class Percentile(OneShotTrigger):
     """Fires once, when a member starts in the last part of the window; made by `percentile`."""
 
     name: ClassVar[str] = "percentile"
@@ -309,7 +309,7 @@ def percentile(part: float) -> Trigger:
 
 
 @dataclass(frozen=True, slots=True)
-class OnSignal(Once):
+class OnSignal(OneShotTrigger):
     """Fires once, when a signal comes; made by `on_signal`."""
 
     name: ClassVar[str] = "on_signal"
@@ -340,7 +340,7 @@ def on_signal(signal: str) -> Trigger:
 
 
 @dataclass(frozen=True, slots=True)
-class When(Once):
+class When(OneShotTrigger):
     """Fires once, when a condition is true of a new member; made by `when`."""
 
     name: ClassVar[str] = "when"
@@ -392,7 +392,7 @@ def when(condition: str) -> Trigger:
 
 
 @dataclass(frozen=True, slots=True)
-class Reaches(Once):
+class Reaches(OneShotTrigger):
     """Fires once, when a member comes or leaves and a result is then at a limit or above; made by `reaches`."""
 
     name: ClassVar[str] = "reaches"

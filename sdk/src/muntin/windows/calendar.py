@@ -109,16 +109,16 @@ class CalendarWindows(WindowKind):
         None if the windows have a reach, or if they overlap in a zone that skipped a day: there one of the windows that
         a grid would have does not exist.
         """
-        counted = _counted(self)
+        grid = _period_grid(self)
         overlap = self.size > self.hop
-        if self.reach or (overlap and counted.periods.some_are_empty):
+        if self.reach or (overlap and grid.periods.some_are_empty):
             return None
         if self.zone != "UTC" or self.unit != "day":
-            return counted
+            return grid
         # A day in UTC always has 24 hours, so a grid of ticks has the same windows, and the engine slices it faster.
         day = DAY * self.second
         time_of_day = start_of(self.start).second * self.second
-        return HoppingWindows(self.size * day, self.hop * day, counted.offset * day + time_of_day)
+        return HoppingWindows(self.size * day, self.hop * day, grid.offset * day + time_of_day)
 
     @property
     def longest(self) -> int | None:
@@ -195,12 +195,12 @@ class CalendarWindows(WindowKind):
         """Yield the windows that end after a tick, in order and without an end."""
         if tick in (EARLIEST, INFINITY):
             return
-        counted = _counted(self)
+        grid = _period_grid(self)
         # The window with the number n ends where the period `offset + n * hop + size` begins. That is after the tick
         # only if this period has a greater number than that of the tick, for which there is a lower bound. So the
         # first such n is this quotient, rounded up, or a later one.
-        tick_period = counted.periods.number_before(tick)
-        first = -(-(tick_period + 1 - counted.offset - self.size) // self.hop)
+        tick_period = grid.periods.number_before(tick)
+        first = -(-(tick_period + 1 - grid.offset - self.size) // self.hop)
         for page in count(first // _PAGE):
             ends, windows = _page(self, page)
             # The first pages may begin with windows that have ended.
@@ -208,14 +208,14 @@ class CalendarWindows(WindowKind):
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted(PeriodWindows):
+class _CalendarGrid(PeriodWindows):
     """Calendar windows in days or months."""
 
     periods: CalendarPeriods
 
 
 @lru_cache(maxsize=256)
-def _counted(kind: CalendarWindows) -> _Counted:
+def _period_grid(kind: CalendarWindows) -> _CalendarGrid:
     """Return calendar windows as a grid whose periods are days or months, without regard to their reach."""
     start = start_of(kind.start)
     if kind.unit == "day":
@@ -224,7 +224,7 @@ def _counted(kind: CalendarWindows) -> _Counted:
     else:
         periods = CalendarPeriods("month", kind.zone, date=start.day, clock=start.second, second=kind.second)
         offset = month_of(start.year, start.month)
-    return _Counted(periods, kind.size, kind.hop, offset)
+    return _CalendarGrid(periods, kind.size, kind.hop, offset)
 
 
 @lru_cache(maxsize=256)
@@ -237,9 +237,9 @@ def _page(kind: CalendarWindows, page: int) -> tuple[list[int], list[Window]]:
         kind: The windows.
         page: The number of the page, negative before the start of the windows.
     """
-    counted = _counted(kind)
-    begins = counted.periods.begins
-    first = counted.offset + page * _PAGE * kind.hop
+    grid = _period_grid(kind)
+    begins = grid.periods.begins
+    first = grid.offset + page * _PAGE * kind.hop
     previous_end = begins(first - kind.hop + kind.size)
     start = begins(first)
     windows: list[Window] = []

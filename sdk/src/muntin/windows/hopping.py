@@ -45,7 +45,8 @@ class HoppingWindows(Grid, WindowKind):
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, prolonged by the reach; nothing for an event between two windows."""
         reached_end = end if end == INFINITY else end + self.reach
-        # There are gaps between windows if the hop is longer than the size.
+        # The first window that ends after the event's start may begin only after the event, if the hop is longer than
+        # the size: then the event lies in a gap.
         is_between_windows = self.next_start(start) >= reached_end
         return (start, start) if is_between_windows else (start, reached_end)
 
