@@ -303,7 +303,13 @@ def undeclared_result(module: str, misfit: str, where: str = "") -> ModuleContra
 
 
 def check_start(module: Module, row: Event[object], window: Window, key: object = _NO_KEY) -> None:
-    """Refuse a row that keeps its own lifetime and starts before its window, unless its module never promised that.
+    """Refuse a row that keeps its own lifetime and starts before its window, unless its module is unrestricted.
+
+    Args:
+        module: The module that returned the row.
+        row: The row, with the lifetime that the module has set.
+        window: The window.
+        key: The key, for messages.
 
     Raises:
         ModuleContractError: The row starts before its window.
@@ -375,7 +381,7 @@ def time_asked_for(
             f"{_label(module)} returned {safe_repr(answer)} from next_time\n{_key_line(key)}"
             "  expected: a time in ticks, which is a whole number, or None for no wake-up"
         )
-    # At infinity is never: the operator is not woken.
+    # A wake-up at infinity never comes.
     return wake_up if wake_up < INFINITY else None
 
 

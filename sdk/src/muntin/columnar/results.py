@@ -144,7 +144,7 @@ def python_value(result: object) -> object:
     if isinstance(result, np.ndarray) and result.ndim:
         return result.tolist()
     if isinstance(result, np.generic | np.ndarray):
-        return python_values(np.ma.atleast_1d(result))[0]
+        return python_values(np.ma.atleast_1d(result))[0]  # a single value: a scalar, or an array without axes
     return result
 
 

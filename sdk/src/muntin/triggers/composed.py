@@ -301,7 +301,7 @@ class Until(ComposedTrigger):
             trigger_state, end_state, end_can_fire, *starts_anew = state
             if end_can_fire:
                 end_states.append(end_state)
-            if not starts_anew:
+            if not starts_anew:  # a trigger that starts anew has no state yet
                 trigger_states.append(trigger_state)
 
         # The end can fire in the new window only if it could in one of those that are replaced.

@@ -401,7 +401,7 @@ class Reaches(OneShotTrigger):
     limit: float
 
     def __post_init__(self) -> None:
-        result: object = self.result
+        result: object = self.result  # at run time a caller may give values of any type
         limit: object = self.limit
         if not isinstance(result, str) or not isinstance(limit, int | float):
             raise PolicyError(

@@ -96,7 +96,7 @@ class CalendarWindows(WindowKind):
         return start, reached_end
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
-        """Yield the windows of the calendar over a stretch."""
+        """Yield the windows of the calendar that share a tick with `[start, end)`."""
         if start < end:
             for window in self._ending_after(start):
                 if window.start >= end:
@@ -240,7 +240,7 @@ def _page(kind: CalendarWindows, page: int) -> tuple[list[int], list[Window]]:
     grid = _period_grid(kind)
     begins = grid.periods.begins
     first = grid.offset + page * _PAGE * kind.hop
-    previous_end = begins(first - kind.hop + kind.size)
+    previous_end = begins(first - kind.hop + kind.size)  # of the last window before the page
     start = begins(first)
     windows: list[Window] = []
     for number in range(first, first + _PAGE * kind.hop, kind.hop):

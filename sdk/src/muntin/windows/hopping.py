@@ -51,7 +51,7 @@ class HoppingWindows(Grid, WindowKind):
         return (start, start) if is_between_windows else (start, reached_end)
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
-        """Yield the windows of the grid over a stretch."""
+        """Yield the windows of the grid that share a tick with `[start, end)`."""
         if start < end:
             for window_start in range(self.next_start(start), end, self.hop):
                 yield Window(window_start, window_start + self.size)
