@@ -49,7 +49,7 @@ class DecimalLength(int):
 
     @classmethod
     def of(cls, ticks: int, places: int) -> DecimalLength:
-        """Return a length in ticks of an axis whose times have so many decimal places."""
+        """Return a length in ticks of an axis whose times have `places` decimal places: a tick is one in the last."""
         return cls(ticks * 10 ** (MOST_PLACES - places))
 
     def __repr__(self) -> str:

@@ -180,7 +180,7 @@ class ProgressPolicy(ABC):
     def with_key_punctuation(self: PolicyT) -> PolicyT:
         """Return the policy for an input whose rows may punctuate their own key alone, or many keys at once.
 
-        Such a row closes the windows of its key, and what comes behind it for that key is late.
+        Such a row closes the windows of its key, and later rows of the key that change the axis before it are late.
         """
         return replace(self, by_key=True)
 

@@ -285,6 +285,7 @@ class QueryShape:
 
     @property
     def _written_window(self) -> WrittenWindows:
+        """The windows for messages: as the query writes them, or with lengths in ticks if that is not known."""
         return self.written_window or WrittenWindows(self.window)
 
 
@@ -396,6 +397,7 @@ def _whole_number(answer: object) -> int | None:
 
 
 def _label(module: Module) -> str:
+    """Return the name and version of a module, for messages."""
     return f"{module.name} {module.version}"
 
 
@@ -408,7 +410,11 @@ PolicyT = TypeVar("PolicyT", ClipPolicy, TimestampPolicy)
 
 
 def check_needs(modules: Sequence[Module], window: WindowSpecification, axis: Axis = Axis.TICKS) -> None:
-    """Refuse windows that do not fit the needs of a module."""
+    """Refuse windows that do not meet the needs of a module.
+
+    Raises:
+        PolicyError: The windows fall short of the needs. The message names others that meet them.
+    """
     for module in modules:
         shortcoming = module.needs.lacks(window, axis)
         if shortcoming:
