@@ -188,7 +188,7 @@ class CalendarWindows(WindowKind):
 
     @property
     def _has_start(self) -> bool:
-        """True if windows start otherwise than by default."""
+        """True if windows have a start other than the default."""
         return self.start != read_start(None, self.unit, self.size, self.hop)
 
     def _ending_after(self, tick: int) -> Iterator[Window]:

@@ -100,7 +100,7 @@ class CountWindows(WindowKind):
         return times[index] if index < len(times) else INFINITY
 
     def carried(self, stretches: Stretches, frontier: int) -> Any:
-        """Return the number of times before the frontier, from the last that opened a window on, itself included.
+        """Return the number of times before the frontier, counted from the last that opened a window, which counts too.
 
         None if the first time from the frontier on opens a window: then nothing needs to be kept.
         """

@@ -66,7 +66,7 @@ class HoppingWindows(Grid, WindowKind):
         return self.size
 
     def with_reach(self, reach: int) -> Self:
-        """Return the windows with a reach of at least so many ticks."""
+        """Return the windows with a reach of at least `reach` ticks."""
         return replace(self, reach=max(self.reach, reach))
 
     @classmethod
