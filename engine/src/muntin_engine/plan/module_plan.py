@@ -112,8 +112,8 @@ class ModulePlan:
     def identity(self) -> list[object]:
         """Return the properties of the module that the state in a checkpoint depends on, as plain data.
 
-        A module that does not accept every row is marked as `"counted"`: with its state the number of the accepted rows
-        is stored, as a state without any has another result.
+        A module that does not accept every row is marked as `"counted"`: with its state the number of accepted rows is
+        stored, as a window without such rows has a result of its own.
         """
         parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
         columns: list[Any] = list(self.columns)

@@ -263,7 +263,8 @@ class _Sqlite(Database):
         """Return the function that converts values of a type of Arrow's for SQLite; None if SQLite takes them."""
         name = str(arrow_type)
         if name in ("float", "double"):
-            return lambda value: None if isnan(value) else value  # SQLite stores NaN as null in any case
+            # SQLite stores NaN as null. A row with NaN in a key is therefore looked for with null as well.
+            return lambda value: None if isnan(value) else value
         if name.startswith("decimal"):
             return "{:f}".format
         if name.startswith(("date", "timestamp")):

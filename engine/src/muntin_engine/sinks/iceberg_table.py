@@ -104,7 +104,8 @@ class IcebergTable(TableSink):
             summary = snapshot.summary.additional_properties
             if name in summary:
                 return Mark(*json.loads(summary[name]))
-            if summary.get("total-records") == "0" and "deleted-records" in summary:
+            is_emptied = summary.get("total-records") == "0" and "deleted-records" in summary
+            if is_emptied:
                 raise rows_gone_error(
                     f"snapshot {snapshot.snapshot_id} of {self}, by {snapshot.summary.operation.value}, took away what"
                     f" the query wrote up to micro-batch {last_mark.batch}"

@@ -87,7 +87,7 @@ class KafkaTopic(Sink):
         if refused_options:
             raise QueryError(
                 f"{self} does not take the option {min(refused_options)!r}\n"
-                "  each message is acknowledged by all replicas in sync, as nothing would be lost otherwise"
+                "  each message is acknowledged by all replicas in sync, as messages could be lost otherwise"
             )
         self._keys: list[str] = []
         self._query_id = ""

@@ -83,7 +83,7 @@ def windows_in_words(words: AxisWords) -> Iterator[None]:
     try:
         yield
     except ModuleFailedError as error:
-        error.say_window(words.axis.spell_interval)
+        error.spell_window(words.axis.spell_interval)
         raise
 
 

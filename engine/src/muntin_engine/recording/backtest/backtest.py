@@ -205,7 +205,7 @@ def record_old_version(query: Query[Any], folder: Path, names: Iterable[str]) ->
     try:
         query.record(Recorder(folder, most_bytes=_NO_LIMIT))
     except ModuleFailedError as error:
-        error.say_place(f"the {_OLD} version")
+        error.name_place(f"the {_OLD} version")
         raise
     modules: list[Any] = [module.module for module in query.plan.modules]
     if query.plan.join is not None and query.plan.join.on is not None:

@@ -244,8 +244,8 @@ class EventGridGeometry(EventGeometry):
         """Return for each event whether it has ended, and is a member of no open window."""
         first_open = self.grid.windows.first_open(watermark)
         low, high = slices_of(self.grid, events.low, events.high)
-        is_counted = events.weight > 0  # an event that the filter leaves out is a member of no window
-        is_in_open_window = is_counted & self._are_between(low, high, first_open, INFINITY)
+        is_visible = events.weight > 0  # an event that the filter leaves out is a member of no window
+        is_in_open_window = is_visible & self._are_between(low, high, first_open, INFINITY)
         are_over: BoolArray = ends_before(events.high, watermark) & ~is_in_open_window
         return are_over
 
