@@ -142,6 +142,7 @@ class EventGeometry(WindowGeometry[EventStore]):
         first_live = min(watermark, INFINITY - 1) + 1
         log.forget(first_live)
         log.append(entries)
+        # If more than half of the log is garbage, it is written anew with all that the store holds.
         live_bytes = store.codec.size_of(len(store) + len(store.results))
         log.tidy(store, live_bytes, lambda: self._all_entries(store, log, serial, watermark))
         store.write_waiting(state.cells)
@@ -260,7 +261,14 @@ class EventGridGeometry(EventGeometry):
         return runs.where(self._are_between(runs.low, runs.high, first, last))
 
     def _are_between(self, low: IntArray, high: IntArray, first: int, last: int) -> BoolArray:
-        """Return for each run of slices whether it is in a window from `first` up to but not including `last`."""
+        """Return for each run of slices whether it is in a window from `first` up to but not including `last`.
+
+        Args:
+            low: The first slice of each run.
+            high: The last slice of each run.
+            first: The number of the first window.
+            last: The number after that of the last window.
+        """
         first_windows = self.grid.first_window(low)
         last_windows = self.grid.last_window(high)
         # A run in a gap between two windows is in none: its first window is the one after the gap, and its last window
@@ -293,7 +301,10 @@ class EventSnapshotGeometry(EventGeometry):
         yield snapshots
 
     def forget_ended(self, store: EventStore, watermark: int) -> None:
-        """Drop the events that end before a watermark; those that begin before it now begin with an open snapshot."""
+        """Drop the events that end before a watermark, and cut those that begin before it.
+
+        A cut event begins with the first open snapshot of its key.
+        """
         live = store.live
         # Only members have edges at which snapshots begin: an event that the filter leaves out is not cut.
         low = live.held.low.copy()

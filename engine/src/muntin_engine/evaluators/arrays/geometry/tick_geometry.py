@@ -222,9 +222,10 @@ class SnapshotGeometry(TickGeometry):
         return snapshots_of(live_stretches, first, last)
 
     def without_ended(self, live_stretches: StretchTable, watermark: int) -> StretchTable:
-        """Drop the events that end before the watermark; those that begin before it are cut there.
+        """Drop the events that end before the watermark, and cut those that begin before it.
 
-        Events that were cut at an earlier watermark, or at this one, may be cut again: the result is the same.
+        A cut event begins with the first open snapshot of its key. Events that were cut at an earlier watermark, or at
+        this one, may be cut again: the result is the same.
         """
         # Ended events are needed for the cuts: the first open snapshot of a key may begin where one of them ends.
         cut_events = replace(live_stretches, low=cut_starts(live_stretches, watermark))

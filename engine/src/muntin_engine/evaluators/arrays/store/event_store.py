@@ -132,12 +132,12 @@ class EventStore(ArrayStore):
         codes = (self.live.held.keys, self.waiting.codes, self.ended.used_codes(), self.results.held.keys)
         return reduce(np.union1d, codes)
 
-    def renumber(self, codes: IntArray) -> None:
-        """Replace the code of each key by the one at its place."""
-        self.live.renumber(codes)
-        self.waiting.renumber(codes)
-        self.ended.renumber(codes)
-        self.results.renumber(codes)
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`."""
+        self.live.renumber(new_codes)
+        self.waiting.renumber(new_codes)
+        self.ended.renumber(new_codes)
+        self.results.renumber(new_codes)
 
     def record_changes(self, tables: Sequence[StretchTable], *, new_count: int) -> None:
         """Remember the events that a batch changed until they are written.

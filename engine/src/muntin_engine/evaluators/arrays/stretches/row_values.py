@@ -150,7 +150,7 @@ class RowLists:
 
     @classmethod
     def of(cls, table: pa.Table, counts: IntArray) -> RowLists:
-        """Divide the rows of a table into lists of so many each, which lie side by side."""
+        """Divide the rows of a table into lists: the first `counts[0]` rows, the next `counts[1]` rows, and so on."""
         return cls(table, np.cumsum(counts) - counts, counts, np.ones(len(counts), np.int64))
 
     def __len__(self) -> int:
@@ -261,7 +261,7 @@ class RowLists:
         return self.take(shares.stretches).reduce(shares.places, shares.place_count)
 
     def encode(self, name: str, blob: BlobColumns) -> None:
-        """Add the rows to a blob, beside its columns: these have a row for each list."""
+        """Add the encoded rows to the packed bytes of a blob: its columns have a row for each list of rows."""
         del name
         blob.packed.append(self.to_blob())
 

@@ -167,7 +167,8 @@ class StretchCodec:
         for blob in blobs:
             arrival = self._format.read_blob(blob, self._keys, with_rows=self._with_rows)
             arrivals.append(arrival)
-            # If keys of the blob differ as bytes and are equal, their stretches were merged: the blob has others.
+            # The blob may be written to the log as it is, unless two of its keys differ as bytes and are equal: then
+            # their stretches were merged as they were read.
             distinct_codes, _ = distinct(arrival.codes)
             if len(distinct_codes) == len(arrival.codes):
                 self._blobs_of_batch.append(_BlobOfBatch(arrival.stretches, blob))
@@ -191,7 +192,7 @@ class StretchCodec:
             packed: Bytes to write into each entry, after the stretches.
         """
         blob = self._blob_of(stretches)
-        if blob is not None:
+        if blob is not None:  # the stretches came in this form: they need not be encoded again
             entries = [entry_of(stretches, blob)]
         else:
             size = self.size_of(len(stretches))
