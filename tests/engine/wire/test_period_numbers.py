@@ -25,10 +25,10 @@ def periods_of(unit: str, zone: str) -> Periods:
     return grid.periods
 
 
-@pytest.mark.parametrize("dense", [0, 1 << 20])
+@pytest.mark.parametrize("most_periods", [0, 1 << 20])
 @pytest.mark.parametrize("zone", ZONES)
-def test_the_days_and_months_are_those_of_pandas(zone: str, dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(period_numbers, "_DENSE", dense)
+def test_the_days_and_months_are_those_of_pandas(zone: str, most_periods: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(period_numbers, "_MOST_PERIODS", most_periods)
     local = pd.to_datetime(SECONDS, unit="s", utc=True).tz_convert(zone).tz_localize(None)
     days = numbers_at(periods_of("day", zone), SECONDS * 1_000_000)
     assert days.tolist() == local.normalize().to_numpy().astype("datetime64[D]").astype(np.int64).tolist()
@@ -44,9 +44,9 @@ def test_months_begin_at_their_first_midnight(zone: str) -> None:
     assert ticks_of(periods_of("month", zone), numbers).tolist() == expected
 
 
-@pytest.mark.parametrize("dense", [0, 8, 1 << 12])
-def test_the_way_to_the_numbers_makes_no_difference(dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(period_numbers, "_DENSE", dense)
+@pytest.mark.parametrize("most_periods", [0, 8, 1 << 12])
+def test_the_way_to_the_numbers_makes_no_difference(most_periods: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(period_numbers, "_MOST_PERIODS", most_periods)
     squares = Squares()
     ticks = np.array([5, -9, 0, 2**62, 4, -1, -(2**62), 3, 4, 10**9, 99])
     numbers = [squares.number_at(tick) for tick in ticks.tolist()]

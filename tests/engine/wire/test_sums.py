@@ -35,7 +35,7 @@ def quotient(values: list[float], divisor: int = 1) -> float:
 
 def added(sums: Sums) -> Sums:
     """Return the sum of all, added one by one from the last to the first."""
-    return sums.on_grid(len(sums)).each(lambda lane, _: np.cumsum(lane[::-1])[-1:])
+    return sums.on_grid(len(sums)).each(lambda lane: np.cumsum(lane[::-1])[-1:])
 
 
 @settings(max_examples=100)
@@ -49,10 +49,10 @@ def test_a_sum_and_a_mean_are_the_exact_ones_rounded(values: list[float], count:
 @given(SOME, SOME, SOME)
 def test_what_is_taken_back_leaves_no_trace(first: list[float], second: list[float], third: list[float]) -> None:
     values = Sums.of(np.array([*first, *second, *third]))
-    totals = values.on_grid(len(values)).each(lambda lane, _: np.cumsum(np.concatenate([[0.0], lane])))
+    totals = values.on_grid(len(values)).each(lambda lane: np.cumsum(np.concatenate([[0.0], lane])))
     start = len(first)
     stop = len(first) + len(second)
-    within = totals.each(lambda total, _: total[stop : stop + 1] - total[start : start + 1])
+    within = totals.each(lambda total: total[stop : stop + 1] - total[start : start + 1])
     assert repr(float(within.rounded()[0])) == repr(quotient(second))
 
 
@@ -85,7 +85,7 @@ def test_groups_of_all_sizes_are_summed_apart_and_side_by_side() -> None:
 
 def test_vectors_are_summed_place_by_place() -> None:
     rows = np.array([[1e16, 0.1], [1.0, 0.2], [-1e16, 0.3]])
-    sums = Sums.of(rows).on_grid(3).each(lambda lane, _: lane.sum(axis=0, keepdims=True))
+    sums = Sums.of(rows).on_grid(3).each(lambda lane: lane.sum(axis=0, keepdims=True))
     assert sums.rounded().tolist() == [[1.0, quotient([0.1, 0.2, 0.3])]]
     assert sums.over(np.array([3])).tolist() == [[quotient([1.0], 3), quotient([0.1, 0.2, 0.3], 3)]]
     assert Sums.from_plain(sums.plain(), (2,)).plain() == sums.plain()

@@ -14,14 +14,21 @@ from muntin_engine.monitoring.spelled_numbers import spell_bytes, spell_count, s
 from muntin_engine.plan.metrics import METRICS, Unit
 
 _LENGTHS: Final = ("lag", "output_lag", "clock_lag", "late_by")
+"""The limits that are lengths on the axis."""
+
 _SHARES: Final = ("late", "rejected", "filtered", "shed")
+"""The kinds of rows whose share among all rows may have a limit."""
+
 _COUNTS: Final = tuple(metric.name for metric in METRICS if metric.unit not in (Unit.TICKS, Unit.MICROSECONDS))
+"""The metrics that are plain numbers, each of which may have a limit."""
+
 _LIMITS: Final = (*_LENGTHS, *(f"{name}_share" for name in _SHARES), "seconds", *_COUNTS)
+"""The names of all limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Limits that a micro-batch should not exceed; made by `alert`.
+    """Limits that a micro-batch should not exceed; `alert` makes it.
 
     Attributes:
         limits: The limits by name.
@@ -30,7 +37,7 @@ class Alert:
     limits: Mapping[str, float]
 
     def exceeded(self, metrics: BatchMetrics) -> dict[str, str]:
-        """Return the limits that a micro-batch exceeds, each with a sentence; unknown values exceed none.
+        """Return the limits that a micro-batch exceeds, each with a sentence. A value that is unknown exceeds none.
 
         Example:
             >>> batch = BatchMetrics(query="rides", batch=7, accepted=90, late=10, state_bytes=500)
@@ -46,7 +53,7 @@ class Alert:
 
 
 def alert(**limits: Duration | float) -> Alert:
-    """Return a condition that holds when a query reports more than one of these limits.
+    """Return a condition that holds when a query reports a value above any of these limits.
 
     Args:
         limits: `lag`, `output_lag`, `clock_lag` and `late_by` as durations; `late_share`, `rejected_share`,
@@ -68,7 +75,7 @@ def alert(**limits: Duration | float) -> Alert:
     numbers: dict[str, float] = {}
     for name, limit in limits.items():
         if name in _LENGTHS:
-            numbers[name] = ticks(limit)  # type: ignore[arg-type]  # raises where it is no duration
+            numbers[name] = ticks(limit)  # type: ignore[arg-type]  # raises an error if it is no duration
         elif isinstance(limit, bool) or not isinstance(limit, int | float):
             raise QueryError(f"the limit {name}={limit!r} is no number\n  expected: for example {name}=0.01")
         else:
@@ -77,10 +84,10 @@ def alert(**limits: Duration | float) -> Alert:
 
 
 class AlertChange(NamedTuple):
-    """A limit that begins to be exceeded, or no longer is.
+    """A limit that begins to be exceeded, or is no longer exceeded.
 
     Attributes:
-        is_exceeded: True if it begins to be exceeded.
+        is_exceeded: True if the limit begins to be exceeded, False if it is no longer exceeded.
         message: The change in a sentence.
     """
 
@@ -89,31 +96,34 @@ class AlertChange(NamedTuple):
 
 
 class AlertChanges:
-    """Notices when a limit begins to be exceeded, and when it no longer is."""
+    """Notices when a limit begins to be exceeded, and when it is no longer exceeded."""
 
     def __init__(self, alerts: Iterable[Alert]) -> None:
+        """Take the alerts, none of whose limits is exceeded at first."""
         self._alerts = tuple(alerts)
         self._exceeded_by_query: dict[tuple[str | None, str], set[str]] = {}
 
     def changes_of(self, metrics: BatchMetrics) -> Iterator[AlertChange]:
-        """Yield the limits that changed with a micro-batch of a query."""
+        """Yield the limits that a micro-batch of a query begins to exceed, and those that it no longer exceeds."""
         exceeded: dict[str, str] = {}
         for condition in self._alerts:
             exceeded |= condition.exceeded(metrics)
 
-        # Compared with the previous micro-batch of the same run: each change is told once.
+        # Compare with the previous micro-batch of the same run, so that each change is yielded only once.
         query = (metrics.run_id, metrics.query)
         previous = self._exceeded_by_query.get(query, set())
         where = f"in micro-batch {metrics.batch}"
         for name in exceeded.keys() - previous:
-            yield AlertChange(True, f"{metrics.spelled_query}: {exceeded[name]}, {where}")
+            message = f"{metrics.spelled_query}: {exceeded[name]}, {where}"
+            yield AlertChange(is_exceeded=True, message=message)
         for name in previous - exceeded.keys():
-            yield AlertChange(False, f"{metrics.spelled_query}: {name} is below its limit again, {where}")
+            message = f"{metrics.spelled_query}: {name} is below its limit again, {where}"
+            yield AlertChange(is_exceeded=False, message=message)
         self._exceeded_by_query[query] = set(exceeded)
 
 
 def _value_of(name: str, metrics: BatchMetrics) -> float | None:
-    """Return the value that a limit is compared with; None if it is unknown, or a share of no rows."""
+    """Return the value that a limit is compared with; None if it is unknown, or a share when there are no rows."""
     if not name.endswith("_share"):
         value: float | None = getattr(metrics, name)
         return value
@@ -123,7 +133,13 @@ def _value_of(name: str, metrics: BatchMetrics) -> float | None:
 
 
 def _spell(name: str, value: float, metrics: BatchMetrics) -> str:
-    """Spell a value, or its limit, in the unit of the limit."""
+    """Spell a value, or the limit itself, in the unit of the limit.
+
+    Args:
+        name: The name of the limit.
+        value: The value.
+        metrics: The metrics of the micro-batch, which say whether ticks are times.
+    """
     if name in _LENGTHS:
         return spell_ticks(int(value), is_time=metrics.is_time or name == "clock_lag")
     if name.endswith("_share"):

@@ -11,22 +11,28 @@ from muntin_engine.monitoring.spelled_numbers import spell_count, spell_seconds,
 from muntin_engine.plan.metrics import STAGES
 
 _LARGE_SHARE: Final = 0.5
-"""The share of rows, or of a micro-batch's time, from which on its cause is named."""
+"""The share of rows, or of a micro-batch's time, from which on the reason for it is given."""
 
 _BATCHES_OF_SHARES: Final = 10
 """The number of micro-batches with rows over which shares of rows are computed."""
 
 
 def reasons_of(batches: Sequence[BatchMetrics]) -> Iterator[str]:
-    """Explain why results of a query wait, and where most of its time or its rows go, a sentence each."""
+    """Explain why results of a query wait, and where most of its time or its rows go, in a sentence for each reason.
+
+    The most usual reasons come first, as a reader may read only one.
+
+    Args:
+        batches: The last micro-batches of the query, oldest first.
+    """
     yield from _why_watermark_waits(batches)
     yield from _lost_rows(batches)
     yield from _why_output_waits(batches)
-    yield from _slowest_part(batches[-1])  # the most usual reasons come first, as a reader may read only one
+    yield from _slowest_part(batches[-1])
 
 
 def _why_watermark_waits(batches: Sequence[BatchMetrics]) -> Iterator[str]:
-    """Yield why the watermark is behind the newest event, or that there is none."""
+    """Yield the reason why the watermark is behind the newest event, or why there is no watermark."""
     last = batches[-1]
     newest = latest(batches, "newest")
     watermark = latest(batches, "watermark")
@@ -36,6 +42,7 @@ def _why_watermark_waits(batches: Sequence[BatchMetrics]) -> Iterator[str]:
         yield "no events have come"
     elif watermark is None:
         silent_sources = [name for name, source in _sources(batches).items() if source.watermark is None]
+        # The beginning of a sentence that names the sources, if there are any.
         subject = "nothing has said"
         if silent_sources:
             subject = f"of the sources {' and '.join(map(repr, silent_sources))} nothing has said"
@@ -46,7 +53,7 @@ def _why_watermark_waits(batches: Sequence[BatchMetrics]) -> Iterator[str]:
 
 
 def _why_output_waits(batches: Sequence[BatchMetrics]) -> Iterator[str]:
-    """Yield why the output watermark is behind the watermark."""
+    """Yield the reason why the output watermark is behind the watermark, if it is."""
     last = batches[-1]
     watermark = latest(batches, "watermark")
     output_watermark = latest(batches, "output_watermark")
@@ -64,7 +71,7 @@ def _why_output_waits(batches: Sequence[BatchMetrics]) -> Iterator[str]:
 
 
 def _sources(batches: Sequence[BatchMetrics]) -> dict[str, SourceMetrics]:
-    """Return the metrics of each source, in the last micro-batch in which buckets ran."""
+    """Return the metrics of each source by name, in the last micro-batch in which buckets ran and so reported them."""
     for batch in reversed(batches):
         if batch.watermark is not None:
             return dict(batch.sources)
@@ -72,23 +79,30 @@ def _sources(batches: Sequence[BatchMetrics]) -> dict[str, SourceMetrics]:
 
 
 def _why_watermark_is_held(batches: Sequence[BatchMetrics], watermark: int) -> str:
-    """Name the sources that hold the watermark back, each with the time since which it is silent."""
+    """Describe the sources that hold the watermark back, or say that no single source does."""
     sources = _sources(batches)
-    slow_sources = [
-        name for name, source in sources.items() if source.watermark is None or source.watermark <= watermark
-    ]
+    slow_sources: list[str] = []
+    for name, source in sources.items():
+        if source.watermark is None or source.watermark <= watermark:
+            slow_sources.append(name)
     all_are_slow = len(sources) > 1 and len(slow_sources) == len(sources)
-    if not slow_sources or all_are_slow:  # then it is none of the sources
+    if not slow_sources or all_are_slow:
         return "that is its delay, or punctuation is missing"
     return "; ".join(_describe_source(batches, name, sources[name].watermark) for name in slow_sources)
 
 
 def _describe_source(batches: Sequence[BatchMetrics], name: str, watermark: int | None) -> str:
-    """Describe how far a source, or one of several inputs, is; of a source also since when it is silent."""
+    """Describe how far a source or an input has come; for a source also since when no rows of it came.
+
+    Args:
+        batches: The last micro-batches of the query, oldest first.
+        name: The name of the source or the input.
+        watermark: The watermark of the source; None if there is none yet.
+    """
     last = batches[-1]
     progress = "has said nothing" if watermark is None else f"is at {spell_tick(watermark, is_time=last.is_time)}"
     known_batches = [batch for batch in batches if name in batch.sources]
-    if all(batch.sources[name].rows is None for batch in known_batches):
+    if all(batch.sources[name].rows is None for batch in known_batches):  # an input's rows are not counted apart
         return f"the input {name!r} {progress}"
     batches_with_rows = [batch for batch in known_batches if batch.sources[name].rows]
     if not batches_with_rows:
@@ -103,37 +117,42 @@ def _describe_source(batches: Sequence[BatchMetrics], name: str, watermark: int 
 
 
 def _lost_rows(batches: Sequence[BatchMetrics]) -> Iterator[str]:
-    """Yield the ways in which most rows are lost for results: late, rejected, or left out by a filter."""
-    batches_with_rows = [batch for batch in batches if _row_count(batch)][-_BATCHES_OF_SHARES:]
+    """Yield the reasons why at least half of the rows do not count: late, rejected, or left out by a filter."""
+    batches_with_rows = [batch for batch in batches if _row_count(batch)]
+    batches_with_rows = batches_with_rows[-_BATCHES_OF_SHARES:]
     total = sum(_row_count(batch) for batch in batches_with_rows)
     if not total:
         return
     late_by = max(batch.late_by or 0 for batch in batches_with_rows)
     distance = f", by up to {spell_ticks(late_by, is_time=batches[-1].is_time)}" if late_by else ""
-    ways = {
+    # The reasons by the metric that counts the rows.
+    reasons = {
         "late": f"were late{distance}: the watermark had passed them",
         "rejected": "were rejected: rejected_rows says why",
         "filtered": "were left out by the filter of where()",
     }
     count = len(batches_with_rows)
     span = "micro-batch" if count == 1 else f"{count} micro-batches with rows"
-    for name, description in ways.items():
+    for name, reason in reasons.items():
         lost = sum(getattr(batch, name) for batch in batches_with_rows)
         if lost / total >= _LARGE_SHARE:
             share = "all" if lost == total else f"{spell_count(lost)} of"
-            yield f"{share} {spell_count(total)} rows of the last {span} {description}"
+            yield f"{share} {spell_count(total)} rows of the last {span} {reason}"
 
 
 def _row_count(batch: BatchMetrics) -> int:
-    """Return the number of all rows of events, whatever became of them."""
+    """Return the number of all rows of events, whether they counted or not."""
     return batch.accepted + batch.late + batch.rejected + batch.filtered + batch.shed
 
 
 def _slowest_part(last: BatchMetrics) -> Iterator[str]:
-    """Yield the module or stage that takes most of a micro-batch, or Spark; nothing where times are not measured."""
+    """Yield the module, the stage, or Spark itself, if it takes at least half of the time of a micro-batch.
+
+    There is nothing to yield if times are not measured.
+    """
     if not last.seconds or not last.stages:
         return
-    # Modules come first: their time is part of a stage's.
+    # Modules come before stages, as their time is also part of the time of a stage.
     seconds_by_part = {f"module {module}": seconds for module, seconds in last.modules.items()}
     for stage in STAGES:
         seconds_by_part[f"stage {stage}"] = last.stages.get(stage, 0.0)

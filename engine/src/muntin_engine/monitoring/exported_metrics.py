@@ -14,7 +14,10 @@ LABELS: Final = ("query", "query_id")
 MICROSECOND: Final = 1e-6
 
 ReadMetric = Callable[[BatchMetrics], Mapping[str, float | None]]
-"""Returns the values of a metric in a micro-batch, by its label; a value is None where it is unknown."""
+"""A function from the metrics of a micro-batch to the values of one exported metric.
+
+It returns them by the metric's own label, which is empty if it has none. A value is None where it is unknown.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +28,9 @@ class ExportedMetric:
         name: The name, with the unit at the end.
         unit: The unit: `seconds`, `bytes`, `ticks`, or the things that are counted.
         text: The meaning, in words for an operator.
-        is_counter: True if it is the sum over micro-batches; otherwise it is the last known value.
-        label: The label that tells its values apart, besides those of every metric; empty for none.
-        read: Returns its values in a micro-batch, by that label.
+        is_counter: True if the metric is a sum over micro-batches; otherwise it is the last known value.
+        label: The name of the metric's own label, such as `source`; empty if it has none.
+        read: The function that reads its values from the metrics of a micro-batch.
     """
 
     name: str
@@ -39,42 +42,46 @@ class ExportedMetric:
 
 
 def _attribute(name: str) -> ReadMetric:
-    """Read an attribute of `BatchMetrics`."""
+    """Return a function that reads an attribute of `BatchMetrics`."""
     return lambda metrics: {"": getattr(metrics, name)}
 
 
 def _values_by_label(name: str) -> ReadMetric:
-    """Read an attribute of `BatchMetrics` that has a value for each stage, module or column."""
+    """Return a function that reads an attribute of `BatchMetrics` with a value for each stage, module or column."""
     return lambda metrics: getattr(metrics, name)
 
 
 def _source_attribute(name: str) -> ReadMetric:
-    """Read an attribute of the metrics of each source."""
+    """Return a function that reads an attribute of the metrics of each source."""
     return lambda metrics: {source: getattr(values, name) for source, values in metrics.sources.items()}
 
 
 def _seconds_of(name: str) -> ReadMetric:
-    """Read a tick or a length in seconds; it is unknown on an axis that is not time."""
+    """Return a function that reads a tick or a length in seconds; it is unknown on an axis that is not time."""
 
     def read(metrics: BatchMetrics) -> Mapping[str, float | None]:
+        """Read the attribute, whose unit is a microsecond if the axis is time."""
         value = getattr(metrics, name)
-        return {"": None if value is None or not metrics.is_time else value * MICROSECOND}
+        is_known = value is not None and metrics.is_time
+        return {"": value * MICROSECOND if is_known else None}
 
     return read
 
 
 def _ticks_of(name: str) -> ReadMetric:
-    """Read a length in ticks; it is unknown on the axis of time, where it is in seconds."""
+    """Return a function that reads a length in ticks; on the axis of time it is unknown, as it is in seconds there."""
     return lambda metrics: {"": None if metrics.is_time else getattr(metrics, name)}
 
 
 def _watermark(metrics: BatchMetrics) -> Mapping[str, float | None]:
-    """Read the watermark in seconds; after the end of the input it is no time."""
-    return {"": None} if metrics.is_closed else _seconds_of("watermark")(metrics)
+    """Read the watermark in seconds; it is unknown after the end of the input, when it is no time."""
+    if metrics.is_closed:
+        return {"": None}
+    return _seconds_of("watermark")(metrics)
 
 
 def _source_watermark(metrics: BatchMetrics) -> Mapping[str, float | None]:
-    """Read the watermark of each source in seconds."""
+    """Read the watermark of each source in seconds; there is none on an axis that is not time."""
     if not metrics.is_time:
         return {}
     watermarks: dict[str, float | None] = {}
@@ -87,31 +94,56 @@ def _source_watermark(metrics: BatchMetrics) -> Mapping[str, float | None]:
 
 
 def _accepted(metrics: BatchMetrics) -> Mapping[str, float]:
-    """Read the accepted rows; a counter cannot go down.
+    """Read the number of accepted rows, which is at least zero, as a counter cannot go down.
 
-    They are below zero where samples that a filter leaves out replace those that were accepted in earlier batches.
+    The metric is below zero if samples that a filter leaves out replace samples that were accepted in earlier batches.
     """
     return {"": max(metrics.accepted, 0)}
 
 
 def _start_of_batch(metrics: BatchMetrics) -> Mapping[str, float | None]:
+    """Read the start of the micro-batch in seconds since the epoch."""
     return {"": None if metrics.started is None else metrics.started.timestamp()}
 
 
 def _counter(
     name: str, text: str, read: ReadMetric | None = None, label: str = "", unit: str = "rows"
 ) -> ExportedMetric:
-    """Declare a counter; it reads the attribute of its name, without `_rows`, unless `read` says otherwise."""
-    return ExportedMetric(f"muntin_{name}", unit, text, True, label, read or _attribute(name.removesuffix("_rows")))
+    """Declare a counter.
+
+    Args:
+        name: The name, without `muntin_`.
+        text: The meaning, in words for an operator.
+        read: The function that reads it; None to read the attribute of its name, without `_rows`.
+        label: The name of its own label; empty for none.
+        unit: The unit.
+    """
+    read = read or _attribute(name.removesuffix("_rows"))
+    return ExportedMetric(f"muntin_{name}", unit, text, is_counter=True, label=label, read=read)
 
 
 def _gauge(name: str, text: str, read: ReadMetric | None = None, label: str = "", unit: str = "") -> ExportedMetric:
-    """Declare a gauge; it reads the attribute of its name unless `read` says otherwise."""
-    return ExportedMetric(f"muntin_{name}", unit, text, False, label, read or _attribute(name))
+    """Declare a gauge.
+
+    Args:
+        name: The name, without `muntin_`.
+        text: The meaning, in words for an operator.
+        read: The function that reads it; None to read the attribute of its name.
+        label: The name of its own label; empty for none.
+        unit: The unit.
+    """
+    read = read or _attribute(name)
+    return ExportedMetric(f"muntin_{name}", unit, text, is_counter=False, label=label, read=read)
 
 
 def _length(name: str, text: str, attribute: str) -> tuple[ExportedMetric, ExportedMetric]:
-    """Declare a length on the axis: a gauge in seconds where the axis is time, and one in ticks where it is not."""
+    """Declare two gauges for a length on the axis: in seconds if the axis is time, and in ticks if it is not.
+
+    Args:
+        name: The name of both, without the unit.
+        text: The meaning, in words for an operator.
+        attribute: The attribute of `BatchMetrics` that has the length.
+    """
     return (
         _gauge(f"{name}_seconds", text, _seconds_of(attribute), unit="seconds"),
         _gauge(f"{name}_ticks", text, _ticks_of(attribute), unit="ticks"),

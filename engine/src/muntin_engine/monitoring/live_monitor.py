@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 _LONGEST_PAUSE: Final = 0.1
-"""The longest time in seconds for which Ctrl-C goes unanswered."""
+"""The longest time in seconds until Ctrl-C is noticed."""
 
 
 def monitor(query: Watched, *, refresh: float = 1.0) -> None:
@@ -35,7 +35,7 @@ def monitor(query: Watched, *, refresh: float = 1.0) -> None:
         refresh: The seconds to wait between looks.
 
     Raises:
-        QueryError: The thing to watch is not a streaming query.
+        QueryError: The object to watch is not a streaming query.
         SetupError: rich is not installed.
         ValueError: The time between looks is not above zero.
     """
@@ -52,12 +52,12 @@ def monitor(query: Watched, *, refresh: float = 1.0) -> None:
 
 
 def watch_on(query: Watched, live: Live, refresh: float, pause: Callable[[float], None] = time.sleep) -> None:
-    """Show a query until it ends or Ctrl-C comes; the last picture stays.
+    """Show a query until it ends or Ctrl-C is pressed; the last picture stays.
 
     Args:
         query: The query.
         live: The display.
-        refresh: Seconds between looks.
+        refresh: The seconds to wait between looks.
         pause: A function that waits for a number of seconds.
     """
     from muntin_engine.monitoring.terminal_panels import picture_of  # it imports rich, which is an extra
@@ -67,7 +67,7 @@ def watch_on(query: Watched, live: Live, refresh: float, pause: Callable[[float]
         while is_active and not is_interrupted():
             is_active = query.isActive  # asked first, so that the last micro-batch is in the last picture
             live.update(picture_of(query, is_active=is_active), refresh=True)
-            # In short pauses, after each of which Ctrl-C is noticed.
+            # Wait in short pauses, after each of which Ctrl-C is noticed.
             seconds_waited = 0.0
             while is_active and seconds_waited < refresh and not is_interrupted():
                 pause(min(_LONGEST_PAUSE, refresh - seconds_waited))
@@ -76,19 +76,20 @@ def watch_on(query: Watched, live: Live, refresh: float, pause: Callable[[float]
 
 @contextmanager
 def noticing_interrupts() -> Iterator[Callable[[], bool]]:
-    """Notice Ctrl-C and do nothing else about it; yield a function that says whether it came.
+    """Keep Ctrl-C from raising an exception in the block; yield a function that says whether it was pressed.
 
-    PySpark's own answer to Ctrl-C cancels every task of the session, and so the queries; and an exception amidst a call
-    of the JVM leaves its answer behind for the next call. Outside the main thread nothing is changed.
+    On Ctrl-C PySpark itself would cancel every task of the session, and so the queries. And an exception during a call
+    of the JVM would leave the answer to be read by the next call. Outside the main thread nothing is changed.
     """
     has_come = False
 
     def notice(_number: int, _frame: FrameType | None) -> None:
+        """Remember that Ctrl-C was pressed, as the handler of its signal."""
         nonlocal has_come
         has_come = True
 
     if threading.current_thread() is not threading.main_thread():
-        yield lambda: has_come  # Python sets handlers of signals in the main thread alone
+        yield lambda: has_come  # Python sets handlers of signals only in the main thread
         return
     previous_handler = signal.signal(signal.SIGINT, notice)
     try:

@@ -1,4 +1,4 @@
-"""Logs for machines: records as lines of JSON, and a record for each micro-batch."""
+"""Logs that programs read: records as lines of JSON, and a record for each micro-batch."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ METRICS_OF: Final = "muntin_metrics"
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats records of the log as a JSON object each, in one line.
+    """Formats each record of a log as a JSON object in one line.
 
-    It has `time` (UTC), `level`, `logger` and `message`; of a micro-batch also its metrics, and of an error
-    `exception`.
+    The object has `time` (UTC), `level`, `logger` and `message`. The record of a micro-batch also has its metrics, and
+    that of an error has `exception`.
 
     Example:
         >>> record = logging.LogRecord("muntin.late", logging.WARNING, "", 0, "%s rows", (3,), None)
@@ -32,7 +32,7 @@ class JsonFormatter(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return a record as JSON."""
+        """Return a record as a line of JSON."""
         created = datetime.fromtimestamp(record.created, UTC)
         line: dict[str, Any] = {
             "time": created.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -54,7 +54,11 @@ def log_metrics(logger: logging.Logger = LOG) -> Callable[[BatchMetrics], None]:
     """
 
     def log(metrics: BatchMetrics) -> None:
-        known_metrics = {name: value for name, value in asdict(metrics).items() if value is not None and value != {}}
+        """Log a line for a micro-batch, without metrics that are unknown or empty."""
+        known_metrics: dict[str, Any] = {}
+        for name, value in asdict(metrics).items():
+            if value is not None and value != {}:
+                known_metrics[name] = value
         known_metrics["unread"] = sorted(metrics.unread)  # JSON has no sets
         counts = f"{metrics.accepted} rows, {metrics.results} results"
         message = f"{metrics.spelled_query}: micro-batch {metrics.batch}, {counts}"

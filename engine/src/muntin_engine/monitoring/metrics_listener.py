@@ -16,27 +16,32 @@ LOG: Final = logging.getLogger("muntin.alerts")
 
 
 class MetricsListener(ProgressListener):
-    """Calls a function with the metrics of each micro-batch of each Muntin query in a session.
+    """Calls functions with the metrics of each micro-batch of each Muntin query in a session.
 
     Register it with `spark.streams.addListener`. Spark calls it in a thread of its own, some time after the batch; an
-    exception in the function is logged and does not stop the query.
+    exception in a function is logged and does not stop the query.
     """
 
-    def __init__(self, *take: Callable[[BatchMetrics], None], alerts: Iterable[Alert] = ()) -> None:
+    def __init__(self, *receivers: Callable[[BatchMetrics], None], alerts: Iterable[Alert] = ()) -> None:
         """Choose the functions and the alerts.
 
         Args:
-            take: The functions.
+            receivers: The functions, each of which gets the metrics of a micro-batch.
             alerts: Conditions that are logged by `muntin.alerts` when they begin to hold, at the level `WARNING`, and
                 when they no longer do, at `INFO`.
         """
-        self._take = take
+        self._receivers = receivers
         self._changes = AlertChanges(alerts)
 
     def take_progress(self, progress: str) -> None:
-        """Pass the metrics of a batch on."""
+        """Hand the metrics of a micro-batch to the functions, and log the alerts that change with it.
+
+        Args:
+            progress: The progress of a streaming query as JSON.
+        """
         for metrics in batch_metrics(progress).values():
-            for take in self._take:
-                take(metrics)
+            for receiver in self._receivers:
+                receiver(metrics)
             for change in self._changes.changes_of(metrics):
-                LOG.log(logging.WARNING if change.is_exceeded else logging.INFO, change.message)
+                level = logging.WARNING if change.is_exceeded else logging.INFO
+                LOG.log(level, change.message)

@@ -117,17 +117,17 @@ class BatchMetrics:
 
     @property
     def spelled_query(self) -> str:
-        """The query by all of its names, for a reader who sees several.
+        """The query with all of its names, for a reader who sees several queries.
 
         Example:
             >>> BatchMetrics(query="muntin", batch=0, query_id="d7dbda75-9e29", spark_name="bikes").spelled_query
             "muntin (Spark query 'bikes', d7dbda75)"
         """
-        names = []
+        names: list[str] = []
         if self.spark_name:
             names.append(repr(self.spark_name))
         if self.query_id:
-            names.append(self.query_id.partition("-")[0])
+            names.append(self.query_id.partition("-")[0])  # enough of it to find the query
         return f"{self.query} (Spark query {', '.join(names)})" if names else self.query
 
     @property
@@ -137,7 +137,7 @@ class BatchMetrics:
 
     @property
     def rows_per_second(self) -> float:
-        """Rows that took effect, per second of the batch."""
+        """The number of rows that took effect, per second of the batch."""
         return self.accepted / self.seconds if self.seconds else 0.0
 
     @property
@@ -163,7 +163,7 @@ class BatchMetrics:
     def clock_lag(self) -> int | None:
         """The lag of the watermark behind the driver's clock when the batch ended, in microseconds.
 
-        None if the axis is not time, the input has ended, or nothing is known.
+        It is None if the axis is not time, if the input has ended, and if there is no watermark yet.
         """
         if self.started is None or self.watermark is None or not self.is_time or self.is_closed:
             return None

@@ -1,4 +1,4 @@
-"""A streaming query as a notebook shows it: what `queries` says of it, and its last micro-batches as a table."""
+"""A streaming query as a notebook shows it: the entries of `queries` for it, and its last micro-batches as a table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def html_of(query: Watched, *, is_active: bool) -> str:
 
     Args:
         query: Spark's streaming query.
-        is_active: True if it ran when it was looked at.
+        is_active: True if the query ran when its micro-batches were read.
     """
     reported = recent_batches(query)
     panels: list[str] = []
@@ -32,7 +32,7 @@ def html_of(query: Watched, *, is_active: bool) -> str:
 
 
 def _table(batches: Sequence[BatchMetrics]) -> str:
-    """Return micro-batches as a table, the last one first."""
+    """Return micro-batches as a table in HTML, the last one first."""
     rows: list[tuple[object, ...]] = []
     for batch in reversed(batches):
         started = "" if batch.started is None else f"{batch.started:%Y-%m-%d %H:%M:%S}"

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
 
 _UNITS: Final = {"seconds": "s", "bytes": "By"}
-"""Units by the Unified Code for Units of Measure, as OpenTelemetry asks for; things that are counted are in braces."""
+"""The units in the Unified Code for Units of Measure, which OpenTelemetry asks for.
+
+All other units name things that are counted, and are written in braces.
+"""
 
 
 def opentelemetry_metrics(provider: MeterProvider | None = None) -> Callable[[BatchMetrics], None]:
@@ -33,7 +36,8 @@ def opentelemetry_metrics(provider: MeterProvider | None = None) -> Callable[[Ba
     instruments: list[tuple[ExportedMetric, Any]] = []
     for metric in EXPORTED:
         create = meter.create_counter if metric.is_counter else meter.create_gauge
-        unit = _UNITS.get(metric.unit, f"{{{metric.unit}}}")
+        counted_things = f"{{{metric.unit}}}"
+        unit = _UNITS.get(metric.unit, counted_things)
         instruments.append((metric, create(otel_name(metric), unit=unit, description=metric.text)))
 
     def export(metrics: BatchMetrics) -> None:
@@ -53,7 +57,7 @@ def opentelemetry_metrics(provider: MeterProvider | None = None) -> Callable[[Ba
 
 
 def otel_name(metric: ExportedMetric) -> str:
-    """Return the name of a metric in OpenTelemetry, which has units of measure apart.
+    """Return the name of a metric in OpenTelemetry, where a unit of measure is no part of the name.
 
     Example:
         >>> [otel_name(metric) for metric in EXPORTED if metric.unit == "bytes"]
@@ -62,5 +66,7 @@ def otel_name(metric: ExportedMetric) -> str:
     name = metric.name.replace("muntin_", "muntin.", 1)
     if metric.unit not in _UNITS:
         return name
-    bare = name.removesuffix(f"_{metric.unit}")
-    return f"{bare}_time" if metric.is_counter and metric.unit == "seconds" else bare
+    name_without_unit = name.removesuffix(f"_{metric.unit}")
+    if metric.is_counter and metric.unit == "seconds":
+        return f"{name_without_unit}_time"  # without a word for time, it would name the thing that takes the time
+    return name_without_unit

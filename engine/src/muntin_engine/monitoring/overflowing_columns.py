@@ -15,10 +15,16 @@ class OverflowingColumns:
     """Finds the columns that could not hold a value, from the progress of streaming queries."""
 
     def __init__(self) -> None:
-        self._warned_columns: dict[str, set[tuple[str, str]]] = {}  # by run, each a query and its column
+        """Begin without warnings."""
+        # For each run, the columns that were warned of, each with the name of its query.
+        self._warned_columns: dict[str, set[tuple[str, str]]] = {}
 
     def warnings_of(self, progress: Mapping[str, Any]) -> Iterator[str]:
-        """Yield a warning of each column that overflows for the first time in this run."""
+        """Yield a warning about each column that overflows for the first time in its run.
+
+        Args:
+            progress: The progress of a streaming query, after a micro-batch.
+        """
         warned_columns = self._warned_columns.setdefault(str(progress.get("runId")), set())
         for metrics in batch_metrics(progress).values():
             for column, number in metrics.overflows.items():
@@ -27,11 +33,12 @@ class OverflowingColumns:
                     yield _warning(metrics, column, number)
 
     def end(self, run: str) -> None:
-        """Forget a run of a query, which has ended."""
+        """Forget the columns of a run, when it has ended."""
         self._warned_columns.pop(run, None)
 
 
 def _warning(metrics: BatchMetrics, column: str, number: int) -> str:
+    """Return the warning that a number of values of a micro-batch were too large for their column."""
     values = "value of the results is" if number == 1 else "values of the results are"
     return (
         f"{metrics.spelled_query}: {spell_count(number)} {values} too large for the column {column!r}, in micro-batch "

@@ -28,7 +28,7 @@ _TICKS: Final = {"watermark", "output_watermark", "newest", "clock"}
 """The metrics of which `EARLIEST` stands for an unknown value."""
 
 _ATTRIBUTES: Final = [metric.name for metric in METRICS if metric.unit is not Unit.MICROSECONDS or metric.is_level]
-"""The metrics that are attributes of the same name; durations of stages and modules are not."""
+"""The metrics that are attributes of `BatchMetrics` with the same name; durations of stages and modules are not."""
 
 
 def batch_metrics(progress: Mapping[str, Any] | str | None) -> dict[str, BatchMetrics]:
@@ -36,8 +36,8 @@ def batch_metrics(progress: Mapping[str, Any] | str | None) -> dict[str, BatchMe
 
     Args:
         progress: The progress from `StreamingQuery.lastProgress` or a `StreamingQueryListener`, as it is or as JSON.
-            Metrics in it that are not Muntin's are left alone. None, as `lastProgress` is before the first
-            micro-batch, has no metrics.
+            Metrics in it that are not Muntin's are ignored. None, which `lastProgress` is before the first micro-batch,
+            has no metrics.
 
     Example:
         >>> observed = {"muntin": {"time_axis": 0, "accepted": 5, "late": 1, "newest": 42}, "mine": {"rows": 1}}
@@ -65,9 +65,11 @@ def batch_metrics(progress: Mapping[str, Any] | str | None) -> dict[str, BatchMe
 
 
 def _as_dict(metrics: Any) -> Mapping[str, object]:
-    """Return metrics, which are a row of Spark's or come from JSON, as a dict.
+    """Return the observed metrics of a query by name.
 
-    On Spark Connect the row has two columns: the values, and a schema with their names.
+    Args:
+        metrics: The metrics: a dict from JSON, or a row of Spark's. On Spark Connect the row has two columns, the
+            values and a schema with their names.
     """
     row: Mapping[str, Any] = metrics if isinstance(metrics, Mapping) else metrics.asDict()
     if row.keys() != {"values", "schema"}:
@@ -77,10 +79,10 @@ def _as_dict(metrics: Any) -> Mapping[str, object]:
 
 
 def _read_metrics(name: str, progress: Mapping[str, Any], metrics: Mapping[str, Any]) -> BatchMetrics:
-    """Return the metrics of a query.
+    """Return the metrics of a Muntin query in a micro-batch.
 
     Args:
-        name: The name under which it reports.
+        name: The name under which the query reports.
         progress: The progress of the Spark query that contains it.
         metrics: The observed metrics of the query.
     """
@@ -105,7 +107,7 @@ def _read_metrics(name: str, progress: Mapping[str, Any], metrics: Mapping[str, 
 
 
 def _attributes(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metrics that are known, by the attributes of `BatchMetrics` that they are."""
+    """Return the known values of those metrics that are attributes of `BatchMetrics`, by name."""
     attributes: dict[str, Any] = {}
     for name in _ATTRIBUTES:
         value = metrics.get(name)
@@ -136,7 +138,7 @@ def _modules(metrics: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _skipped(metrics: Mapping[str, Any]) -> dict[str, int]:
-    """Return the events that each module skipped."""
+    """Return the number of events that each module skipped, by its label."""
     skipped: dict[str, int] = {}
     for metric, count in metrics.items():
         module = skipped_by(metric)
@@ -146,7 +148,7 @@ def _skipped(metrics: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _overflows(metrics: Mapping[str, Any]) -> dict[str, int]:
-    """Return the values that each result column could not hold."""
+    """Return the number of values that each result column could not hold, by its name."""
     overflows: dict[str, int] = {}
     for metric, count in metrics.items():
         column = overflowing_column(metric)
@@ -170,15 +172,19 @@ def _sources(metrics: Mapping[str, Any]) -> dict[str, SourceMetrics]:
 
 
 def _text(value: object) -> str | None:
+    """Return a value as text; None for None."""
     return None if value is None else str(value)
 
 
 def _started(progress: Mapping[str, Any]) -> datetime | None:
+    """Return the time at which Spark started the micro-batch; None if the progress does not have it."""
     timestamp = progress.get("timestamp")
     return datetime.fromisoformat(timestamp) if timestamp else None
 
 
 def _seconds(progress: Mapping[str, Any]) -> float:
-    """Return the duration of a micro-batch, which versions of Spark report in one of two places."""
+    """Return the duration of a micro-batch in seconds; versions of Spark report it in one of two places."""
     durations: Mapping[str, Any] = progress.get("durationMs") or {}
-    return float(durations.get("triggerExecution", progress.get("batchDuration") or 0)) / 1000
+    batch_duration = progress.get("batchDuration") or 0
+    milliseconds = durations.get("triggerExecution", batch_duration)
+    return float(milliseconds) / 1000

@@ -10,7 +10,7 @@ from muntin_engine.monitoring.progress_reading import batch_metrics
 
 
 class Watched(Protocol):
-    """The part of a `StreamingQuery` that is watched; nothing of it changes the query."""
+    """The part of a `StreamingQuery` that is watched; none of its members changes the query."""
 
     @property
     def id(self) -> object:
@@ -29,7 +29,7 @@ class Watched(Protocol):
 
     @property
     def isActive(self) -> bool:
-        """True while it runs."""
+        """True while the query runs."""
         ...
 
     @property
@@ -38,7 +38,7 @@ class Watched(Protocol):
         ...
 
     def exception(self) -> Exception | None:
-        """Return the exception that ended it, if it failed."""
+        """Return the exception that ended the query; None if it has not failed."""
         ...
 
 
@@ -52,7 +52,11 @@ def recent_batches(query: Watched) -> dict[str, list[BatchMetrics]]:
 
 
 def latest(batches: Sequence[BatchMetrics], metric: str) -> Any:
-    """Return the last value of a metric that is not known in every micro-batch; None if it was in none.
+    """Return the last known value of a metric that may be unknown in some micro-batches; None if it is in all.
+
+    Args:
+        batches: The micro-batches, oldest first.
+        metric: The name of the metric.
 
     Example:
         >>> first = BatchMetrics(query="muntin", batch=0, state_bytes=500)

@@ -18,9 +18,11 @@ _BATCHES_OF_PACE: Final = 60
 
 
 class _Active(Protocol):
+    """The manager of a session's queries."""
+
     @property
     def active(self) -> Sequence[Watched]:
-        """The queries that run."""
+        """The streaming queries that run."""
         ...
 
 
@@ -43,9 +45,9 @@ class RunningQuery:
         spark_name: The name that the query has in Spark, if it has one.
         last: The metrics of the last micro-batch; None before the first has ended.
         rows_per_second: Rows that took effect, per second of the time of up to 60 micro-batches.
-        held_back_by: The reasons why results wait or most of the time passes, a sentence each; empty without any.
-        state_bytes: The size of the state, as far as it is known.
-        keys_held: The number of keys with state, where the evaluator knows it.
+        held_back_by: The reasons why results wait, or why most rows or most of the time are lost, a sentence each.
+        state_bytes: The size of the state; None if it is unknown.
+        keys_held: The number of keys with state; None if the evaluator does not know it.
     """
 
     query_id: str
@@ -77,7 +79,7 @@ class RunningQuery:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """The pace, the watermark, the state, and what holds results back, each by its topic."""
+        """The facts on the query in words, each after its topic: pace, watermark, state, reasons why results wait."""
         facts: list[tuple[str, str]] = []
         last = self.last
         if last is not None:
@@ -89,8 +91,9 @@ class RunningQuery:
                 ("watermark", f"{watermark}, {spell_ticks(self.lag, is_time=last.is_time)} behind the newest start"),
                 ("state", f"{spell_bytes(self.state_bytes)}{keys}"),
             ]
-        for number, reason in enumerate(self.held_back_by):
-            facts.append(("" if number else "held back", reason))
+        for place, reason in enumerate(self.held_back_by):
+            topic = "held back" if place == 0 else ""  # all reasons have one topic
+            facts.append((topic, reason))
         return facts
 
     def __str__(self) -> str:
@@ -100,7 +103,7 @@ class RunningQuery:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """Return the same for notebooks."""
+        """Describe the query as HTML, for notebooks."""
         return f"<p>{escape(self.heading)}</p>{facts_html(self.facts)}"
 
     __repr__ = __str__
@@ -109,9 +112,12 @@ class RunningQuery:
 def queries(spark: Session) -> list[RunningQuery]:
     """Return the running queries of a session, each with its pace, its state and what holds it back.
 
-    A Spark query that contains several Muntin queries gives one entry for each. One that has not ended a micro-batch
-    yet is listed without numbers, whether it contains Muntin queries or not; later, other queries are left out. It
-    reads what Spark keeps, the last 100 micro-batches; set `spark.sql.streaming.numRecentProgressUpdates` to keep more.
+    A Spark query that contains several Muntin queries has one entry for each. Before its first micro-batch has ended, a
+    Spark query has one entry without numbers, whether it contains Muntin queries or not, as nobody can tell yet.
+    Afterwards a query without Muntin queries has no entry.
+
+    The numbers are those of the last 100 micro-batches, which Spark keeps; set
+    `spark.sql.streaming.numRecentProgressUpdates` to keep more.
 
     Args:
         spark: The session.
@@ -135,7 +141,12 @@ def queries(spark: Session) -> list[RunningQuery]:
 
 
 def running_query(query: Watched, batches: Sequence[BatchMetrics] = ()) -> RunningQuery:
-    """Return the entry of a query, given its last micro-batches, oldest first."""
+    """Return the entry of a query.
+
+    Args:
+        query: Spark's query.
+        batches: The last micro-batches of a Muntin query in it, oldest first; empty if none has ended.
+    """
     entry = RunningQuery(query_id=str(query.id), run_id=str(query.runId), spark_name=query.name)
     if not batches:
         return replace(entry, held_back_by=("no micro-batch has ended yet",))
@@ -150,12 +161,12 @@ def running_query(query: Watched, batches: Sequence[BatchMetrics] = ()) -> Runni
 
 
 def status_of(query: Watched, reported: Mapping[str, object], *, is_active: bool) -> str:
-    """Return in a line whether a query runs, has ended or has failed.
+    """Say in a line whether a query runs, has ended or has failed.
 
     Args:
-        query: The query.
-        reported: The Muntin queries in it that have reported a micro-batch.
-        is_active: True if it ran when its micro-batches were read.
+        query: Spark's query.
+        reported: The Muntin queries in it that have reported a micro-batch, by name.
+        is_active: True if the query ran when its micro-batches were read.
     """
     name = query.name or "the query"
     if is_active:
@@ -172,7 +183,7 @@ def _pace(batches: Sequence[BatchMetrics]) -> float:
     recent = batches[-_BATCHES_OF_PACE:]
     first = recent[0]
     last = recent[-1]
-    seconds = last.seconds
+    seconds = last.seconds  # without starts, the time of the last micro-batch is all that is known
     if first.started is not None and last.started is not None:
         seconds += (last.started - first.started).total_seconds()
     accepted = sum(metrics.accepted for metrics in recent)

@@ -11,7 +11,7 @@ _SPANS: Final = (("d", 86_400), ("h", 3_600), ("min", 60))
 
 
 def spell_count(count: float | None) -> str:
-    """Spell a number of things.
+    """Spell a number of things; `-` if it is unknown, as in the functions below.
 
     Example:
         >>> spell_count(1234567), spell_count(None)
@@ -81,6 +81,7 @@ def spell_ticks(ticks: int | None, *, is_time: bool) -> str:
 
 
 def _spell_moment(tick: int) -> str:
+    """Spell a point in time, in UTC; as a number if it lies beyond the calendar."""
     try:
         time = moment(tick)
     except OverflowError:  # no year that Python knows
@@ -89,11 +90,11 @@ def _spell_moment(tick: int) -> str:
 
 
 def _spell_span(seconds: float) -> str:
-    """Spell a longer time in its two largest units."""
+    """Spell a time of a minute or more in its two largest units, such as `2 h 3 min`."""
     parts: list[tuple[int, str]] = []
     for unit, size in _SPANS:
         count, seconds = divmod(seconds, size)
-        if count or parts:
+        if count or parts:  # leading units without any are left out
             parts.append((int(count), unit))
     parts.append((int(seconds), "s"))
     return " ".join(f"{count} {unit}" for count, unit in parts[:2] if count)

@@ -22,7 +22,7 @@ class Line(NamedTuple):
     Attributes:
         label: The label.
         value: The value in the last micro-batch.
-        total: The sum over the micro-batches that Spark keeps; empty for what has no sum.
+        total: The sum over the micro-batches that Spark keeps; empty if the values cannot be added up.
     """
 
     label: str
@@ -56,6 +56,7 @@ _LEVELS: Final = {
     "keys_held": "keys held",
     "events_held": "events held",
 }
+"""The labels of levels, which are shown if they are known."""
 
 
 def picture_of(query: Watched, *, is_active: bool) -> RenderableType:
@@ -81,6 +82,7 @@ def _panel(query: Watched, batches: Sequence[BatchMetrics]) -> Panel:
 
 
 def _counts(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
+    """Yield the lines about rows, results and other things that are counted."""
     for metric, label in {**_COUNTS, **_RARE_COUNTS}.items():
         total = sum(getattr(metrics, metric) for metrics in batches)
         if total or metric in _COUNTS:
@@ -90,6 +92,7 @@ def _counts(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
 
 
 def _progress(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
+    """Yield the lines about the watermarks of the query and of its sources."""
     last = batches[-1]
     is_time = last.is_time
     yield Line("watermark", spell_tick(latest(batches, "watermark"), is_time=is_time))
@@ -100,6 +103,7 @@ def _progress(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
 
 
 def _state(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
+    """Yield the lines about the content and the size of the state."""
     for metric, label in _LEVELS.items():
         level = latest(batches, metric)
         if level is not None:
@@ -110,6 +114,7 @@ def _state(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
 
 
 def _times(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
+    """Yield the lines about the time of micro-batches, of their stages and of modules."""
     all_seconds = sum(metrics.seconds for metrics in batches)
     yield Line("time", spell_seconds(batches[-1].seconds), spell_seconds(all_seconds))
     yield from _parts(batches, "stages", "  {}", spell_seconds)
@@ -119,7 +124,14 @@ def _times(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
 def _parts(
     batches: Sequence[BatchMetrics], metric: str, label: str, spell: Callable[[float | None], str]
 ) -> Iterator[Line]:
-    """Yield a line for each module, stage or column that a metric tells apart, unless all of it is zero."""
+    """Yield a line for each module, stage or column, if any of its values is not zero.
+
+    Args:
+        batches: The micro-batches.
+        metric: The attribute of `BatchMetrics` that has a value for each of them, by name.
+        label: The label of a line, with a place for the name.
+        spell: The function that spells a value.
+    """
     values: dict[str, list[float]] = {}
     for metrics in batches:
         for part, value in getattr(metrics, metric).items():

@@ -1,4 +1,4 @@
-"""Warnings of late and rejected rows that no sink takes: one per query and minute."""
+"""Warnings about late and rejected rows that no sink takes: at most one per query, kind of rows and minute."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _ADVICE: Final = {
 
 
 class UnreadWarning(NamedTuple):
-    """A warning.
+    """A warning about rows that no sink takes.
 
     Attributes:
-        kind: `late` or `rejected`.
-        message: The text.
+        kind: The kind of the rows, `late` or `rejected`.
+        message: The text of the warning.
     """
 
     kind: str
@@ -36,7 +36,7 @@ class UnreadWarning(NamedTuple):
 
 @dataclass(slots=True)
 class _Count:
-    """The rows of one kind since the last warning of a query.
+    """The count of a query's rows of one kind since the last warning about them.
 
     Attributes:
         last: The last micro-batch of the query.
@@ -53,7 +53,12 @@ class _Count:
     warned_at: datetime | None = None
 
     def add(self, metrics: BatchMetrics, kind: str) -> None:
-        """Add the rows of a micro-batch."""
+        """Add the rows of a micro-batch.
+
+        Args:
+            metrics: The metrics of the micro-batch.
+            kind: The kind of the rows, `late` or `rejected`.
+        """
         self.last = metrics
         self.rows += getattr(metrics, kind)
         self.all_rows += metrics.accepted + metrics.late + metrics.rejected
@@ -61,7 +66,7 @@ class _Count:
 
     @property
     def is_due(self) -> bool:
-        """True if there are rows to warn of, and the last warning is long enough ago."""
+        """True if there are rows to warn about, and the last warning was at least a minute before."""
         if not self.rows:
             return False
         if self.warned_at is None or self.last.started is None:
@@ -73,8 +78,9 @@ class UnreadRows:
     """Counts the late and rejected rows that no sink takes, from the progress of streaming queries."""
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[str, str, str], _Count] = {}
-        self._last_batches: dict[str, int] = {}
+        """Begin without any counts."""
+        self._counts: dict[tuple[str, str, str], _Count] = {}  # by run, query and kind
+        self._last_batches: dict[str, int] = {}  # the number of the last micro-batch, by run
 
     def warnings_of(self, progress: Mapping[str, Any]) -> Iterator[UnreadWarning]:
         """Count the rows of a micro-batch, and yield the warnings that are due.
@@ -95,7 +101,7 @@ class UnreadRows:
                     yield _warning(kind, count)
 
     def end(self, run: str) -> Iterator[UnreadWarning]:
-        """Yield the warnings of the rows since the last ones, when a run of a query has ended."""
+        """Yield warnings about the rows since the last warnings, when a run of a query has ended."""
         self._last_batches.pop(run, None)
         for name in list(self._counts):
             run_of_count, _query, kind = name
@@ -107,6 +113,7 @@ class UnreadRows:
 
 
 def _warning(kind: str, count: _Count) -> UnreadWarning:
+    """Return the warning about rows of a kind, with advice."""
     last = count.last
     rows = f"{spell_count(count.rows)} of {spell_count(count.all_rows)} rows were {kind}"
     if kind == "late" and count.late_by:

@@ -10,6 +10,7 @@ from typing import Any
 from muntin import ClipPolicy, TimestampPolicy
 from muntin.errors import MuntinError, QueryError
 from muntin.query_checks import clip_of, timestamps_of
+from muntin.schemas import Field
 from muntin_engine.backends.planning.field_types import field_of
 from muntin_engine.backends.planning.result_schemas import CarriedTypes, schema_of_evicted, schema_of_results
 from muntin_engine.errors import RecordingError
@@ -23,12 +24,12 @@ from muntin_engine.wire.task_payload import TaskPayload
 
 
 def task_of(data: Mapping[str, Any], code: NamedCode, evaluator: str | None = None) -> TaskPayload:
-    """Return a query as its workers get it; the arguments and the errors are those of `plan_of`."""
+    """Return a recorded query as its workers get it; the arguments and the errors are those of `plan_of`."""
     plan = plan_of(data, code, evaluator)
     task = task_from_data(data, plan)
     if not code.replacements:
         return task
-    # Another module may have results of another type, and others of a lifetime.
+    # Modules that replace the recorded ones may have results of other types.
     name = "window" if "window" in task.results.names else "lifetime"
     time = task.results.field(name).type.field("start").type
     types = CarriedTypes(time, task.keys, task.columns[0].payload)
@@ -37,11 +38,11 @@ def task_of(data: Mapping[str, Any], code: NamedCode, evaluator: str | None = No
 
 
 def plan_of(data: Mapping[str, Any], code: NamedCode, evaluator: str | None = None) -> Plan:
-    """Return the plan of a query, for the evaluator that it ran in, or another one.
+    """Return the plan of a recorded query, for the evaluator that it ran in, or for another one.
 
     Args:
         data: The query as data.
-        code: The place where its modules are found.
+        code: The modules and functions of the query by name, with those that replace recorded ones.
         evaluator: The name of another evaluator; None for the one that the query ran in.
 
     Raises:
@@ -51,28 +52,29 @@ def plan_of(data: Mapping[str, Any], code: NamedCode, evaluator: str | None = No
     if evaluator is not None and evaluator not in names:
         raise RecordingError(f"there is no evaluator {evaluator!r}\n  expected one of {', '.join(names)}")
 
-    payloads = []
+    payloads: list[list[Field]] = []  # the columns of each input
     for schema_data in data["inputs"]:
         payloads.append([field_of(column.name, column.type) for column in schema_from_data(schema_data)])
     try:
         plan = plan_from_data(data["plan"], payloads, code)
-        # Other modules may need another evaluator, so such a query is planned as a new one.
-        if code.replacements:
-            return _planned_anew(
-                replace(plan, requested_evaluator=evaluator or plan.requested_evaluator), _alternatives(data)
-            )
-        return with_choice(replace(plan, requested_evaluator=evaluator or data["plan"]["evaluator"]), DECLARATIONS)
+        if not code.replacements:
+            plan = replace(plan, requested_evaluator=evaluator or data["plan"]["evaluator"])
+            return with_choice(plan, DECLARATIONS)
+        # Modules that replace the recorded ones may need another evaluator, so the query is planned as a new one.
+        plan = replace(plan, requested_evaluator=evaluator or plan.requested_evaluator)
+        return _planned_anew(plan, _alternatives(data))
     except MuntinError as error:
         raise RecordingError(str(error)) from error
 
 
 def _planned_anew(plan: Plan, declarations: Sequence[Declaration]) -> Plan:
-    """Plan a query of which modules were replaced: what the query does not say of lifetimes, its modules do.
+    """Plan a query of which modules were replaced.
 
-    A recording does not tell `clip="none"` from a clip that nobody named, so a module may choose in both cases.
+    If the query does not name the clip or the timestamps, its modules choose them. A recording does not tell
+    `clip="none"` from a clip that nobody named, so modules choose in both cases.
 
     Args:
-        plan: The plan with the new modules.
+        plan: The plan of the query with the new modules.
         declarations: The evaluators that can replay the recording.
 
     Raises:
@@ -88,7 +90,7 @@ def _planned_anew(plan: Plan, declarations: Sequence[Declaration]) -> Plan:
         timestamps = timestamps_of(modules) or TimestampPolicy.ALIGN
     plan = replace(plan, clip=clip, timestamps=timestamps)
 
-    # An evaluator that the query asked for may refuse the new modules; then the cheapest one that takes them runs.
+    # The evaluator that the query asked for may refuse the new modules. Then the cheapest one runs that accepts them.
     try:
         return checked_plan(plan, declarations)
     except QueryError:
@@ -98,9 +100,10 @@ def _planned_anew(plan: Plan, declarations: Sequence[Declaration]) -> Plan:
 
 
 def _alternatives(data: Mapping[str, Any]) -> list[Declaration]:
-    """Return the evaluators that keep a state if the recorded one does, as rows are recorded for these alone.
+    """Return the declarations of the evaluators that can replay a recorded query.
 
-    A query without state emits at once what others emit behind a watermark.
+    They keep a state if the recorded one does, and keep none if it does not. The two kinds emit results at other times:
+    without state at once, otherwise when the watermark has passed.
     """
     recorded_name = data["plan"]["evaluator"]
     keeps_state = {declaration.name: declaration.keeps_state for declaration in DECLARATIONS}
@@ -112,7 +115,7 @@ def check_evaluator(data: Mapping[str, Any], code: NamedCode, evaluator: str) ->
 
     Args:
         data: The query as data.
-        code: The place where its modules are found.
+        code: The modules and functions of the query by name.
         evaluator: The name of the evaluator.
 
     Raises:
@@ -123,9 +126,9 @@ def check_evaluator(data: Mapping[str, Any], code: NamedCode, evaluator: str) ->
 
 def evaluators_of(data: Mapping[str, Any], code: NamedCode) -> list[str]:
     """Return the names of the evaluators that can replay a query, the cheapest first."""
-    names = []
+    names: list[str] = []
     for declaration in _alternatives(data):
-        with suppress(RecordingError):
+        with suppress(RecordingError):  # this evaluator cannot run the query
             plan = plan_of(data, code, declaration.name)
             names.append(plan.choice.evaluator)
     return names

@@ -1,4 +1,4 @@
-"""The lifetimes of the events of a story, found by the ticks at which they begin and end."""
+"""The lifetimes of the events of a story, looked up by the ticks at which events begin and end."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ class EventLifetimes:
     """The events that are alive, each named by the number of the row that brought it."""
 
     def __init__(self) -> None:
+        """Begin without events."""
         self._lifetimes: dict[int, tuple[int, int]] = {}
         self._edges_of_key: dict[Hashable, _LifetimeEdges] = defaultdict(_LifetimeEdges)
 
@@ -29,7 +30,14 @@ class EventLifetimes:
         yield from self._lifetimes.items()
 
     def put(self, key: Key, event: int, start: int, end: int) -> None:
-        """Add an event, or give it another lifetime; one that does not end after its start is forgotten."""
+        """Add an event, or change its lifetime; an event is removed if it no longer ends after its start.
+
+        Args:
+            key: The key of the event.
+            event: The number of the row that brought the event.
+            start: The start of the lifetime.
+            end: The end of the lifetime.
+        """
         edges = self._edges_of_key[freeze(key)]
         previous = self._lifetimes.pop(event, None)
         if previous is not None:
@@ -39,22 +47,20 @@ class EventLifetimes:
             edges.add(event, (start, end))
 
     def cutting(self, key: Key, members: Collection[int], *ticks: int) -> set[int]:
-        """Find the events of a key by which a window has its start or its end without being in it.
+        """Find the events of a key that are not in a window, and set where it starts or ends.
 
-        At a tick where a member begins or ends, the window would have its edge without any other event.
+        These begin or end at the start or the end of the window, at a tick where no member begins or ends. If a member
+        does, the window would start or end there also without the other events.
 
         Args:
             key: The key.
             members: The events in the window.
             ticks: The start and the end of the window.
-
-        Returns:
-            The events that begin or end at a tick where no member does.
         """
         edges = self._edges_of_key[freeze(key)]
         cutting: set[int] = set()
         for tick in ticks:
-            if tick >= INFINITY:  # no event ends there: it only has not ended yet
+            if tick >= INFINITY:  # an event with this end has not ended yet
                 continue
             events = edges.at(tick)
             if events.isdisjoint(members):
@@ -62,26 +68,26 @@ class EventLifetimes:
         return cutting
 
     def bounding(self, key: Key, event: int, start: int, end: int, *, is_clipped: bool) -> set[int]:
-        """Find the events that begin or end where a part of an event does, and not the event itself.
+        """Find the other events by which a part of an event, which a join emits, begins or ends where it does.
 
         Args:
             key: The key.
             event: The event.
             start: The start of the part.
             end: The end of the part.
-            is_clipped: True if the event ends where another one begins, however long that lasts.
+            is_clipped: True if the part ends for good where another event begins, so that none begins after an end.
         """
         edges = self._edges_of_key[freeze(key)]
         event_start, event_end = self._lifetimes.get(event, (EARLIEST, INFINITY))
         bounding: set[int] = set()
         if start > event_start and not is_clipped:
-            # The part begins later than its event, because another event covered that until it ended.
+            # The part begins later than its event: until then another event overlapped the event.
             for other in edges.at(start):
                 _, other_end = self._lifetimes[other]
                 if other_end == start:
                     bounding.add(other)
         if end < event_end:
-            # The part ends earlier than its event, because another event begins there.
+            # The part ends earlier than its event: another event begins there.
             for other in edges.at(end):
                 other_start, _ = self._lifetimes[other]
                 if other_start == end:
@@ -89,7 +95,10 @@ class EventLifetimes:
         return bounding
 
     def overlapping(self, key: Key, start: int, end: int) -> set[int]:
-        """Find the events of a key that live in a part of the axis. Cost: a look at each event of the key."""
+        """Find the events of a key that are alive at any tick from a start on and before an end.
+
+        Cost: a look at each event of the key.
+        """
         overlapping: set[int] = set()
         for event in self._edges_of_key[freeze(key)].events():
             event_start, event_end = self._lifetimes[event]
@@ -102,18 +111,23 @@ class _LifetimeEdges:
     """The events of a key by the ticks at which they begin or end."""
 
     def __init__(self) -> None:
+        """Begin without events."""
         self._events_at: dict[int, set[int]] = defaultdict(set)
 
     def add(self, event: int, ticks: tuple[int, int]) -> None:
+        """Add an event with its start and its end."""
         for tick in ticks:
             self._events_at[tick].add(event)
 
     def remove(self, event: int, ticks: tuple[int, int]) -> None:
+        """Remove an event with its start and its end."""
         for tick in ticks:
             self._events_at[tick].discard(event)
 
     def at(self, tick: int) -> set[int]:
+        """Return the events that begin or end at a tick."""
         return self._events_at.get(tick, set())
 
     def events(self) -> set[int]:
+        """Return all events."""
         return set().union(*self._events_at.values())

@@ -1,4 +1,4 @@
-"""A query that is evaluated key by key, and says of each result which rows made it."""
+"""A query that is evaluated key by key, and names for each result the rows that made it."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from muntin_engine.wire.task_payload import TaskPayload
 
 
 def queries_of(task: TaskPayload) -> list[ExplainedQuery]:
-    """Return the query of a task; of a query over several specifications of windows, one for each."""
+    """Return a query to explain for each specification of windows of a task; most tasks have one."""
     if not task.plan.named_windows:
         return [ExplainedQuery(task, task)]
     return [ExplainedQuery(_over_windows(task, name), task, name) for name in task.plan.named_windows]
 
 
 def _over_windows(task: TaskPayload, name: str) -> TaskPayload:
-    """Return the query over one of its specifications of windows."""
+    """Return the task of a query over only one of its named specifications of windows."""
     plan = replace(task.plan, window=task.plan.named_windows[name], named_windows={})
     results = task.results.remove(task.results.get_field_index("window_name"))
     return replace(task, plan=plan, results=results)
@@ -53,8 +53,8 @@ class _Causes(NamedTuple):
     """The rows that made a result.
 
     Attributes:
-        members: The numbers of the rows that are in it, and of the rows that changed their events.
-        bounds: The numbers of the other rows that set where its window begins or ends.
+        members: The numbers of the rows that are in the result, and of the rows that changed the events of these.
+        bounds: The numbers of the other rows that set where the window of the result begins or ends.
     """
 
     members: Sequence[int]
@@ -66,9 +66,9 @@ class _ExplainedBatch(NamedTuple):
 
     Attributes:
         number: The number of the micro-batch.
-        first: The number of its first row.
+        first: The number of the first row of the micro-batch.
         rows: All rows so far.
-        advancing: The row that moved the watermark furthest, if one did.
+        advancing: The number of the row that moved the watermark furthest; empty if no row did.
     """
 
     number: int
@@ -78,10 +78,10 @@ class _ExplainedBatch(NamedTuple):
 
 
 class ExplainedQuery:
-    """Evaluates a query over one specification of windows, and says what made its results.
+    """Evaluates a query over one specification of windows, and names the rows that made its results.
 
     Attributes:
-        task: The query, traced.
+        task: The query, whose modules note the rows that they read; see `traced`.
         changes_by_number: The rows of the last micro-batch as the query sees them.
     """
 
@@ -90,8 +90,8 @@ class ExplainedQuery:
 
         Args:
             task: The query over one specification of windows.
-            whole: The query over all of them.
-            window_name: The name of the specification; empty where there is one without a name.
+            whole: The query over all its specifications of windows.
+            window_name: The name of the specification; empty if the query has only one, without a name.
         """
         self._notes = Notes()
         self._window_name = window_name
@@ -102,15 +102,15 @@ class ExplainedQuery:
             evaluator.run_class(plan),
             evaluator.query_of_task(self.task),
             MemoryCells(),
-            Codec.of(self.task.modules, {Number}),
-            self.task.identity,
-            [input_task.tracker for input_task in whole.inputs],
-            StoreCache(),
-            window_name,
+            codec=Codec.of(self.task.modules, {Number}),
+            identity=self.task.identity,
+            trackers=[input_task.tracker for input_task in whole.inputs],
+            cache=StoreCache(),
+            name=window_name,
         )
         is_cut = plan.is_windowed and isinstance(plan.window, WindowKind)
         self._is_cut_by_events = is_cut and plan.window.ends_move
-        # By input, the place of the row number in a payload: the last one, after what modules read.
+        # In the payloads of each input, the number of the row is the last value, after those that modules read.
         self._number_places = [len(plan_input.columns.payload) - 1 for plan_input in plan.inputs]
         self.changes_by_number: Mapping[int, InputChange] = {}
         self._payloads: dict[int, tuple[Any, ...]] = {}
@@ -120,12 +120,12 @@ class ExplainedQuery:
         """Evaluate a micro-batch, and set the fates of the rows that did not count.
 
         Args:
-            parts: The rows of its tasks, with their numbers.
-            first: The number of its first row.
+            parts: The rows of each map task of the micro-batch, with their numbers.
+            first: The number of the first row of the micro-batch.
             rows: All rows so far.
-            is_end: True if it is the end of the stream.
+            is_end: True if the stream ends with this micro-batch.
         """
-        # The rows as the map tasks send them to the one bucket.
+        # Run the map tasks, which send all rows to one bucket.
         task = self.task
         self._notes.begin_batch()
         exchanged_rows: list[dict[str, Any]] = []
@@ -135,7 +135,7 @@ class ExplainedQuery:
         arrivals = collect(exchanged_rows, len(task.inputs))
         self._set_fates_of_bad_rows(arrivals, rows)
 
-        # Numbers are hidden from the evaluator, which would tell equal rows apart by them.
+        # Hide the numbers of rows from the evaluator, which would otherwise tell equal rows apart by them.
         bucket_rows = read_bucket_rows(task, arrivals.rows)
         changes: list[tuple[Key, list[InputChange]]] = []
         changes_by_number: dict[int, InputChange] = {}
@@ -147,11 +147,11 @@ class ExplainedQuery:
                 if number is not None:
                     changes_by_number[number] = change
         self.changes_by_number = changes_by_number
-        if task.plan.join is not None:
+        if task.plan.join is not None:  # its condition on payloads is asked again, to find the causes of results
             self._payloads |= {number: change.payload for number, change in changes_by_number.items()}
         rows.filter_ignored(first, changes_by_number)
 
-        # Evaluate, and look up the rejected rows: a late row has its number, unless its payload was not sent.
+        # Evaluate, and look up the rejected rows by their numbers; a row whose payload was not sent carries none.
         for report, key_watermarks in zip(arrivals.reports, bucket_rows.key_watermarks, strict=True):
             report.key_watermarks = key_watermarks
             if is_end:
@@ -167,13 +167,13 @@ class ExplainedQuery:
     def explain(
         self, result: BatchResult, batch: int, first: int, number: int, rows: StoryRows
     ) -> Iterator[StoryChange]:
-        """Yield the changes of the results of a micro-batch with the rows that made them.
+        """Yield the changes of the results in a micro-batch, each with the rows that made it.
 
         Args:
             result: The output of the micro-batch.
             batch: The number of the micro-batch.
-            first: The number of its first row.
-            number: The number of the first change.
+            first: The number of the first row of the micro-batch.
+            number: The number of the first change; the others are numbered on from there.
             rows: All rows so far; their fates and events have to be known.
         """
         explained_batch = _ExplainedBatch(batch, first, rows, _row_that_advances(rows.all[first:]))
@@ -186,9 +186,9 @@ class ExplainedQuery:
             number += 1
 
     def _values(self, result: BatchResult, changes: Sequence[tuple[Key, OutputChange]]) -> list[dict[str, Any]]:
-        """Return the columns of each change, as results have them."""
+        """Return the values of each change by the names of result columns."""
         names = [part.name for part in self.task.plan.outputs]
-        if self.task.plan.join is not None:  # row numbers are among the values, and fit no table
+        if self.task.plan.join is not None:  # row numbers are among its values, and no table can hold them
             return [dict(zip(names, change.value, strict=True)) for _, change in changes]
         values: list[dict[str, Any]] = []
         for table in result_tables(self.task, result.output):
@@ -201,7 +201,7 @@ class ExplainedQuery:
         return None if number is None else number.value
 
     def _with_hidden_number(self, change: InputChange) -> InputChange:
-        """Return a row whose number makes no difference to any other."""
+        """Return a row with its number as a `Number`, by which rows are not told apart: all of these are equal."""
         place = self._number_places[change.side]
         payload = list(change.payload)
         payload[place] = None if payload[place] is None else Number(payload[place])
@@ -223,19 +223,29 @@ class ExplainedQuery:
     def _explained(
         self, key: Key, change: OutputChange, values: Mapping[str, Any], number: int, batch: _ExplainedBatch
     ) -> StoryChange:
-        """Return a change of the output with its causes."""
+        """Return a change of the output with its causes.
+
+        Args:
+            key: The key of the result.
+            change: The change.
+            values: The values of the result by column.
+            number: The number of the change.
+            batch: The micro-batch.
+        """
         plan = self.task.plan
         name = (freeze(key), change.id)
         previous = None if change.kind is OutputKind.INSERT else self._live.pop(name)
 
-        # A row of a join that gets another end may owe it to other rows; other changes have the rows of the insertion.
+        # When a result of a join gets another end, other rows may be the cause. All other changes of a result have the
+        # same causes as its insertion.
         is_join_revision = plan.join is not None and change.kind is OutputKind.REVISE
         if previous is None or is_join_revision:
             causes = self._causes(key, change, values, batch.rows)
         else:
             causes = _Causes(previous.members, previous.bounds)
 
-        # The trigger is what came of these rows in this micro-batch; if nothing did, it is what moved the watermark.
+        # The trigger is those of these rows that came in this micro-batch; if none did, the row that moved the
+        # watermark.
         trigger = batch.rows.since(batch.first, {*causes.members, *causes.bounds})
         explained = StoryChange(
             number=number,
@@ -256,11 +266,18 @@ class ExplainedQuery:
             trigger=trigger or batch.advancing,
         )
         if change.kind is not OutputKind.RETRACT:
-            self._live[name] = explained  # a later change of the result has its causes from here
+            self._live[name] = explained  # later changes of the result take their causes from this one
         return explained
 
     def _causes(self, key: Key, change: OutputChange, values: Mapping[str, Any], rows: StoryRows) -> _Causes:
-        """Return the rows that a result was made of, and those that bound its extent, each with later changes."""
+        """Return the causes of a result: the rows that it was made of and those that bound it, with their changes.
+
+        Args:
+            key: The key of the result.
+            change: The insertion of the result, or a revision by a join.
+            values: The values of the result by column; in a join these include the numbers of rows.
+            rows: All rows so far.
+        """
         plan = self.task.plan
         members = set(self._members(key, change, values))
         bounds: Iterable[int] = ()
@@ -272,7 +289,7 @@ class ExplainedQuery:
         return _Causes(rows.with_changes(members), rows.with_changes(bounds))
 
     def _members(self, key: Key, change: OutputChange, values: Mapping[str, Any]) -> Collection[int]:
-        """Return the rows that a result was made of."""
+        """Return the numbers of the rows that a result was made of; the arguments are those of `_causes`."""
         plan = self.task.plan
         numbers: set[int] = set()
         if plan.join is not None:
@@ -292,13 +309,13 @@ class ExplainedQuery:
         Args:
             key: The key.
             left: The row of the left event.
-            change: The result, a part of the left event that has no right row in it.
+            change: The result: a part of the left event during which no right event matches.
             rows: All rows so far.
         """
         join = self.task.plan.join
         assert join is not None
         end = change.end if change.new_end is None else change.new_end
-        if join.kind is JoinKind.SEMI:  # the right rows that it meets are not in the result
+        if join.kind is JoinKind.SEMI:  # here right events match, though their rows are not in the result
             candidates = rows.events.overlapping(key, change.start, end)
         else:
             is_clipped = join.kind is JoinKind.CLIP
@@ -315,7 +332,11 @@ class ExplainedQuery:
 
 
 def _key_by_key(plan: Plan) -> tuple[KeyedEvaluator, Plan]:
-    """Return the most general evaluator that runs a plan key by key in plain Python, and the plan with this choice."""
+    """Choose the most general evaluator that can run a plan key by key in plain Python.
+
+    Returns:
+        The evaluator, and the plan with the choice of it.
+    """
     for declaration in reversed(DECLARATIONS):
         evaluator = KEEPS_STATE.get(declaration.name)
         if isinstance(evaluator, KeyedEvaluator):
@@ -326,14 +347,19 @@ def _key_by_key(plan: Plan) -> tuple[KeyedEvaluator, Plan]:
 
 
 def _fate_of(rejection: Rejection) -> Fate:
-    """Return the fate of a row that an evaluator did not take."""
+    """Return the fate of a row that an evaluator rejected."""
     if rejection.is_late:
         return Fate.LATE
-    return Fate.SHED if rejection.is_shed else Fate.REJECTED
+    if rejection.is_shed:
+        return Fate.SHED
+    return Fate.REJECTED
 
 
 def _row_that_advances(rows: Sequence[StoryRow]) -> list[int]:
-    """Return the row that moved the watermark furthest: the end of the stream, punctuation, or the newest event."""
+    """Return the number of the row that moved the watermark furthest, in a list; an empty list if none did.
+
+    It is the row that closes the stream; otherwise the latest punctuation; otherwise the newest event.
+    """
     counted: list[StoryRow] = []
     punctuation: list[StoryRow] = []
     closing: list[StoryRow] = []

@@ -22,10 +22,10 @@ from muntin_engine.wire.task_payload import TaskPayload
 
 
 def explain_batches(plan: Plan, task: TaskPayload, batches: Sequence[RecordedBatch]) -> Story:
-    """Return the story of a query and its micro-batches, from the first one on.
+    """Evaluate the micro-batches of a query, from the first one on, and return their story.
 
     Args:
-        plan: The plan, as the driver has it: that of a task has no words.
+        plan: The plan, as the driver has it. The plan of a task lacks the words in which it is explained.
         task: The query as its workers get it.
         batches: The micro-batches.
 
@@ -37,7 +37,7 @@ def explain_batches(plan: Plan, task: TaskPayload, batches: Sequence[RecordedBat
     story_batches: list[StoryBatch] = []
     changes: list[StoryChange] = []
     for batch in batches:
-        # The fates of all rows first, then the events that counted: only with these can results be explained.
+        # Results can be explained only when the fates of all rows are known, and with these the events that counted.
         first = len(rows.all)
         parts = rows.add_batch(batch)
         results = [query.process(parts, first, rows, is_end=batch.is_end) for query in queries]
@@ -78,9 +78,9 @@ def _numbers_in(changes: Sequence[StoryChange]) -> set[int]:
 
 
 def _held_by(task: TaskPayload, progress: InputsProgress | None) -> str | None:
-    """Return the names of the sources, or inputs, that are behind the others; None if all are equally far.
+    """Return the names of the sources, or inputs, whose watermark is behind that of others; None if none is.
 
-    None also if the sources are buckets of another query, which mean nothing to a reader.
+    It is also None if the sources are buckets of another query, whose names mean nothing to a reader.
     """
     if progress is None or task.plan.inputs[0].is_chained:
         return None

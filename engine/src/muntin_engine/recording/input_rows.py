@@ -19,16 +19,17 @@ from muntin_engine.wire.task_payload import InputTask, TaskPayload
 from muntin_engine.wire.times import as_ticks
 
 _CHANGES_OF_A_KEY: Final = frozenset({"insert", "revise", "retract", "punctuate_key"})
+"""The changes of rows that are of a single key."""
 
 
 class InputRow(NamedTuple):
     """A row as it came.
 
     Attributes:
-        row: The row as the story shows it; whose event it changes is not known yet.
-        side: The place of its input.
-        id: The stand-in of the id of its event, by which evaluators know it.
-        carries_number: True if its payload has its number.
+        row: The row as the story shows it. It does not say yet which event it changes.
+        side: The place of the row's input.
+        id: The id of the row's event, in the form in which evaluators look it up; see `stand_ins`.
+        carries_number: True if the payload of the row has the row's number.
     """
 
     row: StoryRow
@@ -37,15 +38,16 @@ class InputRow(NamedTuple):
     carries_number: bool
 
     def as_change(self) -> InputChange:
-        """Return the change as an evaluator that rejects it reports it."""
+        """Return the change in the form in which an evaluator reports it when it rejects the row."""
         row = self.row
         return InputChange(self.id, row.start or 0, row.end, (), row.new_end, row.source, self.side)
 
 
 class _RecordedValues(NamedTuple):
-    """The values of a row that a story tells; see `StoryRow`.
+    """The values of a row as they were recorded. Most are those of `StoryRow`.
 
     Attributes:
+        passes_filter: True if the row meets the conditions of the query.
         carried_number: The number in the payload; None if the row carries none.
     """
 
@@ -68,16 +70,22 @@ def number_column(input_task: InputTask) -> str:
 
 
 def with_numbers(task: TaskPayload, batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
-    """Add the numbers of the rows to a batch, from a first one on.
+    """Add the number of each row to a batch, as one more column of the payload.
 
-    Where a filter reads payloads, rows of changes get none: their payload has to stay null.
+    If the input keeps filtered events, only insertions get numbers: with a number other rows would have a payload, too,
+    to which the filter would apply.
+
+    Args:
+        task: The query.
+        batch: The projected rows.
+        first: The number of the first row; the others are numbered on from there.
     """
     numbers = pa.array(range(first, first + len(batch)), pa.int64())
     for input_task in task.inputs:
         name = number_column(input_task)
         if len(task.inputs) > 1:
             name = shared_name(input_task.side, name)
-        column = numbers
+        column: pa.Array = numbers
         if input_task.plan_input.keeps_filtered and "change" in batch.schema.names:
             is_insertion = pc.equal(batch.column("change"), "insert")
             column = pc.if_else(is_insertion, numbers, None)
@@ -88,12 +96,12 @@ def with_numbers(task: TaskPayload, batch: pa.RecordBatch, first: int) -> pa.Rec
 def read_input_rows(
     input_task: InputTask, batch: pa.RecordBatch, batch_number: int, numbers: Sequence[int]
 ) -> Iterator[InputRow]:
-    """Yield the rows of an input.
+    """Yield the rows of an input as a story shows them.
 
     Args:
         input_task: The input.
         batch: The rows of the input, with the column of numbers.
-        batch_number: The number of their micro-batch.
+        batch_number: The number of the micro-batch.
         numbers: The numbers of the rows.
     """
     table = pa.table(batch)
@@ -126,9 +134,9 @@ def read_input_rows(
             source=values.source,
             start=values.start,
             end=values.end,
-            new_end=values.start if change == "retract" else values.new_end,  # nothing is left of a retracted event
+            new_end=values.start if change == "retract" else values.new_end,  # a retracted event ends at its start
         )
-        if change == "insert":  # other rows have no payload, or repeat that of their event
+        if change == "insert":  # other rows have no payload, or only repeat that of their event
             payload = dict(zip(read_names, values.payload, strict=True))
             row = replace(row, end=_end_of_event(input_task, values.start, values.end), values=payload)
             if not values.passes_filter:
@@ -140,23 +148,26 @@ class _BatchColumns:
     """The columns of a batch as Python values; one that the batch lacks has the same value in each row."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
+        """Take the batch."""
         self._batch = batch
         self._names = frozenset(batch.schema.names)
 
     def values(self, name: str, default: Any = None) -> list[Any]:
+        """Return the values of a column, or the default for each row if the batch has no such column."""
         if name not in self._names:
             return [default] * len(self._batch)
         values: list[Any] = self._batch.column(name).to_pylist()
         return values
 
     def ticks(self, name: str) -> list[int | None]:
+        """Return the times of a column as ticks, or None for each row if the batch has no such column."""
         if name not in self._names:
             return [None] * len(self._batch)
         ticks: list[int | None] = as_ticks(self._batch.column(name)).to_pylist()
         return ticks
 
     def ids(self) -> list[Hashable]:
-        """Return the stand-ins of ids: a rejected row is recognized by that of its event."""
+        """Return the ids of events in the form in which evaluators look them up, and report rejected rows."""
         if "id" not in self._names:
             return [None] * len(self._batch)
         ids = self._batch.column("id")
@@ -164,15 +175,22 @@ class _BatchColumns:
 
 
 def _end_of_event(input_task: InputTask, start: int | None, end: int | None) -> int | None:
-    """Return the end of an event that is inserted, by what its columns say."""
+    """Return the end of an event that is inserted; None if it is not known, as its row does not say it.
+
+    Args:
+        input_task: The input.
+        start: The start of the event; None if it cannot be read.
+        end: The end in the columns of the row; None if they have none.
+    """
     lifetimes = input_task.plan_input.incoming_lifetimes
     if lifetimes == "point":
         return None if start is None else start + 1
-    if lifetimes == "edge":
+    if lifetimes == "edge":  # the event lasts until the next one of its key
         return end
     return INFINITY if end is None else end
 
 
 def _why_filtered(input_task: InputTask) -> str:
+    """Return the reason for which the conditions of the query leave a row out, in words."""
     conditions = " and ".join(condition.name for condition in input_task.plan_input.columns.conditions)
     return f"it does not meet {conditions}"

@@ -1,4 +1,4 @@
-"""The results that are there after changes of results."""
+"""The results that exist after changes of results: those that were inserted, as revised, and not retracted."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from muntin_engine.wire.task_payload import TaskPayload
 Row: TypeAlias = dict[str, Any]
 
 _COLUMNS_OF_CHANGES: Final = ("change", "event_id", "new_end")
+"""The columns that describe a change of a result, and are not part of the result."""
 
 
 class LiveTable:
-    """The results that are there, by the changes so far."""
+    """The results of a query that exist after the changes so far."""
 
     def __init__(self, task: TaskPayload) -> None:
+        """Begin without results."""
         self._key_names = [key.name for key in task.plan.keys]
         self._lifetime_column = task.plan.lifetime_column
         self._changeable: dict[Any, Row] = {}
@@ -27,11 +29,11 @@ class LiveTable:
         for change in changes:
             if "event_id" in change:
                 self._apply(change)
-            else:
+            else:  # results of this query never change
                 self._final.append(change)
 
     def _apply(self, change: Row) -> None:
-        """Apply a change to the result that it names by its key and id."""
+        """Apply a change to the result that has its key and its id."""
         row = {column: value for column, value in change.items() if column not in _COLUMNS_OF_CHANGES}
         name = (*(freeze(change[key]) for key in self._key_names), change["event_id"])
         kind = change["change"]
@@ -45,13 +47,20 @@ class LiveTable:
 
     @property
     def rows(self) -> list[Row]:
-        """The rows, in an order that does not depend on how they were computed."""
-        rows = [*self._changeable.values(), *self._final]
-        return sorted(rows, key=lambda row: [_sortable(value) for value in row.values()])
+        """The results as rows, ordered by their values, so that replays by any evaluator can be compared."""
+
+        def sort_key(row: Row) -> list[Any]:
+            """Return the values of a row in a form in which they can be compared."""
+            return [_sortable(value) for value in row.values()]
+
+        return sorted([*self._changeable.values(), *self._final], key=sort_key)
 
 
 def _sortable(value: Any) -> Any:
-    """Return a value that can be compared with those of other rows: null first, NaN last."""
+    """Return a value with its rank before it, so that any two values of a column can be compared.
+
+    Nulls come first, and NaN last.
+    """
     if isinstance(value, Mapping):
         return (1, [_sortable(part) for part in value.values()])
     if isinstance(value, list | tuple):

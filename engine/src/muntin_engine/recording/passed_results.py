@@ -1,7 +1,7 @@
-"""The results that one query of a recording passes on to another: which row of the one is which result of the other.
+"""The results that one query of a recording passes on to another: each is a row of the other query's input.
 
-A task of the reading query reads what the query before passes on in the task of the same number, row for row: there
-are projections and unions alone between the two.
+The query that reads results is downstream, the one that emits them upstream. A task of the downstream query reads what
+the task of the same number passes on upstream, row for row, as only projections and unions lie between the two.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ _CHANGES_OF_RESULTS: Final = ("insert", "revise", "retract")
 
 
 class PassedRows(NamedTuple):
-    """The rows that a task of the reading query got of another query's results.
+    """The results of an upstream query that a task read.
 
     Attributes:
-        place: The place of the other query among the queries before.
-        rows: The rows, in the order of the rows of the task; `CHANGE` says what each does.
+        place: The place of the query among all upstream queries.
+        rows: The results in the order in which the task read them, with punctuation among them. The column `CHANGE` has
+            the change that each row makes.
     """
 
     place: int
@@ -44,8 +45,8 @@ class PassedResult(NamedTuple):
     """A result that was passed on.
 
     Attributes:
-        place: The place of its query among the queries before.
-        row: The columns of the result by name; its lifetime is in ticks.
+        place: The place of the query that emitted it among all upstream queries.
+        row: The values of the result by column; its lifetime is in ticks.
     """
 
     place: int
@@ -55,13 +56,13 @@ class PassedResult(NamedTuple):
 def find_passed_rows(
     folders: Sequence[Path], reads: Sequence[int], batch: RecordedBatch, part: RecordedPart
 ) -> PassedRows | None:
-    """Find the results of a query before that a task read; None if it read no results.
+    """Find the results of an upstream query that a task read; None if it read no results.
 
     Args:
-        folders: The recordings of the queries before.
-        reads: The places of the queries whose results the query reads.
+        folders: The folders of the recordings of all upstream queries.
+        reads: The places of the upstream queries that may be meant: those whose results the query of the task reads.
         batch: The micro-batch of the task.
-        part: The rows of the task, or what is left of them.
+        part: The recorded rows of the task, or a selection of them.
     """
     for place in reads:
         file = rows_file(folders[place], batch.number, batch.run, part.partition, PASSED_ON)
@@ -73,11 +74,11 @@ def find_passed_rows(
 
 
 def _were_read_as(passed: pa.Table, rows: pa.Table) -> bool:
-    """Return True if a task read passed rows as its own.
+    """Say whether the rows that a task read are those that a task of another query passed on.
 
     Args:
-        passed: The rows that a task of another query passed on.
-        rows: The rows that the task read, or what is left of them; `NTH` is the place of each among all that it read.
+        passed: The rows that the other task passed on.
+        rows: The rows that the task read, or a selection of them. `NTH` is the place of each among all that it read.
     """
     nth = rows.column(NTH)
     if len(nth) and pc.max(nth).as_py() >= len(passed):
@@ -86,22 +87,22 @@ def _were_read_as(passed: pa.Table, rows: pa.Table) -> bool:
     if passed.column(CHANGE).to_pylist() != rows.column("change").to_pylist():
         return False
     for source, passed_source in zip(rows.column("source").to_pylist(), passed.column(SOURCE).to_pylist(), strict=True):
-        # A union puts the name of a stream before the source.
+        # A union of streams puts the name of the stream before that of the source.
         if source != passed_source and not source.endswith(f".{passed_source}"):
             return False
     return True
 
 
 def emitted_results(passed: PassedRows, nth: Sequence[int]) -> list[dict[str, Any]]:
-    """Return the results among rows as the query before emitted them.
+    """Return results that a task read in the form in which the upstream query emitted them; punctuation is left out.
 
     Args:
-        passed: The rows that were passed on.
-        nth: The places of the rows.
+        passed: All rows that the task read.
+        nth: The places of the rows to return.
     """
     rows = passed.rows.take(pa.array(nth, pa.int32()))
     if "new_end" in rows.column_names:
-        # A revision to no end was passed on with a time that stands for infinity.
+        # A revision that leaves its event open was passed on with a time that stands for infinity.
         place = rows.schema.get_field_index("new_end")
         ends = rows.column("new_end").combine_chunks()
         is_finite = pc.less(as_ticks(ends), INFINITY)
@@ -112,12 +113,12 @@ def emitted_results(passed: PassedRows, nth: Sequence[int]) -> list[dict[str, An
 
 
 def passed_results(passed: PassedRows, plan: Plan, nth: Sequence[int]) -> list[PassedResult | None]:
-    """Return the result that each of the rows is; None for one that is no result, such as punctuation.
+    """Return for each row that a task read the result that it is; None for punctuation.
 
     Args:
-        passed: The rows that were passed on.
-        plan: The plan of the query before.
-        nth: The places of the rows.
+        passed: All rows that the task read.
+        plan: The plan of the upstream query.
+        nth: The places of the rows to return.
     """
     lifetime_column = plan.lifetime_column if plan.lifetime_column in passed.rows.column_names else "window"
     rows = passed.rows.take(pa.array(nth, pa.int32()))
@@ -141,30 +142,40 @@ def with_origins(
     stories: Sequence[Story],
     batches: Iterator[tuple[RecordedBatch, list[PassedResult | None]]],
 ) -> Story:
-    """Return a story whose rows say which results they are of the queries before.
+    """Return a story in which each row that is a result of an upstream query names it, in `StoryRow.origin`.
 
     Args:
         story: The story.
-        plans: The plans of the queries before.
-        stories: The stories of the queries before.
-        batches: Each micro-batch with the result that each of its rows is, in the order of the rows.
+        plans: The plans of all upstream queries.
+        stories: The stories of all upstream queries.
+        batches: The micro-batches of the story. With each comes a list that has, for each of its rows, the result that
+            the row is, or None.
     """
-    changes_by_query = [_ChangesByResult(plan, earlier) for plan, earlier in zip(plans, stories, strict=True)]
+    changes_by_query: list[_ChangesByResult] = []
+    for plan, upstream_story in zip(plans, stories, strict=True):
+        changes_by_query.append(_ChangesByResult(plan, upstream_story))
     rows = list(story.rows)
     number = 0
     for batch, results in batches:
         for result in results:
             if result is not None:
-                change = changes_by_query[result.place].take(batch.number, result.row)
-                rows[number] = replace(rows[number], origin=None if change is None else (result.place, change))
+                change = changes_by_query[result.place].pop(batch.number, result.row)
+                if change is not None:
+                    rows[number] = replace(rows[number], origin=(result.place, change))
             number += 1
     return replace(story, rows=rows)
 
 
 class _ChangesByResult:
-    """The changes of a story, looked up by rows of results; each is handed out once."""
+    """The changes of an upstream story, looked up by the results that were passed on; each is handed out once."""
 
     def __init__(self, plan: Plan, story: Story) -> None:
+        """Take all changes of a story.
+
+        Args:
+            plan: The plan of the upstream query.
+            story: The story of the upstream query.
+        """
         self._key_names = [key.name for key in plan.keys]
         self._lifetime_column = plan.lifetime_column
         self._output_names = [part.name for part in plan.outputs]
@@ -173,8 +184,16 @@ class _ChangesByResult:
             name = _result_name(change.batch, change.key, change.change, change.window_name, change.start)
             self._changes[name].append(change)
 
-    def take(self, batch: int, row: Mapping[str, Any]) -> int | None:
-        """Return the number of the change that a row is; None if the story has none like it."""
+    def pop(self, batch: int, row: Mapping[str, Any]) -> int | None:
+        """Find the change that was passed on as a row, and do not hand it out again.
+
+        Args:
+            batch: The number of the micro-batch.
+            row: The values of the row by column.
+
+        Returns:
+            The number of the change; None if the story has no such change.
+        """
         if not all(name in row for name in self._output_names):
             return None
         key = tuple(row[name] for name in self._key_names)
@@ -188,15 +207,18 @@ class _ChangesByResult:
         values = freeze([row[name] for name in self._output_names])
 
         def likeness(change: StoryChange) -> tuple[bool, bool]:
-            """Order changes that only their ends and values tell apart, the most alike last."""
+            """Return, as flags that order changes, whether a change has the end and the values of the row."""
             has_values = freeze([change.values[name] for name in self._output_names]) == values
             return change.end == end, has_values
 
         most_alike = max(changes, key=likeness)
-        changes.remove(most_alike)  # each change was passed on once
+        changes.remove(most_alike)  # each change was passed on only once
         return most_alike.number
 
 
 def _result_name(batch: int, key: Sequence[Any], change: str, window_name: str, start: int) -> Hashable:
-    """Return what a change and the row that it was passed on as have in common; several changes may share it."""
+    """Return a name for a change that can also be told from the row that it was passed on as.
+
+    Changes that differ only in their end or their values have the same name.
+    """
     return batch, freeze(tuple(key)), change, window_name, start

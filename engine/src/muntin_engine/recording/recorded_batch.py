@@ -13,15 +13,15 @@ from muntin_engine.tasks.recorded_rows import RecordedPart, is_of_keys, read_par
 
 @dataclass(frozen=True)
 class RecordedBatch:
-    """One micro-batch.
+    """One micro-batch of a recording, or the end of the stream.
 
     Attributes:
         number: The number of the micro-batch, as Spark counted.
-        run: The number of the start of the query that it is of.
+        run: The number of the start of the query in which it was evaluated.
         metrics: The metrics after it, by name: `watermark`, `newest`, `accepted`, ...
-        files: The files of its rows.
-        is_end: True if it is no rows but the end of the stream: open windows are emitted.
-        selected: A selection of the rows; None for those of the files.
+        files: The files of its rows, one for each map task.
+        is_end: True if it stands for the end of the stream: it has no rows, and open windows are emitted.
+        selected: A selection of the rows; None for all rows in the files.
     """
 
     number: int
@@ -33,7 +33,7 @@ class RecordedBatch:
 
     @cached_property
     def parts(self) -> tuple[RecordedPart, ...]:
-        """The rows of its map tasks, which are read on first use."""
+        """The rows of each map task, which are read on first use."""
         if self.selected is not None:
             return self.selected
         return tuple(map(read_part, self.files))
@@ -44,11 +44,17 @@ class RecordedBatch:
         return sum(part.rows.num_rows for part in self.parts)
 
     def of_keys(self, keys: Sequence[Any]) -> RecordedBatch:
-        """Select the rows of given keys, and those of no key, under the progress that all rows made."""
+        """Select the rows of given keys, and those of no key; the recorded progress stays that of all rows.
+
+        Args:
+            keys: The keys, each a value, or a tuple of one per key column.
+        """
         key_tuples = [key if isinstance(key, tuple) else (key,) for key in keys]
-        return self.with_parts(
-            part._replace(rows=part.rows.filter(is_of_keys(part.rows, key_tuples))) for part in self.parts
-        )
+        parts: list[RecordedPart] = []
+        for part in self.parts:
+            rows = part.rows.filter(is_of_keys(part.rows, key_tuples))
+            parts.append(part._replace(rows=rows))
+        return self.with_parts(parts)
 
     def with_parts(self, parts: Iterable[RecordedPart]) -> RecordedBatch:
         """Return the micro-batch with a selection of its rows."""

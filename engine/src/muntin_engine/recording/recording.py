@@ -36,7 +36,7 @@ from muntin_engine.recording.recording_folder import (
     write_recording,
 )
 from muntin_engine.recording.replay import Replay
-from muntin_engine.recording.replayed import Replayed
+from muntin_engine.recording.replayed import Replayed, ReplayedBatch
 from muntin_engine.recording.row_differences import exact_row_differences
 from muntin_engine.recording.shrinking import Condition, shrink_batches
 from muntin_engine.recording.story import Story, without_earlier
@@ -46,7 +46,7 @@ from muntin_engine.tasks.recorded_rows import NTH, PASSED_ON, STOPPED
 from muntin_engine.wire.task_payload import TaskPayload
 
 ModuleLike: TypeAlias = type[Module] | Module | ModuleCall
-"""A module in the place of another one: its class, its call, or the module itself."""
+"""A module that replaces another one: its class, its call, or the module itself."""
 
 
 class Recording:
@@ -56,10 +56,11 @@ class Recording:
         path: The folder of the recording.
         runs: The starts of the query, in order.
         batches: The micro-batches that were committed, in order.
-        unfinished: The micro-batch after these that was not committed, as far as its rows came: one in which a module
+        unfinished: A last micro-batch that was not committed, as far as its rows were recorded: one in which a module
             raised an exception, say. None if there is none.
-        stopped: The reason why it goes no further, in words; empty if nothing stopped it.
-        before: The recordings of the queries whose results the query reads, each after those that it reads itself.
+        stopped: The reason why the recording ends before the query, in words; empty if nothing stopped it.
+        before: The recordings of the upstream queries, whose results the query reads, directly or through others. Each
+            comes after those that it reads itself.
 
     Cost: rows are read on first use, and stay in memory.
 
@@ -73,9 +74,10 @@ class Recording:
 
         Args:
             path: The folder of the recording.
-            modules: Modules of the query that no installed plugin offers and that were not imported: their classes, or
-                modules themselves where a parameter is no plain data; plain functions as in the query, as
-                `module(np.ptp, returns=float)`; functions, and classes of windows, triggers and progress policies, too.
+            modules: The modules of the query that no installed plugin offers and that were not imported. Give the class
+                of a module, or the module itself if a parameter is no plain data; and a plain function as in the query,
+                `module(np.ptp, returns=float)`. Other functions of the query, and classes of windows, triggers and
+                progress policies, are given in the same way.
 
         Raises:
             RecordingError: There is no recording, or one that this version cannot read.
@@ -94,35 +96,44 @@ class Recording:
         """The plan of the query, as it was first started.
 
         Raises:
-            RecordingError: A module of it is not here.
+            RecordingError: A module of the query is not here.
         """
         return plan_of(self.runs[0].data, self._known)
 
     @cached_property
     def evaluators(self) -> tuple[str, ...]:
-        """The evaluators that can replay it, the cheapest first; where it begins with a state, that of the state."""
+        """The names of the evaluators that can replay the recording, the cheapest first.
+
+        If it begins with a state, only the evaluator that wrote the state can.
+        """
         if self._begins_with_state:
             return (self.plan.choice.evaluator,)
         return tuple(evaluators_of(self.runs[0].data, self._known))
 
     @property
     def _begins_with_state(self) -> bool:
+        """True if a start of the query began with a state by rows that are not in the recording."""
         return any(run.cells_file is not None for run in self.runs)
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """The versions here that are not those that were recorded, in words: of Muntin, and of modules."""
+        """Sentences on Muntin and on modules whose installed version is not the one that was recorded."""
         from importlib.metadata import version
 
         installed = version("muntin-engine")
         recorded = {run.data["muntin"] for run in self.runs} - {installed}
         of_muntin = [f"muntin-engine was {name}, and is {installed} here" for name in sorted(recorded)]
         for run in self.runs:
-            plan_of(run.data, self._known)  # it looks the modules up, which notes their versions
+            plan_of(run.data, self._known)  # looks modules up, and so notes differences of versions
         return (*of_muntin, *dict.fromkeys(self._known.differences))
 
     def task(self, run: int = 0, evaluator: str | None = None) -> TaskPayload:
-        """Return the query of a run, as a new process has it."""
+        """Return the query as a new process gets it.
+
+        Args:
+            run: The number of the start of the query.
+            evaluator: The name of the evaluator; None for the one that ran the query.
+        """
         return task_of(self.runs[run].data, self._known, evaluator)
 
     def with_batches(self, batches: Iterable[RecordedBatch]) -> Recording:
@@ -130,14 +141,14 @@ class Recording:
         return self._with(batches=tuple(batches), unfinished=None)
 
     def with_modules(self, modules: Mapping[str, ModuleLike]) -> Recording:
-        """Replace modules of the query: what is replayed and explained is then the query with the other modules.
+        """Return the recording with other modules in its query, which is then replayed and explained.
 
-        They get the same columns, in the types in which they came to the recorded modules, and the same parameters.
-        The query is planned anew, so another evaluator may run it.
+        A new module gets the same columns, in the types in which they came to the recorded module, and the same
+        parameters. The query is planned anew, so another evaluator may run it.
 
         Args:
-            modules: By the name of a module of the query, the one in its place: a class, the call of one, or a module
-                where a parameter is no plain data. Its own name and version may be any.
+            modules: The new module by the name of the one that it replaces: a class, the call of one, or the module
+                itself if a parameter is no plain data. It may have another name and version.
 
         Raises:
             RecordingError: The query has no module of a name, or returns rows where the other module returns a value.
@@ -154,7 +165,7 @@ class Recording:
                 if data["name"] in replacements:
                     _check_kind(data, replacements[data["name"]])
         recording = self._with(_known=replace(self._known, replacements=replacements, differences=[]))
-        # Cached properties that were copied are those of the recorded modules.
+        # The copy has the cached properties of the recorded modules: let them be computed anew.
         for cached_name in ("plan", "evaluators"):
             vars(recording).pop(cached_name, None)
         return recording
@@ -174,14 +185,14 @@ class Recording:
     def replay(self, evaluator: str | None = None, *, restarts: bool = True) -> Replayed:
         """Run the query again, in this process and without Spark.
 
-        A query of other queries' results is run from the results that were passed on to it, as expressions of Spark SQL
-        lie between the two; `before` has the recordings of the others, and each replays by itself.
+        If the query reads results of other queries, it runs over those that were recorded: expressions of Spark SQL may
+        lie between the queries. The others are in `before`, and each can be replayed by itself.
 
-        A micro-batch that was not committed is run last: it raises what it raised, and has no results.
+        A micro-batch that was not committed is run last, for the exception that it raises; it has no results.
 
         Args:
             evaluator: How windows are computed, as for `window`; None for the way in which the query ran.
-            restarts: True to restart where the query did: a new process has the state and new modules alone.
+            restarts: True to restart where the query was restarted: only the state is kept then, and modules are new.
 
         Returns:
             The output. `results` are the results that are there in the end, as dicts; `changes` all rows of the
@@ -197,16 +208,16 @@ class Recording:
         """
         self._check_evaluator(evaluator)
 
-        # Each start of the query is one here: only what a new process has goes on.
+        # Where the query was started again, so is the replay: it goes on with only what a new process has.
         run = self.batches[0].run if self.batches else 0
         replay = Replay(self.task(run, evaluator))
         runs_with_state = [recorded_run for recorded_run in self.runs if recorded_run.cells_file is not None]
-        replayed_batches = []
+        replayed_batches: list[ReplayedBatch] = []
         for batch in self.batches:
             if batch.run != run and restarts:
                 replay.restart(self.task(batch.run, evaluator))
             run = batch.run
-            # A start with a state of its own: rows came in between that are not in the recording.
+            # If a start was recorded with a state, rows that are not in the recording came before it.
             while runs_with_state and runs_with_state[0].first_batch <= batch.number:
                 replay.load_state(runs_with_state.pop(0).cells())
             if batch.is_end:
@@ -218,7 +229,7 @@ class Recording:
         if last is not None:
             if last.run != run and restarts:
                 replay.restart(self.task(last.run, evaluator))
-            replay.process(last.number, last.parts, last.run)  # for its exception: it was not committed
+            replay.process(last.number, last.parts, last.run)  # for its exception: it has no results
         return Replayed(replay.task, replayed_batches)
 
     def _check_evaluator(self, evaluator: str | None) -> None:
@@ -232,7 +243,7 @@ class Recording:
         """
         if evaluator is None or evaluator in self.evaluators:
             return
-        check_evaluator(self.runs[0].data, self._known, evaluator)  # it says why, if the query itself is the reason
+        check_evaluator(self.runs[0].data, self._known, evaluator)  # raises if it could never run this query
         recorded = self.plan.choice.evaluator
         if self._begins_with_state:
             reason = f"begins with a state of the {recorded} evaluator"
@@ -246,11 +257,11 @@ class Recording:
     def story(self, keys: Sequence[Any] | None = None) -> Story:
         """Explain the fate of each row, and which rows made and changed each result.
 
-        The query is evaluated key by key for it, whatever evaluator ran it. So a result may differ in the last digits
-        of a float.
+        The query is evaluated key by key, whatever evaluator ran it. So a result may differ in the last digits of a
+        float.
 
         Args:
-            keys: The keys that are explained, each a value, or a tuple of one per key column. None for all.
+            keys: The keys to explain, each a value, or a tuple of one per key column; None for all keys.
 
         Returns:
             The story as data: its `rows`, its `changes` and its `batches`.
@@ -264,17 +275,18 @@ class Recording:
         recording = self
         if keys is not None:
             recording = self.with_batches(batch.of_keys(keys) for batch in self.batches)
+        # An upstream query reads only results of queries that come before it in the list.
         stories: list[Story] = []
-        for earlier in self.before:
-            stories.append(earlier._own_story(self.before[: len(stories)], stories))
-        return replace(recording._own_story(self.before, stories), before=tuple(stories))
+        for place, upstream in enumerate(self.before):
+            stories.append(upstream._story_after(self.before[:place], stories))
+        return replace(recording._story_after(self.before, stories), before=tuple(stories))
 
-    def _own_story(self, before: Sequence[Recording], stories: Sequence[Story]) -> Story:
-        """Return the story of this query alone, whose rows name the results of earlier stories that they are.
+    def _story_after(self, before: Sequence[Recording], stories: Sequence[Story]) -> Story:
+        """Return the story of this query alone; a row that is a result of an upstream query names it.
 
         Args:
-            before: The recordings of the queries before.
-            stories: The stories of the queries before.
+            before: The recordings of the upstream queries.
+            stories: The stories of the upstream queries.
         """
         from muntin_engine.recording.explaining import explain_batches
 
@@ -284,13 +296,19 @@ class Recording:
         if self.runs[0].cells_file is None or not self.batches:
             return story
 
-        # The recording began later than the query: results of windows that had rows before would be explained wrongly.
+        # The recording began later than the query. A window that had rows before would be explained wrongly without
+        # them.
         note = f"rows from before micro-batch {self.batches[0].number} are not in the recording, nor results of them"
         changes = without_earlier(story.changes, self.runs[0].newest())
         return replace(story, notes=(note,), changes=changes)
 
     def _results_read(self, before: Sequence[Recording], batch: RecordedBatch) -> list[PassedResult | None]:
-        """Return for each row of a micro-batch the result of an earlier query that it is; None if it is no result."""
+        """Return for each row of a micro-batch the result of an upstream query that it is; None if it is none.
+
+        Args:
+            before: The recordings of the upstream queries.
+            batch: The micro-batch.
+        """
         folders = [recording.path for recording in before]
         results: list[PassedResult | None] = []
         for part in batch.parts:
@@ -305,13 +323,15 @@ class Recording:
     def shrink(self, holds: Callable[[Replayed], bool] | None = None, *, differs: str | None = None) -> Recording:
         """Return the smallest recording for which a condition still holds: the fewest keys, micro-batches and rows.
 
-        Rows that go leave the progress as it was recorded, so no watermark moves. Of the queries before, the rows are
-        left that give the results which are still read.
+        Without some of its rows a recording still has the progress of all of them, so no watermark moves. The
+        recordings in `before` are shrunk, too: to the rows that lead to the results which are still read.
 
         Args:
             holds: The condition on a replay, such as `lambda replayed: any(row["km"] > 100 for row in
-                replayed.results)`. None: the replay raises an exception, of the class that the whole recording raises.
-            differs: The name of an evaluator, instead of a condition: the results differ from those of this evaluator.
+                replayed.results)`. If it is None, the condition is that the replay raises an exception of the same
+                class as the replay of the whole recording.
+            differs: The name of an evaluator, in the place of a condition. The condition is then that its results
+                differ from those of the evaluator that ran the query.
 
         Raises:
             RecordingError: The condition does not hold of the whole recording; or both `holds` and `differs` are given.
@@ -335,13 +355,13 @@ class Recording:
         if not condition(batches):
             raise RecordingError("what is to hold of a part of the recording does not hold of the whole")
         small = self.with_batches(shrink_batches(batches, condition))
-        # A query before is shrunk after those that read its results.
+        # An upstream query is shrunk after all queries that read its results.
         for place in reversed(range(len(self.before))):
-            small = small._with_shrunk_before(place)
+            small = small._with_shrunk_upstream(place)
         return small
 
     def _condition(self, holds: Callable[[Replayed], bool] | None, differs: str | None) -> Condition:
-        """Return the condition on micro-batches that the arguments of `shrink` stand for."""
+        """Return the condition on micro-batches that the arguments of `shrink` describe."""
         if differs is not None:
             return lambda batches: _differs(self.with_batches(batches), differs)
         if holds is not None:
@@ -351,30 +371,35 @@ class Recording:
             return lambda batches: False
         return lambda batches: _raised_class(self.with_batches(batches)) is exception
 
-    def _with_shrunk_before(self, place: int) -> Recording:
-        """Keep only the upstream rows that the remaining rows depend on.
+    def _with_shrunk_upstream(self, place: int) -> Recording:
+        """Keep only the rows of an upstream query on which the remaining rows depend.
 
         Args:
-            place: The place of the query before.
+            place: The place of the query in `before`.
         """
         upstream = self.before[place]
-        results_read = self._results_read_of(place)
+        results_read = self._count_results_read(place)
 
-        # Counted, as equal results may be read several times.
+        # Equal results may be read several times, so they are counted.
         def emits_all(batches: Sequence[RecordedBatch]) -> bool:
+            """Say whether the upstream query still emits all results that are read."""
             emitted: Counter[Hashable] = Counter()
             for batch in upstream.with_batches(batches).replay().batches:
                 emitted.update((batch.number, freeze(row)) for row in batch.changes)
             return not results_read - emitted
 
         if not emits_all(upstream.batches):
-            return self  # its modules emit other results here than those that were recorded: it stays whole
+            return self  # the modules that are here emit other results than the recorded ones: keep all rows
         before = list(self.before)
         before[place] = upstream.with_batches(shrink_batches(upstream.batches, emits_all))
         return self._with(before=tuple(before))
 
-    def _results_read_of(self, place: int) -> Counter[Hashable]:
-        """Count the results of a query before that other queries read, each with the number of its micro-batch."""
+    def _count_results_read(self, place: int) -> Counter[Hashable]:
+        """Count the results of an upstream query that other queries read, each with the number of its micro-batch.
+
+        Args:
+            place: The place of the upstream query in `before`.
+        """
         folders = [recording.path for recording in self.before]
         results: Counter[Hashable] = Counter()
         for reader in (*self.before, self):
@@ -389,7 +414,7 @@ class Recording:
         return results
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the recording, or what is left of it after `shrink`, into a new folder.
+        """Write the recording into a new folder; after `shrink`, only the rows that are left.
 
         Raises:
             RecordingError: The folder is not empty.
@@ -405,30 +430,30 @@ class Recording:
         """Raise unless all evaluators that can run the query have the same results after each micro-batch.
 
         Raises:
-            AssertionError: Two differ; it names the evaluators, the micro-batch and the rows.
+            AssertionError: The results of two evaluators differ. The message names these, the micro-batch and the rows.
         """
-        first, *others = self.evaluators
-        expected = list(self.replay(first).live())
-        for other in others:
-            results = self.replay(other).live()
+        cheapest, *other_evaluators = self.evaluators
+        expected = list(self.replay(cheapest).live())
+        for evaluator in other_evaluators:
+            results = self.replay(evaluator).live()
             for place, (expected_rows, rows) in enumerate(zip(expected, results, strict=True)):
                 differences = exact_row_differences(rows, expected_rows)
                 if differences:
-                    number = self.batches[place - 1].number
-                    title = f"{other} differs from {first} after micro-batch {number}:"
+                    number = self.batches[place - 1].number  # the first rows are those before any micro-batch
+                    title = f"{evaluator} differs from {cheapest} after micro-batch {number}:"
                     raise AssertionError("\n".join([title, *differences]))
 
 
 def check_name(name: str, module_names: Collection[str], before: Sequence[Recording] = ()) -> None:
-    """Raise unless a module that is to be replaced is one of a query.
+    """Raise unless a query runs the module that is to be replaced.
 
     Args:
         name: The name of the module.
         module_names: The names of the modules of the query.
-        before: The recordings of the queries before.
+        before: The recordings of the upstream queries, which may run the module.
 
     Raises:
-        RecordingError: The query does not run it.
+        RecordingError: The query does not run the module.
     """
     if name in module_names:
         return
@@ -444,10 +469,10 @@ def check_name(name: str, module_names: Collection[str], before: Sequence[Record
 
 
 def _replacement(module: ModuleLike) -> type[Module] | Module:
-    """Return a module, or its class, in the place of another one.
+    """Return the class of a new module, or the module itself, in the form in which plans are given modules.
 
     Raises:
-        RecordingError: It is no module.
+        RecordingError: The object is no module.
     """
     if isinstance(module, ModuleCall):
         return module.cls
@@ -465,13 +490,13 @@ def _check_kind(data: Mapping[str, Any], module: type[Module] | Module) -> None:
     """Raise unless a module returns rows where the recorded one does, and values where it does.
 
     Args:
-        data: The data of the recorded module.
-        module: The other one.
+        data: The recorded module as data.
+        module: The module that replaces it.
 
     Raises:
         RecordingError: Only one of the two is an operator.
     """
-    returned_rows = not data["output"]
+    returned_rows = not data["output"]  # an aggregate has a column of its own, and an operator has not
     if module.is_operator is returned_rows:
         return
     expected = "rows, as an operator does" if returned_rows else "a value for each window, as an aggregate does"

@@ -21,6 +21,7 @@ from muntin_engine.tasks.recorded_rows import ROWS, rows_file, write_part
 from muntin_engine.time.inputs_progress import InputsProgress
 
 CellsOfBuckets: TypeAlias = Mapping[int, Mapping[str, bytes]]
+"""The cells of the state by bucket, and of each bucket by name."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,10 @@ class RecordedRun:
     Attributes:
         number: The number of the start, from 0.
         data: The query as data.
-        first_batch: The number of its first micro-batch.
-        cells_file: The file of the state that it began with; None if that is what earlier micro-batches have left.
-        reads: The places, among the queries before, of those whose results it reads itself.
+        first_batch: The number of the first micro-batch after the start.
+        cells_file: The file of the state that it began with; None if that is the state that the recorded micro-batches
+            before it have left.
+        reads: The places of the queries whose results it reads itself, among all upstream queries.
     """
 
     number: int
@@ -42,14 +44,14 @@ class RecordedRun:
     reads: tuple[int, ...] = ()
 
     def cells(self) -> CellsOfBuckets:
-        """Read the state that it began with, by bucket and name."""
+        """Read the cells of the state that it began with."""
         cells: dict[int, dict[str, bytes]] = {}
         for row in pq.read_table(self.cells_file).to_pylist():
             cells.setdefault(row["bucket"], {})[row["name"]] = row["data"]
         return cells
 
     def newest(self) -> int:
-        """Return the largest start of an event that the query had seen when this state was written."""
+        """Return the largest start of an event in the state that it began with; `EARLIEST` if there is none."""
         codec = Codec()
         newest = EARLIEST
         for cells in self.cells().values():
@@ -66,7 +68,7 @@ def read_runs(folder: Path) -> Iterator[RecordedRun]:
     """Yield the starts of the query of a recording, in order.
 
     Raises:
-        RecordingError: The folder has none, or is of a format that this version does not read.
+        RecordingError: The folder is no recording, or has a format that this version does not read.
     """
     files = sorted((folder / RUNS).glob("*.json"))
     if not files:
@@ -81,12 +83,13 @@ def read_runs(folder: Path) -> Iterator[RecordedRun]:
                 f"{file} has the format {data['format']}, and this version reads {FORMAT}\n"
                 f"  use muntin-engine {data['query']['muntin']}, which wrote it"
             )
-        cells = folder / RUNS / data["cells"] if data["cells"] else None
-        yield RecordedRun(number, data["query"], data["first_batch"], cells, tuple(data.get("reads", ())))
+        cells_file = folder / RUNS / data["cells"] if data["cells"] else None
+        reads = tuple(data.get("reads", ()))
+        yield RecordedRun(number, data["query"], data["first_batch"], cells_file, reads)
 
 
 def folders_before(folder: Path) -> list[Path]:
-    """Return the folders of the recordings of the queries before, each after those that it reads itself."""
+    """Return the folders of the recordings of upstream queries, each after those whose results it reads itself."""
     return sorted((folder / BEFORE).glob("[0-9]*"))
 
 
@@ -99,10 +102,10 @@ def read_batches(folder: Path) -> Iterator[RecordedBatch]:
 
 
 def read_unfinished(folder: Path, batches: Sequence[RecordedBatch], run: int) -> RecordedBatch | None:
-    """Return the micro-batch of which rows came and which was not committed: one that failed, say. None without one.
+    """Return the last micro-batch if it has rows and was not committed, as it failed, say; None if there is none.
 
     Args:
-        folder: The recording.
+        folder: The folder of the recording.
         batches: The micro-batches that were committed.
         run: The number of the last start of the query.
     """

@@ -44,7 +44,11 @@ class Replay:
         self._query = LocalQuery(self.task, cells_of_buckets)
 
     def restart(self, task: TaskPayload) -> None:
-        """Go on as a new process, which has the cells and the query alone."""
+        """Continue as a new process would, which has only the cells and the query.
+
+        Args:
+            task: The query, with modules that have not been called yet.
+        """
         self._query.restart(task)
 
     def process(self, number: int, parts: Sequence[RecordedPart], run: int = 0) -> ReplayedBatch:
@@ -52,8 +56,8 @@ class Replay:
 
         Args:
             number: The number of the micro-batch.
-            parts: The rows of its map tasks, or some of them; progress is as recorded, whatever rows are left.
-            run: The number of the start of the query that the micro-batch is of.
+            parts: The rows of each map task, or a selection of them: the progress is the recorded one in any case.
+            run: The number of the start of the query in which the micro-batch was evaluated.
 
         Raises:
             ModuleFailedError: A module raised an exception, with its key and window.
@@ -61,11 +65,16 @@ class Replay:
         return _replayed(number, run, BatchOutput.of_blobs(self.task, self._blobs(parts)))
 
     def close(self, number: int, run: int = 0) -> ReplayedBatch:
-        """Close the stream, as `on_end="close"` does: windows that are open are emitted."""
+        """Close the stream, as `on_end="close"` does: windows that are open are emitted.
+
+        Args:
+            number: The number of the micro-batch that stands for the end of the stream.
+            run: The number of the start of the query in which the stream ended.
+        """
         return _replayed(number, run, BatchOutput.of_blobs(self.task, self._query.close()))
 
     def changes(self, batch: RecordedBatch) -> list[pa.Table]:
-        """Evaluate a micro-batch, or the end of the stream, and return the changes of the results alone, as tables.
+        """Evaluate a micro-batch, or the end of the stream, and return only the changes of results, as tables.
 
         Raises:
             ModuleFailedError: A module raised an exception, with its key and window.
@@ -86,9 +95,13 @@ class Replay:
 
 
 def recorded_exchange(task: TaskPayload, part: RecordedPart) -> Iterator[pa.RecordBatch]:
-    """Yield what a map task sends to the buckets, with the progress that was recorded.
+    """Run a map task: yield the batches that it sends to the buckets, but with the progress that was recorded.
 
-    The map task itself would report the progress of the rows that are left, which may be fewer than all.
+    The task itself would report the progress of the rows that it gets here, which may be fewer than all.
+
+    Args:
+        task: The query.
+        part: The recorded rows of the map task, or a selection of them, with its recorded report.
     """
     for batch in distribute(task, part.batches()):
         if part.report.inputs and is_report(batch):
@@ -98,8 +111,14 @@ def recorded_exchange(task: TaskPayload, part: RecordedPart) -> Iterator[pa.Reco
 
 
 def _with_recorded_report(task: TaskPayload, part: RecordedPart, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the report of a map task with the progress and the signals that were recorded."""
-    # What counts rows is as it is now, as rows may be fewer than those that were recorded; progress is not.
+    """Return the report of a map task with the progress and the signals that were recorded.
+
+    Args:
+        task: The query.
+        part: The recorded rows of the task, with its recorded report.
+        batch: The report on one input for all buckets, as the map task has sent it here.
+    """
+    # The counts of rows stay those of the rows that there are now, which may be fewer than were recorded.
     side = batch.column(SIDE)[0].as_py() if len(task.inputs) > 1 else 0
     columns: dict[str, list[Any]] = {"signals": [list(part.report.signals)] * len(batch)}
     for name, value in part.report.inputs[side].columns().items():

@@ -1,4 +1,4 @@
-"""The output of a replay: changes of results micro-batch by micro-batch, and the results that are there."""
+"""The output of a replay: changes of results micro-batch by micro-batch, and the results after each."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class ReplayedBatch:
 
     Attributes:
         number: The number of the micro-batch, as Spark counted.
-        run: The number of the start of the query that it is of, from 0.
+        run: The number of the start of the query in which it was evaluated, from 0.
         changes: The rows of the results, as sinks got them.
         late_rows: The rows that came behind the watermark, or were shed, with their reasons.
         rejected_rows: The rows that could not be events, with their reasons.
-        evicted_rows: The rows of the second output.
+        evicted_rows: The rows of the second output, which row windows have for rows that leave.
         metrics: The metrics by name, over all buckets.
     """
 
@@ -42,7 +42,7 @@ class Replayed:
     """
 
     def __init__(self, task: TaskPayload, batches: Sequence[ReplayedBatch]) -> None:
-        """Keep the output of each micro-batch of a query."""
+        """Take the query, and the output of each of its micro-batches."""
         self.batches = tuple(batches)
         self._task = task
 
@@ -53,14 +53,15 @@ class Replayed:
 
     @property
     def changes(self) -> list[Row]:
-        """All rows of the results, as sinks got them: where results may be corrected, a row for each change."""
+        """All rows of the results, as sinks got them. If results may be corrected, there is a row for each change."""
         return [row for batch in self.batches for row in batch.changes]
 
     @property
     def results(self) -> list[Row]:
-        """The results that are there in the end, in the order of their columns.
+        """The results that are there in the end, ordered by the values of their columns.
 
-        They are what `fold` makes of the changes: without `change`, `event_id` and `new_end`, and each as revised last.
+        They are the changes as `fold` combines them: each result as it was revised last, without the columns `change`,
+        `event_id` and `new_end`.
         """
         *_, last = self.live()
         return last
@@ -81,7 +82,7 @@ class Replayed:
         return [row for batch in self.batches for row in batch.evicted_rows]
 
     def live(self) -> Iterator[list[Row]]:
-        """Yield the results that are there before the first micro-batch, which are none, and after each."""
+        """Yield the results before the first micro-batch, which are none, and then those after each micro-batch."""
         table = LiveTable(self._task)
         yield []
         for batch in self.batches:
@@ -96,7 +97,7 @@ class Replayed:
                 `evicted_rows`. A row is a dict of the columns that matter; a value may be `pytest.approx(...)`.
 
         Raises:
-            AssertionError: Rows are missing, or there are others; it lists both.
+            AssertionError: Rows are missing, or there are unexpected rows; the message lists both.
         """
         lines: list[str] = []
         for output, expected in outputs.items():

@@ -1,4 +1,4 @@
-"""The differences between rows and those that are expected, in any order."""
+"""The differences between rows and expected rows, whose order does not matter."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from muntin_engine.state.frozen_values import freeze
 
 
 def row_differences(rows: Iterable[Mapping[str, Any]], expected: Iterable[Mapping[str, Any]]) -> list[str]:
-    """List the expected rows that are missing and the rows that were not expected; nothing if they are alike.
+    """List the expected rows that are missing, and the rows that were not expected; an empty list if there are none.
 
     Args:
         rows: The rows.
-        expected: Dicts with the columns that matter; a value may be `pytest.approx(...)`.
+        expected: The expected rows, with only the columns that matter; a value may be `pytest.approx(...)`.
 
     Example:
         >>> row_differences([{"n": 1, "key": "a"}, {"n": 3, "key": "b"}], [{"n": 1}, {"n": 2}])
         ["  missing     {'n': 2}", "  unexpected  {'n': 3}"]
     """
-    # Each expected row takes the first row that has its columns. Rows have no names here: a value may be approximate.
+    # Each expected row is matched with the first row that equals it, one by one: values that are approximate cannot be
+    # looked up.
     expected_rows = list(expected)
     unmatched = list(rows)
     missing: list[Mapping[str, Any]] = []
@@ -31,7 +32,7 @@ def row_differences(rows: Iterable[Mapping[str, Any]], expected: Iterable[Mappin
         else:
             unmatched.pop(place)
 
-    # Of unexpected rows only the columns that matter are shown.
+    # Unexpected rows are shown with only the columns that matter.
     columns = list(dict.fromkeys(name for row in expected_rows for name in row))
     differences = [f"  missing     {dict(row)}" for row in missing]
     for row in unmatched:
@@ -41,7 +42,7 @@ def row_differences(rows: Iterable[Mapping[str, Any]], expected: Iterable[Mappin
 
 
 def exact_row_differences(rows: Iterable[Mapping[str, Any]], expected: Iterable[Mapping[str, Any]]) -> list[str]:
-    """List the differences of complete rows, where NaN equals NaN.
+    """List the differences as `row_differences` does, but of rows that name all columns; NaN equals NaN.
 
     Cost: one look-up per row.
     """
@@ -54,7 +55,15 @@ def exact_row_differences(rows: Iterable[Mapping[str, Any]], expected: Iterable[
 
 
 def _count_rows(rows: Iterable[Mapping[str, Any]], row_by_name: dict[Hashable, Mapping[str, Any]]) -> Counter[Hashable]:
-    """Count rows by their frozen values, and add a row of each to a dict."""
+    """Count equal rows.
+
+    Args:
+        rows: The rows.
+        row_by_name: A dict that gets one of each kind of equal rows, by their frozen values.
+
+    Returns:
+        The number of equal rows by their frozen values.
+    """
     count: Counter[Hashable] = Counter()
     for row in rows:
         name = freeze(row)
@@ -64,7 +73,7 @@ def _count_rows(rows: Iterable[Mapping[str, Any]], row_by_name: dict[Hashable, M
 
 
 def _place_of(expected: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> int | None:
-    """Return the place of the first row that has the expected columns; None if there is none."""
+    """Return the place of the first row that has the expected values; None if no row has."""
     for place, row in enumerate(rows):
         if all(name in row and row[name] == value for name, value in expected.items()):
             return place

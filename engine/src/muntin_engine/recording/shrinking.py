@@ -15,7 +15,7 @@ from muntin_engine.tasks.recorded_rows import RecordedPart
 
 T = TypeVar("T")
 Condition: TypeAlias = Callable[[Sequence[RecordedBatch]], bool]
-"""Holds of micro-batches, or not."""
+"""Returns whether a condition holds for micro-batches."""
 
 MOST_TRIES: Final = 1_000
 """The number of replays after which the part is small enough."""
@@ -34,17 +34,17 @@ def shrink_batches(
 ) -> list[RecordedBatch]:
     """Return the smallest part of micro-batches for which a condition still holds.
 
-    Rows that go leave the progress as it was recorded, so no watermark moves. Micro-batches that make no difference go
-    whole.
+    Rows that are removed still count in the recorded progress, so no watermark moves. A micro-batch without which the
+    condition still holds is removed as a whole.
 
     Args:
         batches: The micro-batches, for which the condition holds.
         holds: The condition.
-        most_tries: The number of calls of the condition after which the part so far is returned.
+        most_tries: The number of calls of the condition after which the smallest part so far is returned.
     """
     holds = _LimitedTries(holds, most_tries)
 
-    # Keys first: each takes many rows with it. Then micro-batches, and rows one by one.
+    # Remove keys first, as each has many rows; then micro-batches, and at last single rows.
     keys = _distinct_keys(batches)
     fewest_keys = fewest(keys, lambda keys: holds(_of_keys(batches, keys)))
     batches = _of_keys(batches, fewest_keys)
@@ -55,7 +55,7 @@ def shrink_batches(
     fewest_rows = fewest(places, lambda places: holds(_with_rows(batches, places)))
     batches = _with_rows(batches, fewest_rows)
 
-    # A task without rows still reports progress, on which the condition may depend.
+    # The condition may depend even on tasks without rows, as they report progress: remove them only if it does not.
     without_empty_parts: list[RecordedBatch] = []
     for batch in batches:
         parts_with_rows = [part for part in batch.parts if part.rows.num_rows]
@@ -64,13 +64,18 @@ def shrink_batches(
 
 
 def fewest(items: Sequence[T], holds: Callable[[list[T]], bool]) -> list[T]:
-    """Return the fewest items for which a condition still holds: none of them can go alone (Zeller's ddmin).
+    """Return the fewest items for which a condition still holds: it fails without any single one (Zeller's ddmin).
+
+    Args:
+        items: The items, for which the condition holds.
+        holds: The condition, which gets some of the items.
 
     Example:
         >>> fewest(range(100), lambda numbers: {7, 70} <= set(numbers))
         [7, 70]
     """
-    # The items are cut into chunks, of which one is left out. If none can go, chunks get smaller, down to single items.
+    # Cut the items into chunks, and try to leave one out. If the condition needs each chunk, make chunks half as large,
+    # down to single items.
     remaining = list(items)
     chunk_count = 1
     while remaining:
@@ -78,7 +83,7 @@ def fewest(items: Sequence[T], holds: Callable[[list[T]], bool]) -> list[T]:
         smaller = _without_a_chunk(remaining, size, holds)
         if smaller is not None:
             remaining = smaller
-            chunk_count = max(chunk_count - 1, 2)
+            chunk_count = max(chunk_count - 1, 2)  # the other chunks keep their size
         elif size == 1:
             return remaining
         else:
@@ -87,22 +92,30 @@ def fewest(items: Sequence[T], holds: Callable[[list[T]], bool]) -> list[T]:
 
 
 def _without_a_chunk(items: list[T], size: int, holds: Callable[[list[T]], bool]) -> list[T] | None:
-    """Leave out the first chunk without which a condition holds; None if it needs each of them."""
+    """Return items without the first chunk that a condition does not need; None if it needs each chunk.
+
+    Args:
+        items: The items.
+        size: The number of items in a chunk.
+        holds: The condition.
+    """
     for start in range(0, len(items), size):
-        others = items[:start] + items[start + size :]
-        if holds(others):
-            return others
+        remaining = items[:start] + items[start + size :]
+        if holds(remaining):
+            return remaining
     return None
 
 
 class _LimitedTries:
-    """A condition that no longer holds after a number of calls."""
+    """A condition that fails after a number of calls, so that a search ends with the smallest part so far."""
 
     def __init__(self, holds: Condition, most: int) -> None:
+        """Take the condition, and the number of calls after which it fails."""
         self._holds = holds
         self._tries_left = most
 
     def __call__(self, batches: Sequence[RecordedBatch]) -> bool:
+        """Say whether the condition holds, if calls are left."""
         self._tries_left -= 1
         return self._tries_left >= 0 and self._holds(batches)
 
@@ -117,19 +130,20 @@ def _distinct_keys(batches: Sequence[RecordedBatch]) -> list[Any]:
 
 
 def _keys(rows: pa.Table) -> list[Any]:
-    """Return the key of each row; none at all where the query has no keys."""
+    """Return the key of each row; an empty list if the query has no key columns."""
     names = [name for name in rows.column_names if name.startswith("k") and name[1:].isdigit()]
     columns = [rows.column(name).to_pylist() for name in names]
     return [freeze(key) for key in zip(*columns, strict=True)]
 
 
 def _of_keys(batches: Sequence[RecordedBatch], keys: Collection[Any]) -> list[RecordedBatch]:
-    """Return micro-batches with the rows of some keys."""
+    """Return micro-batches with only the rows of given keys."""
     selected_keys = set(keys)
 
     def selected(part: RecordedPart) -> RecordedPart:
+        """Return the rows of a map task with only those of the keys."""
         flags = [key in selected_keys for key in _keys(part.rows)]
-        return _filtered(part, flags) if flags else part  # without key columns, all rows are of one key
+        return _filtered(part, flags) if flags else part  # a query without key columns has one key
 
     return [batch.with_parts(map(selected, batch.parts)) for batch in batches]
 
@@ -144,7 +158,7 @@ def _row_places(batches: Sequence[RecordedBatch]) -> list[RowPlace]:
 
 
 def _with_rows(batches: Sequence[RecordedBatch], places: Iterable[RowPlace]) -> list[RecordedBatch]:
-    """Return micro-batches with the rows at some places."""
+    """Return micro-batches with only the rows at given places."""
     rows_of_part: dict[tuple[int, int], list[int]] = defaultdict(list)
     for place in places:
         rows_of_part[place.batch, place.part].append(place.row)
@@ -161,4 +175,5 @@ def _with_rows(batches: Sequence[RecordedBatch], places: Iterable[RowPlace]) -> 
 
 
 def _filtered(part: RecordedPart, flags: list[bool]) -> RecordedPart:
+    """Return the rows of a map task for which a flag is true; its report stays."""
     return part._replace(rows=part.rows.filter(pa.array(flags, pa.bool_())))

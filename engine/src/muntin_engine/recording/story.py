@@ -1,6 +1,6 @@
 """The story of a recording: its rows and their fates, its results and their causes, micro-batch by micro-batch.
 
-It is plain data, independent of what shows it. Times are ticks, which `Story.axis` spells.
+It is plain data, for programs that show it in any way. Times are ticks, which `Story.axis` spells.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class StoryRow:
     Attributes:
         number: The place of the row among all rows of the recording, in the order in which they came.
         batch: The number of the micro-batch.
-        key: The key; None for a row of no single key, as punctuation of all.
+        key: The key; None for a row of no single key, such as punctuation of all keys.
         change: The kind of the change: `insert`, `revise`, `retract`, `punctuate`, ..., as in the column `change`.
         input: The name of the input, where the query has several.
         source: The source, where the input has several.
@@ -46,11 +46,11 @@ class StoryRow:
         values: The columns that modules read, by the names they have in the query.
         fate: The fate of the row.
         reason: The reason in a sentence, unless the row counted.
-        event: The number of the row that brought the event which this row changes; the row's own number where it
-            brings one. None where it speaks of no event, or of an unknown one.
-        waits_for: The watermark that would close the first open window of the row; None where no window is open.
-        origin: The result of another query that the row is: the place of that query in `Story.before`, and the number
-            of the change there. None if it is none.
+        event: The number of the row that inserted the event which this row inserts or changes. None if the row is about
+            no event, or about an unknown one.
+        waits_for: The watermark that would close the first open window of the row; None if no window of it is open.
+        origin: If the row is a result of another query, the place of that query in `Story.before`, and the number of
+            the change in its story. None otherwise.
     """
 
     number: int
@@ -79,19 +79,19 @@ class StoryChange:
         batch: The number of the micro-batch in which it came.
         key: The key of the result.
         change: `insert`, `revise` or `retract`.
-        result: The number of the insertion of the result that it changes; its own number where it inserts.
+        result: The number of the change that inserted the result; an insertion has its own number here.
         window: Start and end of the window; None where the query has none.
         window_name: The name of the window's specification, where the query has several.
         start: The start of the result's lifetime.
-        end: The end of the result's lifetime; where it is revised or retracted, the end so far.
-        new_end: The end from now on, where it is revised.
+        end: The end of the result's lifetime; for a revision or a retraction, the end before it.
+        new_end: The end after a revision.
         values: The result, by column.
         is_early: True if the window was still open and the query emits early results.
         firing: The number of earlier results of the window, where the query emits early results.
-        members: The numbers of the rows that are in it: without one of them, a module would get other values.
-        bounds: The numbers of the rows that are not in it, and set where the window begins or ends.
-        trigger: The numbers of the rows of this micro-batch that brought the change about: the watermark that closed
-            the window, or the row that revised it.
+        members: The numbers of the rows that the result was computed from.
+        bounds: The numbers of the other rows that set where the window of the result begins or ends.
+        trigger: The numbers of the rows of this micro-batch that led to the change: its members and bounds among them;
+            if there are none, the row that moved the watermark, which closed the window.
     """
 
     number: int
@@ -118,9 +118,9 @@ class StoryBatch:
 
     Attributes:
         number: The number of the micro-batch, as Spark counts.
-        run: The run of the query: 0 before the first restart.
-        rows: The number of its rows.
-        watermark: The watermark after it; `EARLIEST` where there is none yet.
+        run: The number of restarts of the query before it.
+        rows: The number of rows in it.
+        watermark: The watermark after it; `EARLIEST` if there is none yet.
         newest: The largest start of an event so far.
         held_by: The sources, or inputs, that are behind the others and so hold the watermark back; None if none are.
     """
@@ -145,8 +145,9 @@ class Story:
         batches: The micro-batches in order.
         rows: The rows, each at the place of its number.
         changes: The changes of the results, each at the place of its number.
-        notes: The caveats that a reader must know: which rows are not in it, say.
-        before: The stories of the queries whose results are among its rows, each after those that it reads itself.
+        notes: The caveats that a reader must know: which rows are not in the recording, say.
+        before: The stories of the upstream queries, whose results are among its rows. Each comes after those that it
+            reads itself.
     """
 
     title: str
@@ -161,12 +162,18 @@ class Story:
 
 
 def without_earlier(changes: Sequence[StoryChange], since: int) -> list[StoryChange]:
-    """Keep the changes of results that begin after a tick, and number them anew."""
+    """Keep the changes of results that begin after a tick, and number them anew.
+
+    Args:
+        changes: All changes, in the order of their numbers.
+        since: The last tick at which a result may begin that is left out.
+    """
     later: list[StoryChange] = []
     for change in changes:
         start = change.start if change.window is None else change.window[0]
         if start > since:
             later.append(change)
-    # A change refers to the insertion of its result by number. That is kept too: it begins at the same tick.
+    # A change refers to the insertion of its result by number. The insertion begins at the same tick, so it is kept
+    # too.
     new_numbers = {change.number: number for number, change in enumerate(later)}
     return [replace(change, number=new_numbers[change.number], result=new_numbers[change.result]) for change in later]

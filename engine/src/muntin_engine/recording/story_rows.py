@@ -1,4 +1,4 @@
-"""The rows of a story as they come: their numbers, their fates, and the events that they bring and change."""
+"""The rows of a story as they come: their numbers, their fates, and the events that they insert and change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from muntin_engine.wire.task_payload import TaskPayload
 
 
 class StoryRows:
-    """The rows that came so far, and the events that they brought.
+    """The rows that came so far, and the events that they inserted.
 
     Attributes:
         all: The rows, each at the place of its number.
@@ -32,6 +32,7 @@ class StoryRows:
     """
 
     def __init__(self, task: TaskPayload) -> None:
+        """Begin without rows."""
         self.all: list[StoryRow] = []
         self.events = EventLifetimes()
         self._task = task
@@ -40,7 +41,7 @@ class StoryRows:
         self._changes_of_event: dict[int, list[int]] = defaultdict(list)
 
     def add_batch(self, batch: RecordedBatch) -> list[RecordedPart]:
-        """Add the rows of a micro-batch; return its parts with the numbers of their rows."""
+        """Add the rows of a micro-batch, and return those of each map task with their numbers."""
         parts: list[RecordedPart] = []
         for part in batch.parts:
             numbered: list[pa.RecordBatch] = []
@@ -48,16 +49,16 @@ class StoryRows:
                 rows_with_numbers = with_numbers(self._task, rows, len(self.all))
                 self._add_rows(rows_with_numbers, batch.number)
                 numbered.append(rows_with_numbers)
-            # A part of which no row is left still reports progress.
+            # A task without rows is kept, as it still reports progress.
             parts.append(part._replace(rows=pa.Table.from_batches(numbered)) if numbered else part)
         return parts
 
     def set_fate(self, number: int, fate: Fate, reason: str) -> None:
-        """Say why a row did not count."""
+        """Set the fate of a row that did not count, with the reason in a sentence."""
         self.all[number] = replace(self.all[number], fate=fate, reason=reason)
 
     def filter_ignored(self, first: int, read_numbers: Collection[int | None]) -> None:
-        """Mark the insertions from a number on that the query neither read nor rejected as filtered.
+        """Mark an insertion as filtered if no task rejected it, and yet it did not reach the evaluator.
 
         Args:
             first: The number of the first row of the micro-batch.
@@ -70,31 +71,38 @@ class StoryRows:
                 self.set_fate(row.number, Fate.FILTERED, reason)
 
     def number_of(self, key: Key, change: InputChange) -> int:
-        """Find the number of a rejected row that does not carry its number; of equal rows, the earliest."""
-        return self._without_number.take(key, change)
+        """Find the number of a rejected row that does not carry its number; among equal rows, that of the earliest.
+
+        A number is found only once.
+
+        Args:
+            key: The key of the row.
+            change: The row, as the evaluator reports it.
+        """
+        return self._without_number.pop(key, change)
 
     def count_events(self, first: int, changes: Mapping[int, InputChange]) -> None:
-        """Apply the rows from a number on to the events; their fates have to be known.
+        """Apply the rows of a micro-batch to the events; the fates of the rows have to be known.
 
         Args:
             first: The number of the first row of the micro-batch.
-            changes: The rows as the query sees them, with changed lifetimes, by number.
+            changes: The rows by number, as the evaluator gets them: with lifetimes as the query changes them.
         """
         for number in range(first, len(self.all)):
             self._count_row(self.all[number], changes)
-            # Changes that came before their event count now that there is one.
+            # Changes that came before the row that inserts their event count only now.
             for early_number in self._insertions.changes_before(number):
                 self.all[early_number] = replace(self.all[early_number], event=number)
                 self._count_row(self.all[early_number], changes)
 
     def set_awaited_watermarks(self, plan: Plan, numbers_in_results: Collection[int], watermark: int) -> None:
-        """Say of the rows that are in no result which watermark would close the first of their windows.
+        """Set for each row that is in no result the watermark that would close the first of its windows.
 
-        Of windows that other events cut, it is the one that a window of this event alone would wait for.
+        If windows depend on events, as sessions do, it is the watermark for a window of this event alone.
 
         Args:
             plan: The plan of the query.
-            numbers_in_results: The rows that are in a result.
+            numbers_in_results: The numbers of the rows that are in a result.
             watermark: The watermark at the end of the recording.
         """
         if plan.join is not None or watermark == INFINITY:
@@ -108,21 +116,27 @@ class StoryRows:
                 self.all[number] = replace(row, waits_for=awaited)
 
     def with_changes(self, events: Iterable[int]) -> list[int]:
-        """Return rows of events with the rows that changed these events, in the order in which they came."""
+        """Return the rows that inserted given events and those that changed them, in the order in which they came.
+
+        Args:
+            events: The numbers of the rows that inserted the events.
+        """
         numbers = set(events)
         for event in list(numbers):
             numbers.update(self._changes_of_event.get(event, ()))
         return sorted(numbers)
 
     def since(self, first: int, events: Iterable[int]) -> list[int]:
-        """Return rows of events from a number on, and later changes of these events from that number on."""
+        """Return the rows with a number from `first` on that inserted or changed given events, in order."""
         return [number for number in self.with_changes(events) if number >= first]
 
     def _add_rows(self, batch: pa.RecordBatch, batch_number: int) -> None:
-        """Add the rows of a batch, which are read input by input and numbered in the order of the batch."""
+        """Add the rows of a batch, in which the rows of several inputs may be mixed; they are numbered in its order."""
         first = len(self.all)
         rows: list[StoryRow] = []
-        sides = batch.column(SIDE).to_numpy() if len(self._task.inputs) > 1 else np.zeros(len(batch), np.int32)
+        sides = np.zeros(len(batch), np.int32)
+        if len(self._task.inputs) > 1:
+            sides = batch.column(SIDE).to_numpy()
         for input_task, side_rows in by_side(self._task, batch):
             numbers = (first + np.flatnonzero(sides == input_task.side)).tolist()
             for input_row in read_input_rows(input_task, side_rows, batch_number, numbers):
@@ -132,7 +146,7 @@ class StoryRows:
         self.all += sorted(rows, key=lambda row: row.number)
 
     def _count_row(self, row: StoryRow, changes: Mapping[int, InputChange]) -> None:
-        """Apply a row to the event that it brings or changes; a row that did not count, or is of no event, to none."""
+        """Apply a row to the event that it inserts or changes, if it counted and is about an event."""
         if row.fate is not Fate.COUNTED or row.event is None:
             return
         if row.event != row.number:
@@ -143,24 +157,28 @@ class StoryRows:
             change = InputChange(None, row.start or 0, row.end, (), row.new_end)
         end = change.end if change.new_end is None else change.new_end
         is_known = row.event in self.events
-        start = self.events.start_of(row.event) if is_known else change.start  # a change moves the end alone
+        start = self.events.start_of(row.event) if is_known else change.start  # no change moves a start
         self.events.put(row.key or (), row.event, start, INFINITY if end is None else end)
 
 
 class _InsertedRows:
-    """The rows that brought events, by which later rows name them; a change may come before its event."""
+    """The rows that inserted events, looked up by the ids of the events; a change may come before its event."""
 
     def __init__(self) -> None:
+        """Begin without rows."""
         self._number_by_event: dict[Hashable, int] = {}
         self._waiting_changes: dict[Hashable, list[int]] = defaultdict(list)
         self._changes_before: dict[int, list[int]] = {}
 
     def event_of(self, input_row: InputRow) -> int | None:
-        """Return the number of the row that brought the event of a row; None if no row did so far."""
+        """Return the number of the row that inserted the event of a row, which may be the row itself.
+
+        None if the row is about no event, or if its event has not been inserted yet.
+        """
         row = input_row.row
         if row.change not in ("insert", "revise", "retract"):
             return None
-        if input_row.id is None:
+        if input_row.id is None:  # without an id, only an insertion is about an event
             return row.number
         event = (input_row.side, freeze(row.key), freeze(input_row.id), row.start)
         if row.change == "insert":
@@ -171,35 +189,50 @@ class _InsertedRows:
         return self._number_by_event.get(event)
 
     def changes_before(self, number: int) -> list[int]:
-        """Hand over the rows that changed the event of a row before it came; they are handed over once."""
+        """Return the rows that changed the event of a row before the row itself came; a second call finds none."""
         return self._changes_before.pop(number, [])
 
 
 class _RowsWithoutNumber:
-    """The numbers of rows that do not carry them, found by what the rows say; equal rows in their order."""
+    """The numbers of rows that do not carry them, looked up by the values of the rows, and for equal rows in order."""
 
     def __init__(self) -> None:
+        """Begin without rows."""
         self._numbers: dict[Hashable, list[int]] = defaultdict(list)
 
     def add(self, input_row: InputRow) -> None:
-        self._numbers[_row_name(input_row.row.key or (), input_row.as_change())].append(input_row.row.number)
+        """Add a row with its number."""
+        name = _row_name(input_row.row.key or (), input_row.as_change())
+        self._numbers[name].append(input_row.row.number)
 
-    def take(self, key: Key, change: InputChange) -> int:
+    def pop(self, key: Key, change: InputChange) -> int:
+        """Return the number of the earliest equal row, and remove it."""
         return self._numbers[_row_name(key, change)].pop(0)
 
 
 def _row_name(key: Key, change: InputChange) -> Hashable:
-    """Return all that an evaluator still knows of a row that it rejects, by which the row is found again."""
+    """Return the values of a row that an evaluator reports when it rejects the row, by which it is looked up."""
     return change.side, freeze(key), freeze(change.id), change.start, change.new_end
 
 
 def _awaited_watermark(plan: Plan, start: int, end: int, watermark: int) -> int | None:
-    """Return the watermark that closes the first open window of an event; None if none is open."""
+    """Return the watermark that closes the first open window of an event; None if none of its windows is open.
+
+    Args:
+        plan: The plan of the query.
+        start: The start of the event.
+        end: The end of the event.
+        watermark: The watermark so far.
+    """
     kind = plan.window
     if not isinstance(kind, WindowKind):  # row windows and stream operators read events in their order
         return start + 1
     first, last = kind.membership(start, end)
+    # The first open window contains the watermark, if the event is a member of windows there.
     tick = max(first, min(watermark, last - 1))
     windows = kind.cut(Stretches([(first, last)]), tick, tick + 1)
     open_ends = [window.end for window in windows if window.end > watermark]
-    return min(open_ends) + kind.ends_move if open_ends else None
+    if not open_ends:
+        return None
+    # Where an event may still move the end of a window, the watermark has to pass the end.
+    return min(open_ends) + kind.ends_move

@@ -1,7 +1,7 @@
-"""A task whose modules note which rows each of their results was made of.
+"""A task whose modules note which rows each of their results was computed from.
 
-Each row carries its number as one column more of the payload. A module behind `traced` notes, with each result, the
-numbers of the rows that it made it of. It keeps no state from one window to the next, so each note is whole.
+Each row carries its number in one more column of the payload. A module of a traced task notes, with each result, the
+numbers of the rows that it was computed from. It keeps no state from one window to the next, so a note has all rows.
 """
 
 from __future__ import annotations
@@ -30,19 +30,22 @@ NUMBER: Final = "row number"
 class Number:
     """A row number smuggled through the payload; all row numbers compare equal, so that results are unchanged.
 
-    It is a record of one field to the codec of the state.
+    The codec of the state stores it as a record of one field.
     """
 
     __slots__ = ("value",)
     _fields: ClassVar[tuple[str, ...]] = ("value",)
 
     def __init__(self, value: int) -> None:
+        """Take the number."""
         self.value = value
 
     def __eq__(self, other: object) -> bool:
+        """All numbers are equal, so that rows which differ only in their numbers are equal."""
         return isinstance(other, Number)
 
     def __lt__(self, other: object) -> bool:
+        """No number is less than another, so that numbers do not change the order of rows."""
         return False
 
     def __hash__(self) -> int:
@@ -60,7 +63,7 @@ class NumberedPayload(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A result, and the numbers of the rows that it was made of."""
+    """A result, and the numbers of the rows that it was computed from."""
 
     result: Any
     numbers: Sequence[int]
@@ -68,12 +71,12 @@ class Note(NamedTuple):
 
 @dataclass(slots=True)
 class Notes:
-    """The last results of modules with the rows that they were made of, by module, key and window.
+    """The last results of modules with the rows that they were computed from, by module, key and window.
 
     Attributes:
-        notes: The notes.
-        renewed: The modules, keys and windows that were computed in this micro-batch.
-        skipped: The numbers of the rows that the module which is called next did not accept.
+        notes: The notes by the place of the module, the key and the window.
+        renewed: The places, keys and windows that have notes of this micro-batch.
+        skipped: The numbers of the rows that were not accepted by the module that is called next.
     """
 
     notes: dict[tuple[int, Hashable, Window], list[Note]] = field(default_factory=dict)
@@ -81,13 +84,18 @@ class Notes:
     skipped: list[int] = field(default_factory=list)
 
     def begin_batch(self) -> None:
-        """Start a micro-batch: notes of a window that is computed again replace those of earlier micro-batches."""
+        """Begin a micro-batch: if a window is computed again, its notes replace those of earlier micro-batches."""
         self.renewed = set()
 
     def add(self, place: int, result: Any, numbers: Sequence[int]) -> None:
-        """Note a result of the module at a place, for the key and the window of the current call.
+        """Note a result of a module, for the key and the window of the current call.
 
-        A result of no row that the module accepts is ascribed to the rows that it did not accept.
+        If the module accepted none of the rows, the result is ascribed to the rows that it did not accept.
+
+        Args:
+            place: The place of the module among those of the query.
+            result: The result.
+            numbers: The numbers of the rows that the result was computed from.
         """
         assert CURRENT_CALL.window is not None, "a module is called for a window"
         name = (place, CURRENT_CALL.key, CURRENT_CALL.window)
@@ -98,7 +106,16 @@ class Notes:
         self.skipped = []
 
     def numbers(self, place: int, key: Hashable, window: Window, result: Any) -> Sequence[int]:
-        """Return the rows of a result of a module; those of all results of the window if this one is unknown."""
+        """Return the numbers of the rows that a result was computed from.
+
+        If no note has the result, they are those of all results of the window.
+
+        Args:
+            place: The place of the module among those of the query.
+            key: The key of the result.
+            window: The window of the result.
+            result: The result.
+        """
         notes: list[Note] = self.notes.get((place, key, window), [])
         for note in reversed(notes):
             if is_same_result(note.result, result):
@@ -111,9 +128,14 @@ class Notes:
 
 
 def traced(task: TaskPayload, notes: Notes) -> TaskPayload:
-    """Return the task of a query in one bucket whose modules note the rows that they read.
+    """Return the task of a query whose modules note the rows that they read.
 
-    Rows have the column `i<n>` of numbers after the others of their payload, and late ones are kept.
+    Rows get one more column `i<n>`, with their numbers, behind the others of their payload. The query has one bucket,
+    and keeps late rows.
+
+    Args:
+        task: The task of the query.
+        notes: The object that collects the notes.
     """
     plan = task.plan
     number_places = [len(plan_input.columns.payload) for plan_input in plan.inputs]
@@ -135,21 +157,27 @@ def traced(task: TaskPayload, notes: Notes) -> TaskPayload:
 
 
 def _with_joined_numbers(plan: Plan, number_places: Sequence[int]) -> Plan:
-    """Add the numbers of the joined rows to each row of a join's results."""
+    """Add columns with the numbers of the joined rows to the results of a join; another query stays as it is.
+
+    Args:
+        plan: The plan of the query.
+        number_places: The place of the number in the payload of each input.
+    """
     join = plan.join
     if join is None:
         return plan
     columns = list(join.columns)
-    for side in range(1 + join.kind.pairs):  # only pairs have a right row
+    # Only a join that emits pairs has a right row in each result.
+    for side in range(1 + join.kind.pairs):
         number = Field(f"{NUMBER} {side}", Scalar(ScalarKind.INTEGER), is_nullable=True)
         columns.append(JoinedColumn(number, side, number_places[side]))
     return replace(plan, join=replace(join, columns=tuple(columns)))
 
 
 def _with_number_column(plan_input: Input) -> Input:
-    """Return an input whose payload has the numbers of rows as its last column, and whose late rows are emitted."""
+    """Return the plan of an input with the numbers of rows as the last column of its payload; it emits late rows."""
     columns = replace(plan_input.columns, payload=(*plan_input.columns.payload, NamedColumn(NUMBER, "bigint")))
-    # Late rows that a query drops are only counted. Their fates are told row by row, so the traced query emits them.
+    # A query that drops late rows only counts them. A story has the fate of each row, so here they are emitted.
     late = plan_input.late
     if late.policy is LatePolicy.DROP:
         late = replace(late, policy=LatePolicy.SIDE)
@@ -157,7 +185,7 @@ def _with_number_column(plan_input: Input) -> Input:
 
 
 def _with_number_type(plan_input: Input, columns: InputColumns) -> InputColumns:
-    """Insert the type of numbers after those of the input; the column that its filter makes stays the last."""
+    """Insert the type of numbers after those of the payload; the mark of filtered events, if any, stays the last."""
     place = len(plan_input.columns.payload)
     return replace(columns, payload=(*columns.payload[:place], pa.int64(), *columns.payload[place:]))
 
@@ -167,7 +195,7 @@ def _noting_plan(plan: ModulePlan, notes: Notes, place: int, number_place: int) 
 
     Args:
         plan: The plan of the module.
-        notes: Collects the notes.
+        notes: The object that collects the notes.
         place: The place of the module among those of the query.
         number_place: The place of the number in a payload.
     """
@@ -178,12 +206,12 @@ def _noting_plan(plan: ModulePlan, notes: Notes, place: int, number_place: int) 
 
 @dataclass(frozen=True, slots=True)
 class _NumberedSelect:
-    """Selects what a module reads of a row, with the number of the row.
+    """Selects from a row the values that a module reads, and adds the number of the row.
 
     Attributes:
-        select: Selects what the module reads.
+        select: The function that selects the values that the module reads.
         number_place: The place of the number in a payload.
-        notes: Collects the numbers of rows that the module does not accept.
+        notes: The object that collects the numbers of rows that the module does not accept.
     """
 
     select: Callable[[tuple[Any, ...]], Any]
@@ -191,7 +219,7 @@ class _NumberedSelect:
     notes: Notes
 
     def __call__(self, row: tuple[Any, ...]) -> Any:
-        """Return payload and number; `SKIPPED` where the module does not accept the row."""
+        """Return the values that the module reads, with the row's number; `SKIPPED` if it does not accept the row."""
         payload = self.select(row)
         number = row[self.number_place].value
         if payload is SKIPPED:
@@ -201,10 +229,15 @@ class _NumberedSelect:
 
 
 def _noting_module(module: Any, notes: Notes, place: int, *, skips_rows: bool) -> Module:
-    """Return a module of the same kind that notes the rows of its results.
+    """Return a copy of a module that notes the rows of its results.
 
-    Its class is derived from that of the module, so that evaluators see the same kind of module; it has the same
-    attributes.
+    The class of the copy is derived from that of the module, so that evaluators take both for the same kind of module.
+
+    Args:
+        module: The module.
+        notes: The object that collects the notes.
+        place: The place of the module among those of the query.
+        skips_rows: True if the module does not accept all rows.
     """
     if isinstance(module, RowOperator):
         methods = _handlers_of_rows(module, notes, place)
@@ -213,8 +246,8 @@ def _noting_module(module: Any, notes: Notes, place: int, *, skips_rows: bool) -
     else:
         methods = _methods_of_windows(module, notes, place, skips_rows=skips_rows)
 
-    # The constructor is not called again: it may count its calls, or take parameters that are not kept. A module may
-    # be a frozen dataclass, so its attributes are set past it.
+    # The constructor is not called again: it may count its calls, or take parameters that the module does not keep. The
+    # class may be a frozen dataclass, which refuses to have attributes set: `object` sets them.
     noting_class: Any = type(type(module).__name__, (type(module),), methods)
     noting_module: Module = noting_class.__new__(noting_class)
     for name, value in getattr(module, "__dict__", {}).items():
@@ -223,20 +256,24 @@ def _noting_module(module: Any, notes: Notes, place: int, *, skips_rows: bool) -
 
 
 def _methods_of_windows(module: Any, notes: Notes, place: int, *, skips_rows: bool) -> dict[str, Any]:
-    """Return the methods of an aggregate or operator of windows that computes each result from all its rows.
+    """Return the methods by which an aggregate or operator of windows computes each result from all its rows.
 
-    The class that gets them is no longer incremental, so that evaluators keep no state of it but its rows, and a note
-    says all rows of a result.
+    The class that gets these methods is not incremental, whatever the module is. So evaluators keep the rows of a
+    window in the place of a state, and a note has all rows of a result.
 
     Args:
         module: The module.
-        notes: Collects the notes.
+        notes: The object that collects the notes.
         place: The place of the module among those of the query.
-        skips_rows: True if it does not accept all rows.
+        skips_rows: True if the module does not accept all rows.
     """
     called: Any = Choosy(module) if skips_rows else module
 
     def compute_result(_: Any, members: Sequence[Any], *window: Window) -> Any:
+        """Compute the result of a window from its members, and note it with their numbers.
+
+        Time-sensitive modules get the window too.
+        """
         # The payloads travel with the numbers of their rows: the notes get the numbers, the module the payloads.
         payloads: list[Any]
         if module.is_time_sensitive:
@@ -246,7 +283,7 @@ def _methods_of_windows(module: Any, notes: Notes, place: int, *, skips_rows: bo
             numbers = [member.number for member in members]
             payloads = [member.payload for member in members]
 
-        # An incremental module is called as it expects it, with all rows at once.
+        # An incremental module still builds a state, here from all rows at once.
         if module.is_incremental:
             state = called.create_state(*window)
             if payloads:
@@ -263,18 +300,27 @@ def _methods_of_windows(module: Any, notes: Notes, place: int, *, skips_rows: bo
 
 
 def _handlers_of_rows(module: Any, notes: Notes, place: int) -> dict[str, Any]:
-    """Return the handlers of a row operator: their results are made of the handler's rows and of the window's."""
+    """Return handlers for a row operator that note its results.
+
+    A result is ascribed to the rows that the handler gets, and to all rows of the window.
+
+    Args:
+        module: The row operator.
+        notes: The object that collects the notes.
+        place: The place of the module among those of the query.
+    """
 
     def noting_handler(name: str) -> Callable[..., list[Any]]:
-        """Return a handler that calls the module's own of this name, and notes its results with their rows."""
+        """Return a handler that calls the handler of the module with the same name, and notes its results."""
         handler = getattr(module, name)
 
         def call(_: Any, state: Any, *arguments: Any) -> list[Any]:
+            """Call the handler of the module with rows that do not have their numbers, and note the result."""
             *row_arguments, view = arguments  # each handler takes the window's rows last
             plain_arguments = [_without_numbers(argument) for argument in row_arguments]
             result = list(handler(state, *plain_arguments, _PlainView(view)) or ())
             if result:
-                rows = [*_rows_in(row_arguments), *view.rows]
+                rows = [*_rows_in(row_arguments), *view.rows]  # these still have their numbers
                 notes.add(place, result, sorted({row.payload.number for row in rows}))
             return result
 
@@ -299,11 +345,12 @@ def _rows_in(arguments: Iterable[Any]) -> Iterator[Any]:
 
 
 class _PlainView(RowsInWindow[Any]):
-    """A window whose rows are without their numbers."""
+    """A view of a window as a module expects it: its rows do not have their numbers."""
 
     __slots__ = ()
 
     def __init__(self, view: RowsInWindow[Any]) -> None:
+        """Take a view whose rows have their numbers."""
         super().__init__(view._members, view.partition, view.time, view.extent)
 
     @property
@@ -314,20 +361,33 @@ class _PlainView(RowsInWindow[Any]):
     @property
     def partitions(self) -> dict[Hashable, tuple[MemberRow[Any], ...]]:
         """The members of each partition."""
-        return {name: tuple(map(_without_numbers, rows)) for name, rows in super().partitions.items()}
+        partitions: dict[Hashable, tuple[MemberRow[Any], ...]] = {}
+        for name, rows in super().partitions.items():
+            partitions[name] = tuple(map(_without_numbers, rows))
+        return partitions
 
 
 def _without_numbers(argument: Any) -> Any:
-    """Return a row, or a list of rows, as the module reads it."""
+    """Return a row, or a list of rows, as a module reads them: with payloads that have no number."""
     if isinstance(argument, MemberRow):
         return argument._replace(payload=argument.payload.payload)
     return [_without_numbers(row) for row in argument]
 
 
 class _NotingStreamOperator:
-    """Calls a stream operator: its results are made of all events of the key since its state was created."""
+    """Calls a stream operator, and notes its results.
+
+    A result is ascribed to all events of the key since the state of the key was created.
+    """
 
     def __init__(self, module: Any, notes: Notes, place: int) -> None:
+        """Take the operator.
+
+        Args:
+            module: The operator.
+            notes: The object that collects the notes.
+            place: The place of the operator among the modules of the query.
+        """
         self._module = module
         self._notes = notes
         self._place = place
@@ -336,12 +396,12 @@ class _NotingStreamOperator:
         self._on_event = module.on_start if self._is_of_intervals else module.on_event
 
     def methods(self) -> dict[str, Any]:
-        """Return the methods that a class derived from that of the module overrides."""
+        """Return the methods for a class that is derived from that of the operator."""
         methods: dict[str, Any] = {
             "create_state": lambda _: self.create_state(),
             "on_time": lambda _, state, time: self.on_time(state, time),
         }
-        # The event is passed by position, whatever the methods of the module call it.
+        # Arguments are passed by position, as methods of the operator may name them differently.
         if self._is_of_intervals:
             methods["on_start"] = lambda _, state, event, time: self.on_event(state, event, time)
             methods["on_end"] = lambda _, state, event, time: self.on_end(state, event, time)
@@ -350,21 +410,25 @@ class _NotingStreamOperator:
         return methods
 
     def create_state(self) -> Any:
+        """Create the state of the current key, and forget the key's earlier events."""
         self._numbers_of_key[CURRENT_CALL.key] = []
         return self._module.create_state()
 
     def on_event(self, state: Any, event: NumberedPayload, time: int) -> list[Any]:
+        """Remember the number of an event, and call the operator for it, or for its start."""
         self._numbers_of_key[CURRENT_CALL.key].append(event.number)
         return self._noted(self._on_event(state, event.payload, time))
 
     def on_end(self, state: Any, event: NumberedPayload, time: int) -> list[Any]:
+        """Call the operator for the end of an event."""
         return self._noted(self._module.on_end(state, event.payload, time))
 
     def on_time(self, state: Any, time: int) -> list[Any]:
+        """Call the operator for a time that it asked to be called at."""
         return self._noted(self._module.on_time(state, time))
 
     def _noted(self, rows: Iterable[Any] | None) -> list[Any]:
-        """Return the rows of a call, and note all events of the key so far for them."""
+        """Return the rows that a call of the operator returned, after noting them with all events of the key so far."""
         result = list(rows or ())
         if result:
             self._notes.add(self._place, result, tuple(self._numbers_of_key[CURRENT_CALL.key]))
@@ -372,7 +436,14 @@ class _NotingStreamOperator:
 
 
 def is_same_result(result: Any, other: Any) -> bool:
-    """Return True if results are one object or equal, where NaN equals itself; or if a list of rows holds the other."""
+    """Say whether a noted result is a given one: the same object, an equal one, or a list of rows that has it.
+
+    NaN equals NaN.
+
+    Args:
+        result: The noted result, which is a list if a call returned several rows.
+        other: The given result.
+    """
     try:
         if result is other or freeze(result) == freeze(other):
             return True

@@ -74,16 +74,16 @@ class BatchRows(NamedTuple):
 
     @property
     def is_good(self) -> BoolArray:
-        """True for rows without a problem."""
-        if self.are_good:
+        """Flags of the rows that have no problem."""
+        if self.has_only_good_rows:
             return np.ones(len(self.problem), np.bool_)
         return flags(self.problem.is_null())
 
     @property
-    def are_good(self) -> bool:
+    def has_only_good_rows(self) -> bool:
         """True if no row has a problem."""
-        are_good: bool = self.problem.null_count == len(self.problem)
-        return are_good
+        has_only_good_rows: bool = self.problem.null_count == len(self.problem)
+        return has_only_good_rows
 
     def take(self, places: IntArray) -> BatchRows:
         """Select rows by their places."""
@@ -133,15 +133,20 @@ class GoodRows(NamedTuple):
         )
 
     def punctuation(self) -> int:
-        """Return the largest punctuation; one beyond all times closes the stream."""
+        """Return the watermark that rows of punctuation say: the latest of them, or `INFINITY` once the stream ends.
+
+        It is `EARLIEST` if there is no punctuation.
+        """
         latest = int(self.start[self.kind == PUNCTUATE].max(initial=EARLIEST))
-        closes = latest >= LATEST or (self.kind == CLOSE).any()
-        return INFINITY if closes else latest
+        # A stream ends by a row that closes it, and by punctuation that lies beyond all times.
+        is_closed = latest >= LATEST or (self.kind == CLOSE).any()
+        return INFINITY if is_closed else latest
 
 
 def good_rows(input_task: InputTask, rows: BatchRows) -> GoodRows:
-    """Leave out the rows that have a problem."""
-    new_end: IntArray = np.broadcast_to(np.int64(EARLIEST), len(rows.kind))  # one number in memory
+    """Return the rows that have no problem, with their times as NumPy arrays."""
+    # Rows without a column of changes are all insertions: none has a new end, so one number in memory stands for all.
+    new_end: IntArray = np.broadcast_to(np.int64(EARLIEST), len(rows.kind))
     if input_task.columns.has_changes:
         new_end = numpy_array(rows.times.new_end, nulls=EARLIEST)
     all_rows = GoodRows(
@@ -151,7 +156,7 @@ def good_rows(input_task: InputTask, rows: BatchRows) -> GoodRows:
         new_end=new_end,
         source=rows.batch.column("source") if input_task.tracker.sources else None,
     )
-    return all_rows if rows.are_good else all_rows.where(rows.is_good)
+    return all_rows if rows.has_only_good_rows else all_rows.where(rows.is_good)
 
 
 def kinds_of(input_task: InputTask, batch: pa.RecordBatch) -> IntArray:
@@ -165,7 +170,12 @@ def kinds_of(input_task: InputTask, batch: pa.RecordBatch) -> IntArray:
 def times_of(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray) -> RowTimes:
     """Return the times of rows as ticks: microseconds since the epoch in UTC for timestamps, see `as_ticks`.
 
-    Points last one tick; a retraction sets the new end to the start.
+    A point ends one tick after its start. A retraction deletes its event: the new end is the start.
+
+    Args:
+        input_task: The input.
+        batch: The projected rows.
+        kind: The kind of change of each row, as a place among `CHANGES`.
     """
     names = batch.schema.names
     nulls = pa.nulls(len(batch), pa.int64())
@@ -179,8 +189,8 @@ def times_of(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray) -> Ro
 
     is_insertion = arrow_array(kind == INSERT)
     is_retraction = arrow_array(kind == RETRACT)
-    return RowTimes(
-        start,
-        pc.if_else(pc.and_(is_insertion, end.is_null()), arrow_scalar(INFINITY), end),
-        pc.if_else(is_insertion, arrow_scalar(None, pa.int64()), pc.if_else(is_retraction, start, new_end)),
-    )
+    # An event that is inserted without an end goes on for ever; a revision without one does not say the end so far.
+    end = pc.if_else(pc.and_(is_insertion, end.is_null()), arrow_scalar(INFINITY), end)
+    new_end = pc.if_else(is_retraction, start, new_end)
+    new_end = pc.if_else(is_insertion, arrow_scalar(None, pa.int64()), new_end)
+    return RowTimes(start, end, new_end)

@@ -31,7 +31,7 @@ class KeyRows(NamedTuple):
     """Rows of a key.
 
     Attributes:
-        lookup: A value by which the key is looked up: the key itself if it can be.
+        lookup: The key in a form that can be hashed and equals itself: the key as it is, or a frozen copy of it.
         key: The key.
         changes: The rows.
     """
@@ -46,7 +46,7 @@ class BucketRows:
     """The rows of one bucket in one micro-batch.
 
     Attributes:
-        changes: The good rows, by key; iterated once, after which nothing here holds them.
+        changes: The good rows, by key. They can be iterated once, and their memory is free afterwards.
         rejected: The rows with a problem of their own.
         key_watermarks: Watermarks of single keys, for each input.
     """
@@ -67,6 +67,7 @@ def read_bucket_rows(task: TaskPayload, blobs_by_input: Sequence[Iterable[bytes]
     """
     bucket_rows = BucketRows()
     changes_by_key: dict[Hashable, tuple[Key, list[InputChange]]] = {}
+    # Arrays, structs and maps cannot be hashed, and a NaN does not equal itself.
     has_plain_keys = not any(pa.types.is_nested(key) or pa.types.is_floating(key) for key in task.keys)
     rows_by_key = _sorted_by_key if has_plain_keys else _with_frozen_keys
     for input_task, blobs in zip(task.inputs, blobs_by_input, strict=True):
@@ -86,7 +87,11 @@ def read_bucket_rows(task: TaskPayload, blobs_by_input: Sequence[Iterable[bytes]
 
 
 def split_problems(input_task: InputTask, rows: pa.Table) -> tuple[pa.Table, list[SideOutputRow]]:
-    """Return the rows that have no problem, and those with a problem as rows of the side output."""
+    """Split rows by whether they have a problem.
+
+    Returns:
+        The rows without a problem, and those with one as rows of the side output.
+    """
     problems = rows.column("problem")
     if problems.null_count == len(problems):
         return rows, []
@@ -112,14 +117,16 @@ def _sorted_by_key(input_task: InputTask, table: pa.Table) -> Iterator[KeyRows]:
 
     table = table.take(arrow_array(order))
     changes = list(changes_of(table, input_task.payload_names, input_task.side))
-    keys = tuples_of(table.select(names).take(arrow_array(firsts)), names) if names else [()]
+    keys: list[Key] = [()]  # a query without key columns has one key
+    if names:
+        keys = tuples_of(table.select(names).take(arrow_array(firsts)), names)
     bounds = pairwise([*firsts.tolist(), len(changes)])
     for key, (start, stop) in zip(keys, bounds, strict=True):
         yield KeyRows(lookup=key, key=key, changes=changes[start:stop])
 
 
 def _with_frozen_keys(input_task: InputTask, table: pa.Table) -> Iterator[KeyRows]:
-    """Yield the rows of a table one by one, where a key cannot be looked up by itself, as an array or a NaN."""
+    """Yield the rows of a table one by one, with frozen keys: for keys that may be arrays or NaN, say."""
     keys = tuples_of(table, input_task.key_names)
     changes = changes_of(table, input_task.payload_names, input_task.side)
     for key, change in zip(keys, changes, strict=True):
@@ -127,17 +134,27 @@ def _with_frozen_keys(input_task: InputTask, table: pa.Table) -> Iterator[KeyRow
 
 
 def _split_key_watermarks(input_task: InputTask, table: pa.Table) -> tuple[pa.Table, list[tuple[Key, int]]]:
-    """Return the rows that are no punctuation of their key, and the key and tick of those that are."""
+    """Take the punctuation of single keys out of the rows.
+
+    Returns:
+        The other rows; and for each row of punctuation, its key and the watermark of that key.
+    """
     is_punctuation = pc.equal(table.column("change"), arrow_scalar(CHANGES[PUNCTUATE_KEY]))
     punctuation = table.filter(is_punctuation)
     keys = tuples_of(punctuation, input_task.key_names)
     ticks = punctuation.column("start").to_pylist()
-    watermarks = [(key, INFINITY if tick >= LATEST else tick) for key, tick in zip(keys, ticks, strict=True)]
+    watermarks: list[tuple[Key, int]] = []
+    for key, tick in zip(keys, ticks, strict=True):
+        is_end = tick >= LATEST  # punctuation beyond all times: no row of the key will follow
+        watermarks.append((key, INFINITY if is_end else tick))
     return table.filter(pc.invert(is_punctuation)), watermarks
 
 
 def _rejected_rows(input_task: InputTask, table: pa.Table) -> Iterator[SideOutputRow]:
-    """Yield bad rows for the side output, value by value, as Arrow holds them."""
+    """Yield bad rows for the side output.
+
+    Each value is read by itself: one that Python cannot represent must not keep others from being read.
+    """
     for scalars in zip(*table.columns, strict=True):
         row = dict(zip(table.column_names, scalars, strict=True))
         problem = PROBLEMS[row["problem"].as_py()]
@@ -161,7 +178,7 @@ def _readable_value(scalar: pa.Scalar) -> object:
 
 
 def _text(scalar: pa.Scalar) -> str:
-    """Return a value as text; `unreadable` if it is none."""
+    """Return a value as text; the word `unreadable` if it cannot be written as text either."""
     try:
         return str(scalar.cast(pa.string()).as_py())
     except (pa.ArrowException, *_NOT_IN_PYTHON):

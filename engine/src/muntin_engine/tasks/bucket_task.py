@@ -43,13 +43,15 @@ def run_bucket(
         task: The query.
         bucket: The id of the bucket.
         cells: The bucket's state.
-        arrivals: The batch.
-        origin: The origin of what is written, see `CheckedCells`.
-        was_idle: Tells whether the bucket was idle in a micro-batch and since, see `CheckedCells`.
+        arrivals: The rows, partial states and reports that arrive at the bucket in the micro-batch.
+        origin: The query, bucket and micro-batch that are written with each cell; None where there are no
+            micro-batches.
+        was_idle: Returns, given the number of a micro-batch, whether the bucket was evaluated neither in this one nor
+            in a later one. So a state that is older than the micro-batch before is told from one that was restored.
 
     Raises:
         ModuleFailedError: A module raised an exception.
-        StateError: The state is damaged, or of another time or place.
+        StateError: The state is damaged, or it is not the one that the micro-batch before left for this bucket.
     """
     checked = CheckedCells(cells, f"bucket {bucket}", origin, was_idle)
     with windows_in_words(task.plan.words), overseen(task.worker, task.plan.axis):
@@ -72,7 +74,7 @@ class BucketTask:
 
     def process(self, arrivals: BucketArrivals) -> Iterator[OutputBlob]:
         """Read the rows that arrive, evaluate them, and yield results, side outputs and metrics."""
-        self._task.overflows.clear()  # which may be those of a batch that failed
+        self._task.overflows.clear()  # a batch that failed may have left some
         with without_collector():
             rows = self._read(arrivals)
             evaluated = self._evaluate(self._batch(arrivals, rows))
@@ -88,11 +90,14 @@ class BucketTask:
 
     @stage("intake")
     def _read(self, arrivals: BucketArrivals) -> BucketRows:
-        """Read the rows that come as they are."""
+        """Read the rows that arrive as rows, and not as partial states."""
         return read_bucket_rows(self._task, arrivals.rows)
 
     def _batch(self, arrivals: BucketArrivals, rows: BucketRows) -> BucketBatch:
-        """Prepare the batch: the reports get the watermarks of single keys, which lie among the rows."""
+        """Return the batch for the evaluator, after completing the reports on the inputs.
+
+        Each gets the watermarks of single keys, which came among the rows.
+        """
         for report, key_watermarks in zip(arrivals.reports, rows.key_watermarks, strict=True):
             report.key_watermarks = key_watermarks
             if self._task.is_static:  # a static input is complete after its rows
@@ -112,13 +117,16 @@ class BucketTask:
 
     @stage("encode")
     def _tables(self, evaluated: Evaluated) -> list[tuple[str, pa.Table]]:
-        """Return the tables of the output by stream; evaluators make them as they are asked for."""
+        """Return each table of the output with the name of its stream.
+
+        Evaluators make tables only as they are iterated, so the time for this is spent here.
+        """
         tables = [(RESULTS, table) for table in evaluated.tables]
         tables += [(EVICTED, table) for table in evaluated.evicted]
         return tables
 
     def _metric_blobs(self, arrivals: BucketArrivals, evaluated: Evaluated) -> Iterator[OutputBlob]:
-        """Yield the values of metrics, of counts only those that are not zero."""
+        """Yield the values of metrics; a count of zero is left out, and a level such as a watermark is not."""
         task = self._task
         observations = [report.observations for report in arrivals.reports]
         rejections = [rejection for _, rejection in evaluated.rejections]

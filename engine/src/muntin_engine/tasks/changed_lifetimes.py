@@ -39,6 +39,8 @@ class ChangedRows(NamedTuple):
 def with_changed_lifetimes(input_task: InputTask, rows: BatchRows) -> ChangedRows:
     """Apply the changes of each source to its rows, and then those of the input to all.
 
+    The rows of a source that has changes of its own move behind those of the others.
+
     Cost: that of `_changed_rows`, and a copy of the rows for each source that has changes of its own.
     """
     without_lifetime = 0
@@ -75,15 +77,18 @@ def _changed_rows(changes: LifetimeChanges, rows: BatchRows) -> ChangedRows:
     for change in changes.changes:
         lifetimes, length = _with_length(change, lifetimes, rows.batch)
         lifetimes = on_arrays(change, length).apply(lifetimes)
+
+    # A revision whose old and new end have become the same changes nothing. If it does not say the old end, it may.
     changes_something = lifetimes.is_insertion | ~lifetimes.is_end_known | (lifetimes.end != lifetimes.new_end)
     lifetimes = lifetimes.take(changes_something)
+    # A change may turn a row into two, the second of which lies behind all others: bring them next to each other.
     lifetimes = lifetimes.take(np.argsort(lifetimes.row, kind="stable"))
 
     is_left_out = ~np.isin(previous.row, lifetimes.row)
     without_lifetime = np.count_nonzero(is_left_out & previous.is_insertion)
     unchanging = np.count_nonzero(is_left_out & ~previous.is_insertion)
 
-    # A row is repeated, or left out, so that each lifetime has a row of its own.
+    # Each lifetime gets a row of its own: a row with two is repeated, and one without any is left out.
     origins = np.sort(np.concatenate([np.flatnonzero(~is_event), lifetimes.row]))
     new_rows = _with_lifetimes(rows.take(origins), np.flatnonzero(is_event[origins]), lifetimes)
     new_rows = _with_watermarks(new_rows, np.flatnonzero(is_punctuation[origins]), changes)
@@ -104,7 +109,7 @@ def _lifetimes_of(rows: BatchRows, places: IntArray) -> LifetimeArrays:
 
 
 def _with_lifetimes(rows: BatchRows, places: IntArray, lifetimes: LifetimeArrays) -> BatchRows:
-    """Give rows other lifetimes. A row whose lifetime has a problem gets the problem, and keeps its times.
+    """Give rows other lifetimes. If a lifetime has a problem, its row gets the problem and keeps its times.
 
     Args:
         rows: The rows.
@@ -130,7 +135,13 @@ def _with_lifetimes(rows: BatchRows, places: IntArray, lifetimes: LifetimeArrays
 
 
 def _with_watermarks(rows: BatchRows, places: IntArray, changes: LifetimeChanges) -> BatchRows:
-    """Move the watermarks of rows of punctuation, at ascending places, as changes of lifetimes do."""
+    """Move the ticks of rows of punctuation to where changes of lifetimes move a watermark.
+
+    Args:
+        rows: The rows.
+        places: The places of the rows of punctuation, ascending.
+        changes: The changes of lifetimes.
+    """
     ticks = rows.times.start.take(arrow_array(places)).to_pylist()
     watermarks = np.array([changes.watermark(tick) for tick in ticks], np.int64)
     start = _replaced(rows.times.start, places, watermarks)
@@ -138,7 +149,13 @@ def _with_watermarks(rows: BatchRows, places: IntArray, changes: LifetimeChanges
 
 
 def _with_changes(batch: pa.RecordBatch, has_new_kind: BoolArray, kind: IntArray) -> pa.RecordBatch:
-    """Write the names of changes anew, where rows have a new kind."""
+    """Write the column `change` anew for rows that have a new kind.
+
+    Args:
+        batch: The rows.
+        has_new_kind: True for each row whose kind is not the one that its column `change` names.
+        kind: The kind of each row, as a place among `CHANGES`.
+    """
     if not has_new_kind.any():
         return batch
     column = batch.column("change")
@@ -148,7 +165,14 @@ def _with_changes(batch: pa.RecordBatch, has_new_kind: BoolArray, kind: IntArray
 
 
 def _replaced(values: pa.Array, places: IntArray, replacements: IntArray, is_null: BoolArray | None = None) -> pa.Array:
-    """Replace the values at ascending places."""
+    """Replace values of an array.
+
+    Args:
+        values: The array.
+        places: The places of the values to replace, ascending.
+        replacements: The new value for each of these places.
+        is_null: True for each new value that is null; None if none is.
+    """
     is_replaced = np.zeros(len(values), np.bool_)
     is_replaced[places] = True
     return pc.replace_with_mask(
@@ -159,20 +183,30 @@ def _replaced(values: pa.Array, places: IntArray, replacements: IntArray, is_nul
 def _with_length(
     change: LifetimeChange, lifetimes: LifetimeArrays, batch: pa.RecordBatch
 ) -> tuple[LifetimeArrays, int | IntArray]:
-    """Return the length of a change for each lifetime, and the lifetimes with the problems of their lengths.
+    """Read the length by which a change alters each lifetime.
 
-    Events that the query's filter leaves out need no length.
+    Args:
+        change: The change.
+        lifetimes: The lifetimes before the change.
+        batch: The rows that the lifetimes are of, with the columns of lengths.
+
+    Returns:
+        The lifetimes, with a problem where the length is missing or too short; and the length for each of them, or one
+        for all.
     """
     length = change.length
     if not isinstance(length, LengthColumn):
-        return lifetimes, length or 0
+        return lifetimes, length or 0  # some changes need no length
+
     lengths = as_ticks(batch.column(length.name))
     ticks = numpy_array(lengths, nulls=length.least)
     needs_length = np.ones(len(batch), np.bool_)
+    # The column `kept` flags the events that the query's filter does not leave out. Only these need a length.
     if "kept" in batch.schema.names:
         needs_length = flags(batch.column("kept"))
     is_missing = needs_length & flags(lengths.is_null())
     is_short = needs_length & (ticks < length.least)
     lifetimes = lifetimes.with_problem(NO_LENGTH, is_missing[lifetimes.row])
     lifetimes = lifetimes.with_problem(SHORT_LENGTH, is_short[lifetimes.row])
+    # A length that is missing or too short is a problem by now: the least one stands for it, as sums need a number.
     return lifetimes, clipped(np.maximum(ticks, length.least))[lifetimes.row]

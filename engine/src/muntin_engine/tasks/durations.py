@@ -32,7 +32,7 @@ Nanoseconds: TypeAlias = npt.NDArray[np.int64]
 
 
 class Durations:
-    """Durations since this was made or they were last asked for; none if the query is not timed.
+    """The durations of stages and modules since they were last reported; nothing is measured if the query is not timed.
 
     A worker evaluates one task at a time, so the time that a module's meter measures in between is of this task.
     """
@@ -42,7 +42,7 @@ class Durations:
         self._task = task
         self._by_stage = dict.fromkeys(STAGES, 0)
         if task.is_timed:
-            self._reset()  # the meters may have the time of a task that failed
+            self._read_and_reset()  # the meters may have the time of a task that failed
 
     @property
     def is_on(self) -> bool:
@@ -54,28 +54,32 @@ class Durations:
         self._by_stage[stage] += nanoseconds
 
     def pack(self) -> bytes | None:
-        """Return the durations as bytes, to be added to those of a bucket, and measure anew."""
+        """Return the durations as bytes, and measure anew; None if the query is not timed.
+
+        A map task sends the bytes to a bucket, which adds them to its own durations.
+        """
         if not self._task.is_timed:
             return None
-        return self._reset().tobytes()
+        return self._read_and_reset().tobytes()
 
     def metrics(self, packed: Iterable[bytes]) -> dict[str, int]:
-        """Return microseconds by the name of their metric, and measure anew.
+        """Return the durations in microseconds by the names of their metrics, and measure anew.
 
         Args:
             packed: The durations of other tasks to add, as `pack` returned them.
         """
         if not self._task.is_timed:
             return {}
-        durations = self._reset()
+        durations = self._read_and_reset()
         for data in packed:
-            durations = durations + np.frombuffer(data, _WIRE)
+            durations = durations + np.frombuffer(data, _WIRE)  # in the same order: stages, then modules
         names = list(_STAGE_METRICS)
         names += [module_metric(module.metric_label) for module in self._task.plan.modules]
-        return dict(zip(names, (durations // 1000).tolist(), strict=True))
+        microseconds = durations // 1000
+        return dict(zip(names, microseconds.tolist(), strict=True))
 
-    def _reset(self) -> Nanoseconds:
-        """Return the durations of all stages and modules, and measure anew."""
+    def _read_and_reset(self) -> Nanoseconds:
+        """Return the nanoseconds of all stages and then of all modules, and set them to zero."""
         durations = list(self._by_stage.values())
         durations += [meter.take() for meter in self._task.meters]
         self._by_stage = dict.fromkeys(STAGES, 0)
@@ -105,7 +109,7 @@ def stage(name: str) -> Callable[[Method], Method]:
 
         @wraps(method)
         def measure(task: HasDurations, *arguments: Any) -> Any:
-            """Call the method, and add its duration to the task's."""
+            """Call the method, and add its duration to those of its task."""
             if not task.durations.is_on:
                 return method(task, *arguments)
             started = clock()

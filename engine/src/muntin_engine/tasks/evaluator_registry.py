@@ -32,15 +32,15 @@ class Evaluators(Mapping[str, EvaluatorT], Generic[EvaluatorT]):
     """
 
     def __init__(self, makers: Mapping[str, Callable[[], EvaluatorT]]) -> None:
-        """Take what makes the evaluators."""
+        """Take the function that imports and makes each evaluator, by its name."""
         self.makers = dict(makers)
 
     def __getitem__(self, name: str) -> EvaluatorT:
-        """Return an evaluator, which has no state of its own."""
+        """Import and make an evaluator. It is made anew each time, as it has no state of its own."""
         return self.makers[name]()
 
     def __contains__(self, name: object) -> bool:
-        """Say whether there is an evaluator of a name; `Mapping` would import it."""
+        """Say whether there is an evaluator of a name, without importing it as `Mapping` would."""
         return name in self.makers
 
     def __iter__(self) -> Iterator[str]:
@@ -48,59 +48,68 @@ class Evaluators(Mapping[str, EvaluatorT], Generic[EvaluatorT]):
         return iter(self.makers)
 
     def __len__(self) -> int:
-        """Return their number."""
+        """Return the number of evaluators."""
         return len(self.makers)
 
 
 def _arrays() -> ArrayEvaluator:
+    """Import and make the evaluator that computes all keys at once over arrays."""
     from muntin_engine.evaluators.arrays.array_evaluator import ArrayEvaluator
 
     return ArrayEvaluator()
 
 
 def _general() -> KeepsState:
+    """Import and make the evaluator for windows of any kind, key by key."""
     from muntin_engine.evaluators.general.general_evaluator import GeneralEvaluator
 
     return GeneralEvaluator()
 
 
 def _ranked() -> RankedEvaluator:
+    """Import and make the evaluator for the last rows of each key, all keys at once."""
     from muntin_engine.evaluators.ranked.ranked_evaluator import RankedEvaluator
 
     return RankedEvaluator()
 
 
 def _rows_in_order() -> KeepsState:
+    """Import and make the evaluator for windows that follow rows in their order."""
     from muntin_engine.evaluators.ordered.ordered_evaluator import RowsEvaluator
 
     return RowsEvaluator()
 
 
 def _event_by_event() -> KeepsState:
+    """Import and make the evaluator for a stream operator, event by event."""
     from muntin_engine.evaluators.ordered.ordered_evaluator import EventByEventEvaluator
 
     return EventByEventEvaluator()
 
 
 def _without_state() -> AnswersAtOnce:
+    """Import and make the evaluator for a stream operator that keeps no state."""
     from muntin_engine.evaluators.ordered.ordered_evaluator import StatelessEvaluator
 
     return StatelessEvaluator()
 
 
 def _passing() -> KeepsState:
+    """Import and make the evaluator that returns the events of its input."""
     from muntin_engine.evaluators.joins.join_evaluator import PassingEvaluator
 
     return PassingEvaluator()
 
 
 def _joining() -> KeepsState:
+    """Import and make the evaluator for joins of any kind, key by key."""
     from muntin_engine.evaluators.joins.join_evaluator import JoinEvaluator
 
     return JoinEvaluator()
 
 
 def _pairing() -> PairEvaluator:
+    """Import and make the evaluator for inner joins over arrays."""
     from muntin_engine.evaluators.joins.pair_evaluator import PairEvaluator
 
     return PairEvaluator()
@@ -140,6 +149,6 @@ ANSWERS_AT_ONCE: Final = Evaluators[AnswersAtOnce]({STATELESS.name: _without_sta
 
 
 def load_evaluator(name: str) -> None:
-    """Import an evaluator, so that no step of a run takes as long as its import besides."""
+    """Import an evaluator ahead of time, so that the first step that runs it does not take the time of the import."""
     for evaluators in (KEEPS_STATE, ANSWERS_AT_ONCE):
-        evaluators.get(name)
+        evaluators.get(name)  # a look-up imports the evaluator; one of the two does not have it

@@ -31,7 +31,7 @@ class InputRows(NamedTuple):
         rows: The rows with their problems.
         progress: The progress that they carry.
         observations: An observation of each source.
-        patterns: The patterns of keys that they say are complete up to a time.
+        patterns: The patterns of keys that rows of punctuation declare complete, each with the time.
         counts: The counts of rows that no bucket gets.
     """
 
@@ -45,8 +45,9 @@ class InputRows(NamedTuple):
 def read_rows(input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
     """Read a projected batch of one input.
 
-    The rows have the columns `problem`, `start`, `end`, the keys and the inputs; `id`, `source`, and `change`
-    with `new_end`, if the query has them. Times are ticks. Punctuation is no row, but that of a single key is.
+    The rows that are returned go to the buckets. Their columns are `problem`, `start`, `end`, the keys and the payload;
+    `id`, `source`, and `change` with `new_end`, if the query has them. Times are ticks. Punctuation of a single key is
+    among them, as only the bucket of the key needs it. Other punctuation is in the progress and the patterns instead.
     """
     kind = kinds_of(input_task, batch)
     times = times_of(input_task, batch, kind)
@@ -76,7 +77,7 @@ def read_rows(input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
     is_sent = _is_sent(input_task, rows.kind, is_good, is_filtered)
     counts = RowCounts(
         unaccepted=_count_unaccepted(input_task, columns, is_insertion & meets_conditions & is_good),
-        filtered=int(np.count_nonzero(is_filtered)) + without_lifetime,
+        filtered=int(np.count_nonzero(is_filtered)) + without_lifetime,  # neither kind has an effect on results
         unchanging=unchanging,
     )
     return InputRows(
@@ -91,17 +92,24 @@ def read_rows(input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
 def _is_sent(input_task: InputTask, kind: IntArray, is_good: BoolArray, is_filtered: BoolArray) -> BoolArray:
     """Flag the rows that buckets get.
 
-    Rows of no key are reported and not sent. Bad rows are sent for the side output, but for those that are filtered. An
-    input that keeps filtered events sends those that are good.
+    Rows of no key are only reported. Bad rows are sent for the side output, unless the query filters them. Filtered
+    events are sent only if the input keeps them, and only those that are good.
     """
-    is_sent: BoolArray = (kind < PUNCTUATE_KEYS) | ~is_good
+    is_of_key = kind < PUNCTUATE_KEYS
+    is_sent: BoolArray = is_of_key | ~is_good
     if input_task.plan_input.keeps_filtered:
         return is_sent & (~is_filtered | is_good)
     return is_sent & ~is_filtered
 
 
 def _read_patterns(input_task: InputTask, table: pa.Table, is_pattern: BoolArray) -> list[CompletePattern]:
-    """Return the patterns of keys that rows say are complete up to a time."""
+    """Return the patterns of keys that rows declare complete up to a time.
+
+    Args:
+        input_task: The input.
+        table: All rows.
+        is_pattern: True for each row that punctuates the keys of a pattern.
+    """
     if not is_pattern.any():
         return []
     return list(patterns_of(input_task, table.filter(arrow_array(is_pattern))))
@@ -120,7 +128,7 @@ def typed_columns(input_task: InputTask, rows: BatchRows) -> dict[str, pa.Array]
         columns["change"] = batch.column("change")
         columns["new_end"] = rows.times.new_end
 
-    # A decimal may have more ticks than there are: it travels as it is, for the side output of rejected rows.
+    # A decimal may lie further away than ticks reach. Such a row is rejected: the time travels as it came, to be shown.
     for name, ticks in zip(rows.times._fields, rows.times, strict=True):
         if name in batch.schema.names and pa.types.is_decimal(batch.column(name).type):
             columns |= too_far(name, batch.column(name), ticks)
@@ -135,6 +143,7 @@ def typed_columns(input_task: InputTask, rows: BatchRows) -> dict[str, pa.Array]
     for name, key_type in zip(input_task.key_names, key_types, strict=True):
         columns[name] = batch.column(name).cast(key_type, safe=False)
     payload_types = input_task.columns.payload
+    # The last type may be that of the mark of filtered events, which is no projected column: see `_marked_columns`.
     for name, payload_type in zip(input_task.projected_payload_names, payload_types, strict=False):
         columns[name] = batch.column(name).cast(payload_type, safe=False)
 
@@ -149,9 +158,17 @@ def typed_columns(input_task: InputTask, rows: BatchRows) -> dict[str, pa.Array]
 def _marked_columns(
     input_task: InputTask, columns: dict[str, pa.Array], is_insertion: BoolArray, meets_conditions: BoolArray
 ) -> dict[str, pa.Array]:
-    """Return the payload columns of an input that keeps filtered events: blank for these, and with a mark.
+    """Return the payload columns of an input that keeps filtered events.
 
-    A revision may refer to a filtered event, so its id and lifetime are sent; its payload is not needed.
+    A revision may refer to a filtered event, so its id and lifetime are sent. Its payload is not needed: the columns
+    hold nulls in its place. One more column, the last, marks the rows: True for an event that meets the conditions,
+    False for a filtered one, and null for a row without a payload.
+
+    Args:
+        input_task: The input.
+        columns: The typed columns by name.
+        is_insertion: True for each row that inserts an event.
+        meets_conditions: True for each row that meets the conditions of the query.
     """
     names = input_task.projected_payload_names
     has_payload = is_insertion.copy()
@@ -159,8 +176,9 @@ def _marked_columns(
         has_payload |= flags(columns[name].is_valid())  # a retraction may repeat the payload
     is_blank = arrow_array(has_payload & ~meets_conditions)
 
+    # Of two samples at one time the last one holds, and a filtered sample may be that one: its order is still needed.
     order_places: set[int | None] = set()
-    if input_task.plan_input.has_samples:  # a filtered sample may be the last one of its time
+    if input_task.plan_input.has_samples:
         order_places = {input_task.plan_input.order, *input_task.plan_input.then_by}
     marked: dict[str, pa.Array] = {}
     for place, name in enumerate(names):
@@ -171,12 +189,18 @@ def _marked_columns(
 
 
 def _count_unaccepted(input_task: InputTask, columns: dict[str, pa.Array], is_candidate: BoolArray) -> tuple[int, ...]:
-    """Count the rows that each module does not accept, among candidates: good insertions that meet the conditions."""
+    """Count the rows that each module does not accept, in the order of `TaskPayload.choosy_labels`.
+
+    Args:
+        input_task: The input.
+        columns: The typed columns by name.
+        is_candidate: True for each row that counts: a good insertion that meets the conditions of the query.
+    """
     labels = input_task.query.choosy_labels
     is_unaccepted = {label: np.zeros(len(is_candidate), np.bool_) for label in labels}
     for read in input_task.reads:
         is_null = forbidden_nulls(columns[f"i{read.place}"], read.field)
-        if read.sources:
+        if read.sources:  # the module does not read rows of other sources
             is_null &= flags(pc.is_in(columns["source"], arrow_array(read.sources, columns["source"].type)))
         is_unaccepted[read.reader] |= is_null
     return tuple(int(np.count_nonzero(is_candidate & is_unaccepted[label])) for label in labels)

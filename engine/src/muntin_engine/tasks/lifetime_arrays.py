@@ -88,7 +88,7 @@ class ArrayChange(ABC):
     """
 
     def __init__(self, change: Any, length: int | IntArray) -> None:
-        """Take the change, and the length by which it changes lifetimes."""
+        """Take the change, and the length by which it changes each lifetime or all."""
         self.change = change
         self.length = length
 
@@ -124,19 +124,26 @@ class ArrayChange(ABC):
         # No revision moves a fixed end: only insertions, deletions, and revisions that revive an event still count.
         is_deletion = lifetimes.new_end <= lifetimes.start
         revives = lifetimes.is_end_known & (lifetimes.end <= lifetimes.start)
-        counts = lifetimes.is_insertion | is_deletion | revives
-        return self._with_fixed_ends(lifetimes, new_lifetimes).take(counts)
+        still_counts = lifetimes.is_insertion | is_deletion | revives
+        return self._with_fixed_ends(lifetimes, new_lifetimes).take(still_counts)
 
     def _moved_ends(self, lifetimes: LifetimeArrays, end: IntArray, new_start: IntArray) -> IntArray:
-        """Return the ends so far, or the next ends, after the change."""
+        """Return ends after the change.
+
+        Args:
+            lifetimes: The lifetimes before the change.
+            end: Their ends so far, or their next ends.
+            new_start: Their starts after the change.
+        """
         new_end = self.ends(lifetimes.start, end)
         new_end = np.where(new_end == INFINITY, INFINITY, clipped(new_end))
-        # An end at the start deletes the event, and still does; one before it is wrong, and stays as far before.
+        # An end at the start deletes the event, and must still do so. An end before the start is a fault of the row: it
+        # stays as far before, so that the fault is found.
         deleting_end = new_start + (end - lifetimes.start)
         return np.where(end > lifetimes.start, new_end, deleting_end)
 
     def _with_fixed_ends(self, lifetimes: LifetimeArrays, new_lifetimes: LifetimeArrays) -> LifetimeArrays:
-        """Fill in the ends so far: they follow from the starts now, whether rows say them or not."""
+        """Fill in the ends so far that rows do not say: a fixed end follows from the start."""
         fixed_end = clipped(self.ends(lifetimes.start, lifetimes.end))
         return replace(
             new_lifetimes,
@@ -153,7 +160,7 @@ class _ArrayShift(ArrayChange):
         return start + self.length
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Move the ends that there are."""
+        """Move the ends, of events that have one."""
         del start
         return np.where(end == INFINITY, INFINITY, end + self.length)
 
@@ -171,7 +178,7 @@ class _ArrayExtension(ArrayChange):
     """Moves ends to the future."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Move the ends that there are."""
+        """Move the ends, of events that have one."""
         del start
         return np.where(end == INFINITY, INFINITY, end + self.length)
 
@@ -180,7 +187,7 @@ class _ArrayReduction(ArrayChange):
     """Moves ends to the past."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Move the ends that there are, up to the first tick of each event."""
+        """Move the ends, of events that have one, and leave each event its first tick."""
         return np.where(end == INFINITY, INFINITY, np.maximum(end - self.length, start + 1))
 
 
@@ -202,7 +209,7 @@ class _ArrayEdges(ArrayChange):
         return np.full(len(start), INFINITY, np.int64)
 
     def _with_fixed_ends(self, lifetimes: LifetimeArrays, new_lifetimes: LifetimeArrays) -> LifetimeArrays:
-        """Leave the ends so far: they do not follow from the starts."""
+        """Leave the ends so far as they are: they do not follow from the starts."""
         del lifetimes
         return new_lifetimes
 
@@ -213,26 +220,26 @@ class _ArrayAlignment(ArrayChange):
     def starts(self, start: IntArray) -> IntArray:
         """Return the starts of the first windows that end after each start."""
         periods = self.change.grid.periods
-        grid = self._counted()
-        numbers = grid.first_ending_after(numbers_at(periods, start))
-        return ticks_of(periods, grid.start(numbers))
+        grid = self._unit_grid()
+        windows = grid.first_ending_after(numbers_at(periods, start))
+        return ticks_of(periods, grid.start(windows))
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
         """Return the ends of the last windows that start before each end."""
         is_open = end == INFINITY
-        last_tick = np.where(is_open, start, end - 1)
+        last_tick = np.where(is_open, start, end - 1)  # an open end stays open, whatever is computed from its start
         periods = self.change.grid.periods
-        grid = self._counted()
-        numbers = grid.last_starting_before(numbers_at(periods, last_tick) + 1)
-        window_end = ticks_of(periods, grid.start(numbers) + self._window_length(grid))
+        grid = self._unit_grid()
+        windows = grid.last_starting_before(numbers_at(periods, last_tick) + 1)
+        window_end = ticks_of(periods, grid.start(windows) + self._window_length(grid))
         return np.where(is_open, INFINITY, window_end)
 
     def _window_length(self, grid: Grid) -> int:
         """Return how far after its start a window ends."""
         return grid.size
 
-    def _counted(self) -> Grid:
-        """Return the windows as a grid of ticks, or of the numbers of periods."""
+    def _unit_grid(self) -> Grid:
+        """Return the windows as a grid over what they count: ticks, or the numbers of periods such as months."""
         windows = self.change.grid
         return Grid(windows.size, windows.hop, windows.offset)
 
@@ -258,17 +265,19 @@ class _ArrayEndPoints(ArrayChange):
         old_end = lifetimes.end
         new_end = np.where(lifetimes.is_insertion, lifetimes.end, lifetimes.new_end)
         is_revision = ~lifetimes.is_insertion
+        # An event has a point if it is not deleted and has an end.
         had_point = is_revision & lifetimes.is_end_known & (old_end > lifetimes.start) & (old_end != INFINITY)
         has_point = (new_end > lifetimes.start) & (new_end != INFINITY)
         is_same_point = had_point & has_point & (old_end == new_end)
+        # Which point does the revision move? It must say its old end, unless revisions repeat the whole event.
         is_unknown = is_revision & ~lifetimes.is_end_known & (not self.change.is_repeated)
 
-        without_old_point = lifetimes.take(np.flatnonzero((had_point & ~is_same_point) | is_unknown))
-        with_new_point = lifetimes.take(np.flatnonzero(has_point & ~is_same_point & ~is_unknown))
-        return self._retractions(without_old_point).followed_by(self._insertions(with_new_point))
+        losing_point = lifetimes.take(np.flatnonzero((had_point & ~is_same_point) | is_unknown))
+        gaining_point = lifetimes.take(np.flatnonzero(has_point & ~is_same_point & ~is_unknown))
+        return self._retractions(losing_point).followed_by(self._insertions(gaining_point))
 
     def _retractions(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
-        """Retract the points at the ends so far; a row that does not say its end so far gets a problem."""
+        """Return retractions of the points at the ends so far; a row that does not say its end gets a problem."""
         retractions = replace(
             lifetimes,
             kind=np.full(len(lifetimes.kind), RETRACT, lifetimes.kind.dtype),
@@ -280,7 +289,7 @@ class _ArrayEndPoints(ArrayChange):
         return retractions.with_problem(CHANGED_TOO_FAR, lifetimes.is_end_known & _is_far(lifetimes.end + 1))
 
     def _insertions(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
-        """Insert points at the ends from now on."""
+        """Return insertions of points at the ends from now on."""
         point = np.where(lifetimes.is_insertion, lifetimes.end, lifetimes.new_end)
         insertions = replace(
             lifetimes,

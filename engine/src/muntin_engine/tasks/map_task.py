@@ -47,7 +47,7 @@ def distribute(
     Args:
         task: The query.
         batches: The projected rows.
-        recorded: The file to which these are recorded, if they are.
+        recorded: The file to which the rows are recorded; None if they are not.
 
     Cost: a few vectorised passes over the rows. A blob has at most `MOST_ROWS` rows and one Arrow batch more.
     """
@@ -74,7 +74,7 @@ class MapTask:
 
         Args:
             task: The query.
-            recorded: The file to which rows are recorded, if they are.
+            recorded: The file to which the rows are recorded; None if they are not.
         """
         self.durations = Durations(task)
         self._task = task
@@ -90,7 +90,10 @@ class MapTask:
         self._counts = RowCounts()
 
     def process(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Yield the blobs of the rows that wait, if they are many enough: each costs the same few hundred calls."""
+        """Add a batch to the rows that wait, and yield the blobs of all of them once they are many.
+
+        A blob costs a few hundred calls however few its rows are.
+        """
         if self._recorded is not None:
             self._recorded.write(batch)
         self._waiting_batches.append(batch)
@@ -126,7 +129,7 @@ class MapTask:
 
     @stage("distribute")
     def _read(self, input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
-        """Read the rows of one input."""
+        """Read the rows of one input, and the names of the signals among them."""
         if "signal" in batch.schema.names:
             self._signals |= signals_in(batch)
         return read_rows(input_task, batch)
@@ -139,7 +142,7 @@ class MapTask:
 
     @stage("distribute")
     def _row_blobs(self, rows: pa.Table, side: int) -> list[pa.RecordBatch]:
-        """Return the blobs of rows as they are."""
+        """Return the blobs of rows that are not lifted."""
         return list(row_blobs(self._task, rows, side))
 
     @stage("lift")
@@ -153,7 +156,7 @@ class MapTask:
             raise
 
     def _reports(self) -> list[PackedReport]:
-        """Return the report on each input over the rows so far."""
+        """Return the report on each input, over all rows of it so far."""
         return [progress.packed() for progress in self._progress]
 
     def _report_to_buckets(self, reports: Sequence[PackedReport]) -> Iterator[pa.RecordBatch]:
@@ -173,7 +176,13 @@ class MapTask:
 
 
 def row_blobs(task: TaskPayload, rows: pa.Table, side: int) -> Iterator[pa.RecordBatch]:
-    """Yield a blob for each bucket that has rows; the rows of a bucket keep their order."""
+    """Yield one batch with a blob for each bucket that gets rows; the rows of a bucket keep their order.
+
+    Args:
+        task: The query.
+        rows: The rows of one input.
+        side: The place of the input.
+    """
     buckets: list[int] = []
     blobs: list[bytes] = []
     for place, bucket_rows in by_bucket(rows, task.key_names, task.plan.buckets):
@@ -184,7 +193,13 @@ def row_blobs(task: TaskPayload, rows: pa.Table, side: int) -> Iterator[pa.Recor
 
 
 def lifted_blobs(task: TaskPayload, lifter: LiftsRows, rows: pa.Table, side: int) -> Iterator[pa.RecordBatch]:
-    """Yield the partial states of the good rows for each bucket that has any, and the other rows as they are.
+    """Yield a batch with the partial states of the good rows for each bucket, after one with the bad rows, if any.
+
+    Args:
+        task: The query.
+        lifter: The evaluator that merges rows into partial states.
+        rows: The rows of one input.
+        side: The place of the input.
 
     Raises:
         ModuleFailedError: A module raised an exception.
@@ -196,8 +211,10 @@ def lifted_blobs(task: TaskPayload, lifter: LiftsRows, rows: pa.Table, side: int
     with without_collector(), windows_in_words(task.plan.words):
         lifted = list(lifter.lift(task, rows, side))
     buckets = [task.buckets[bucket_blob.bucket] for bucket_blob in lifted]
+    # Partial states no longer say when their events start, so the least start of all travels beside them.
+    oldest = pc.min(rows.column("start")).as_py()
     columns = {
         "evaluator_blobs": [bucket_blob.blob for bucket_blob in lifted],
-        "oldest": [pc.min(rows.column("start")).as_py()] * len(lifted),
+        "oldest": [oldest] * len(lifted),
     }
     yield exchange_batch(task, buckets, columns, side)

@@ -28,7 +28,7 @@ class QueryColumns:
     Attributes:
         names: The names of the query's projected columns.
         shared_names: The names of the same columns in the shared rows.
-        condition: The column that flags its rows; None if all rows are.
+        condition: The column that flags the rows of the query; None if it takes all rows.
     """
 
     names: tuple[str, ...]
@@ -36,9 +36,9 @@ class QueryColumns:
     condition: str | None = None
 
     def of(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the query's part of a batch.
+        """Return the query's part of a batch, under the names of the query's own columns.
 
-        Cost: nothing where all rows are in it; otherwise a copy of those that are.
+        Cost: nothing if all rows belong to the query; otherwise a copy of those that do.
         """
         columns = [batch.column(name) for name in self.shared_names]
         rows = pa.RecordBatch.from_arrays(columns, names=list(self.names))
@@ -56,13 +56,13 @@ def distribute_to_all(
     batches: Iterable[pa.RecordBatch],
     recorded: Sequence[RecordedRows | None] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Distribute shared rows, which are read once, for each query in turn.
+    """Read shared rows once, and yield the blobs of each query in turn, as `distribute` does for one.
 
     Args:
         tasks: The queries.
         columns_by_query: The part that each query takes.
         batches: The shared rows.
-        recorded: The file to which the rows of each query are recorded, if they are.
+        recorded: For each query the file to which its rows are recorded, or None; None if none are recorded.
 
     Cost: that of the queries one after the other; each may hold `MOST_WAITING_BYTES` of rows until they make a blob.
     """

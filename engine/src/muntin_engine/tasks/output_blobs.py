@@ -35,18 +35,20 @@ STREAMS: Final[Mapping[str, tuple[str, ...]]] = {
     REJECTED_ROWS: (REJECTED,),
     EVICTED_ROWS: (EVICTED,),
 }
-"""The streams of the blobs of each output: rows that are shed are counted apart, and come with the late ones."""
+"""The streams of the blobs of each output: shed rows are counted apart, and are in the output of late rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputBlob:
-    """A part of a task's output. Its rows become bytes where they leave the process, and not before.
+    """A part of a task's output: rows of a stream, the value of a metric, or all metrics at once.
+
+    Rows become bytes where they leave the process, and not before.
 
     Attributes:
-        stream: `results`, `late`, `shed`, `rejected` or `evicted`; or the name of a metric.
-        rows: The number of its rows; or the value of the metric.
-        table: The rows; None for a value alone.
-        totals: All metrics of the task, by name; None for what is one stream.
+        stream: `results`, `late`, `shed`, `rejected` or `evicted`; the name of a metric; or `totals`.
+        rows: The number of rows; or the value of the metric.
+        table: The rows; None for a metric.
+        totals: All metrics of the task by name, in the blob of `totals`; None in others.
     """
 
     stream: str
@@ -61,31 +63,34 @@ class OutputBlob:
 
     @property
     def data(self) -> bytes | None:
-        """The rows as an Arrow IPC stream; None for a value alone."""
+        """The rows as an Arrow IPC stream; None for a metric."""
         return None if self.table is None else to_blob(self.table)
 
     def copied(self) -> OutputBlob:
-        """Return it with rows in memory of their own."""
-        return self if self.table is None else replace(self, table=from_blob(to_blob(self.table)))
+        """Return a copy whose rows do not lie in the memory that they were read from, which may change."""
+        if self.table is None:
+            return self
+        return replace(self, table=from_blob(to_blob(self.table)))
 
     def columns(self) -> dict[str, Any]:
-        """Return the values of the columns of `OUTPUT` that it has."""
+        """Return the columns in which Spark gets the blob, with their values."""
         return {"stream": self.stream, "rows": self.rows, "data": self.data, "totals": self.totals}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A table may be a slice of a larger one, all of which would be pickled.
+        # Pickling the table itself would write more: it may be a slice of a larger one, which is pickled whole.
         return _unpickled, (self.stream, self.rows, self.data, self.totals)
 
 
 def _unpickled(stream: str, rows: int, data: bytes | None, totals: Mapping[str, int] | None) -> OutputBlob:
-    """Return the blob that was pickled."""
-    return OutputBlob(stream, rows, None if data is None else from_blob(data), totals)
+    """Return the blob that was pickled, from its fields and its rows as bytes."""
+    table = None if data is None else from_blob(data)
+    return OutputBlob(stream, rows, table, totals)
 
 
 def side_output_blobs(
     task: TaskPayload, bad_rows: Sequence[SideOutputRow], rejections: Iterable[tuple[Key, Rejection]], late: int
 ) -> Iterator[OutputBlob]:
-    """Yield the rejected, the late and the shed rows of a bucket, and the numbers of late and shed ones dropped.
+    """Yield the numbers of late and shed rows that are dropped, and then the late, shed and rejected rows of a bucket.
 
     Args:
         task: The query.
@@ -98,7 +103,7 @@ def side_output_blobs(
     rows_by_stream: dict[str, list[SideOutputRow]] = {LATE: [], SHED: [], REJECTED: list(bad_rows)}
     for key, rejection in rejections:
         stream = _stream_of(rejection)
-        # Shed rows, for which their key had no room, go where late ones go: the late policy decides on them too.
+        # The late policy decides on late rows, and on shed ones too, for which their key had no room.
         if stream != REJECTED and drops_late[rejection.change.side]:
             dropped[stream] += 1
         else:
@@ -122,9 +127,9 @@ def _stream_of(rejection: Rejection) -> str:
 
 
 def with_totals(blobs: Iterable[OutputBlob]) -> Iterator[OutputBlob]:
-    """Yield the blobs with rows and the watermarks of a task's output, and then one with all its metrics.
+    """Yield the blobs that have rows or a watermark as they are, and at last one blob with all metrics of the task.
 
-    So Spark gets one row of a task for all metrics, however many there are.
+    So Spark gets one row for all metrics of a task, however many there are.
     """
     totals = Counter[str]()
     for blob in blobs:

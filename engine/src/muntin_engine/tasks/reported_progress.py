@@ -31,7 +31,7 @@ class ReportedProgress:
         starts_kept: The number of largest starts that an observation keeps.
         progress: The progress of the whole input.
         observations: An observation of each source.
-        patterns: The patterns of keys that are complete up to a time.
+        patterns: The patterns of keys that rows declare complete, each with the time.
     """
 
     starts_kept: int
@@ -40,7 +40,7 @@ class ReportedProgress:
     patterns: list[CompletePattern] = field(default_factory=list)
 
     def add(self, progress: Progress, observations: list[Observation], patterns: list[CompletePattern]) -> None:
-        """Add the progress of a batch."""
+        """Add the progress, the observations of sources and the patterns of keys of a batch."""
         self.progress = self.progress.advance(progress)
         if observations:
             self.observations = merge_observations([*self.observations, *observations], self.starts_kept)
@@ -52,9 +52,10 @@ class ReportedProgress:
 
 
 def progress_of(input_task: InputTask, rows: GoodRows) -> Progress:
-    """Return the progress of the whole input by explicit rows: punctuation, readings, times; a policy adds the rest.
+    """Return the progress of the whole input that rows say themselves.
 
-    The horizon is past every start, known end and punctuation, be it of a key.
+    Its watermark is that of punctuation alone; a progress policy may advance it later, by observations. Its horizon
+    lies past every start, every known end, and all punctuation, also that of a key.
     """
     if not input_task.columns.has_changes:  # all rows are insertions
         newest = int(rows.start.max(initial=EARLIEST))
@@ -79,17 +80,25 @@ def progress_of(input_task: InputTask, rows: GoodRows) -> Progress:
 def _latest(ends: IntArray) -> int:
     """Return the latest end that is known; `EARLIEST` if there is none."""
     latest = int(ends.max(initial=EARLIEST))
-    if latest >= INFINITY:
+    if latest >= INFINITY:  # few batches have an end at infinity: the others need no second pass
         latest = int(ends[ends < INFINITY].max(initial=EARLIEST))
     return latest
 
 
 def _horizon(input_task: InputTask, newest: int, latest_end: int, latest_punctuation: int = EARLIEST) -> int:
-    """Return the first tick past every start, known end and punctuation, given the latest ones."""
+    """Return the first tick past every start, known end and punctuation.
+
+    Args:
+        input_task: The input.
+        newest: The largest start; `EARLIEST` if there is none.
+        latest_end: The latest known end; `EARLIEST` if there is none.
+        latest_punctuation: The latest punctuation; `EARLIEST` if there is none.
+    """
     horizon = latest_punctuation
     if newest != EARLIEST:
         horizon = max(horizon, newest + 1)
     if latest_end != EARLIEST:
+        # Windows may keep an event as a member for some time after its end: their reach.
         horizon = max(horizon, latest_end + input_task.query.plan.window.reach)
     return horizon
 
@@ -100,12 +109,12 @@ def _latest_clock(input_task: InputTask, rows: GoodRows) -> int:
     if reading == EARLIEST:
         return EARLIEST
     plan = input_task.query.plan
-    return microseconds_of(reading, plan.unit, plan.places)
+    return microseconds_of(reading, plan.unit, plan.decimal_places)
 
 
 def observations_of(input_task: InputTask, rows: GoodRows) -> Iterator[Observation]:
     """Yield an observation of each source that has rows."""
-    rows = rows.where(rows.kind < CLOCK)
+    rows = rows.where(rows.kind < CLOCK)  # readings of a clock and signals say nothing about a source
     if rows.source is None:
         if len(rows.kind):
             yield _observation(None, rows, input_task.tracker.starts_kept)
@@ -116,12 +125,12 @@ def observations_of(input_task: InputTask, rows: GoodRows) -> Iterator[Observati
 
 
 def _observation(source: str | None, rows: GoodRows, starts_kept: int) -> Observation:
-    """Observe the rows of one source."""
+    """Return the observation of the rows of one source."""
     starts = rows.start[rows.kind == INSERT]
     largest_starts: tuple[int, ...] = ()
     if starts_kept:
         largest = starts
-        if starts_kept < len(starts):
+        if starts_kept < len(starts):  # a partition finds the largest without sorting all
             largest = np.partition(starts, len(starts) - starts_kept)[-starts_kept:]
         largest_starts = tuple(sorted(largest.tolist(), reverse=True))
     newest = int(starts.max(initial=EARLIEST))
@@ -135,9 +144,9 @@ def _observation(source: str | None, rows: GoodRows, starts_kept: int) -> Observ
 
 
 def patterns_of(input_task: InputTask, marks: pa.Table) -> Iterator[CompletePattern]:
-    """Yield the patterns of rows that punctuate keys, each with its time.
+    """Yield the pattern of keys that each row of punctuation declares complete, with the time up to which it does.
 
-    A pattern has a condition for each key column: its value, or else its range, if there is one.
+    A pattern has a condition for each key column; see `_conditions`.
 
     Args:
         input_task: The input.
@@ -147,7 +156,8 @@ def patterns_of(input_task: InputTask, marks: pa.Table) -> Iterator[CompletePatt
     ticks = marks.column("start").to_pylist()
     for number, tick in enumerate(ticks):
         pattern = [column_conditions[number] for column_conditions in conditions_by_column]
-        yield pattern, INFINITY if tick >= LATEST else tick
+        is_end = tick >= LATEST  # punctuation beyond all times: no row of these keys will follow
+        yield pattern, INFINITY if is_end else tick
 
 
 _ANY_VALUE: Final[Condition] = ()
@@ -155,7 +165,14 @@ _ANY_VALUE: Final[Condition] = ()
 
 
 def _conditions(marks: pa.Table, place: int) -> list[Condition]:
-    """Return the condition of each pattern for one key column."""
+    """Return the condition of each row of punctuation on one key column.
+
+    It is `(value,)` if the row names a value, `(low, high)` if it names a range, and empty if it names neither.
+
+    Args:
+        marks: The rows of punctuation.
+        place: The place of the key column.
+    """
     conditions: list[Condition] = []
     values = _canonical_values(marks, f"k{place}")
     lows = _canonical_values(marks, f"low{place}")
@@ -171,7 +188,7 @@ def _conditions(marks: pa.Table, place: int) -> list[Condition]:
 
 
 def _canonical_values(marks: pa.Table, name: str) -> list[object]:
-    """Return a column as values by which keys are looked up; nulls if there is no such column."""
+    """Return the values of a column in the form in which equal keys are written alike; nulls if there is no column."""
     if name not in marks.column_names:
         return [None] * len(marks)
     values: list[object] = canonical(marks.column(name).to_pylist())

@@ -136,9 +136,12 @@ def find_problems(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, 
 
 
 def _are_good_insertions(input_task: InputTask, batch: pa.RecordBatch, times: RowTimes) -> bool:
-    """Return True if insertions are seen to have no problem by the extremes of their times, without flags for each.
+    """Say whether a quick look at a batch of insertions shows that none has a problem.
 
-    Cost: a quarter of that of the flags, and nearly all batches are so. False does not mean that there is a problem.
+    It looks at the extremes of times in the place of each row. If the answer is False, there may still be no problem:
+    then each row has to be looked at.
+
+    Cost: a quarter of a look at each row; it settles nearly all batches.
     """
     if not len(batch) or times.start.null_count or input_task.tracker.sources:
         return False
@@ -146,7 +149,7 @@ def _are_good_insertions(input_task: InputTask, batch: pa.RecordBatch, times: Ro
     first_end, last_end = pc.min_max(times.end).values()
     if min(first_start.as_py(), first_end.as_py()) <= -LATEST or max(last_start.as_py(), last_end.as_py()) >= LATEST:
         return False
-    is_point = input_task.plan_input.incoming_lifetimes == "point"
+    is_point = input_task.plan_input.incoming_lifetimes == "point"  # a point ends after its start
     if not is_point and not pc.all(pc.greater(times.end, times.start)).as_py():
         return False
 
@@ -170,7 +173,7 @@ def _is_out_of_range(times: RowTimes) -> BoolArray:
 
 
 def _is_undeclared(input_task: InputTask, batch: pa.RecordBatch, is_event: BoolArray, kind: IntArray) -> BoolArray:
-    """Flag the rows of undeclared sources; punctuation may have no source, and then counts for all."""
+    """Flag the rows of undeclared sources; punctuation without a source is good, as it counts for all sources."""
     source = batch.column("source")
     is_declared = flags(pc.is_in(source, arrow_array(input_task.tracker.sources, pa.string())))
     needs_source = (is_event | flags(source.is_valid())) & (kind < CLOCK)
@@ -179,10 +182,10 @@ def _is_undeclared(input_task: InputTask, batch: pa.RecordBatch, is_event: BoolA
 
 
 def _is_unreadable(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, is_event: BoolArray) -> BoolArray:
-    """Flag the rows that hold a value, among those that are read, without a counterpart in Python."""
+    """Flag the rows with a value that Python has no counterpart for, in a column that is read of such rows."""
     is_pattern = kind == PUNCTUATE_KEYS
     is_of_key = is_event | (kind == PUNCTUATE_KEY) | is_pattern
-    # The rows of which each column is read.
+    # Of a key column, say, rows of events and of punctuation of keys are read; what other rows have there is ignored.
     is_read_by_column: dict[str, BoolArray] = {}
     for name in input_task.key_names:
         is_read_by_column[name] = is_of_key

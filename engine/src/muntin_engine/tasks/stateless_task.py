@@ -34,7 +34,7 @@ def run_task(
     Args:
         task: The query.
         batches: The projected rows.
-        recorded: The file to which these are recorded, if they are.
+        recorded: The file to which the rows are recorded; None if they are not.
 
     Raises:
         ModuleFailedError: The module raised an exception.
@@ -86,7 +86,7 @@ class StatelessEvaluation:
         self._observations: list[Observation] = []
         self._accepted = 0
         self._counts = RowCounts()
-        task.overflows.clear()  # which may be those of a task that failed
+        task.overflows.clear()  # a task that failed may have left some
 
     def process(self, batch: pa.RecordBatch) -> list[OutputBlob]:
         """Return the results and the rejected rows of a batch.
@@ -103,14 +103,14 @@ class StatelessEvaluation:
 
     @stage("distribute")
     def _read(self, batch: pa.RecordBatch) -> _ReadRows:
-        """Read the rows of a batch."""
+        """Read the rows of a batch, and tell good ones from bad ones."""
         input_rows = read_rows(self._task.input, batch)
         good_rows, rejected = split_problems(self._task.input, input_rows.rows)
         return _ReadRows(input_rows, good_rows, rejected)
 
     @stage("evaluate")
     def _evaluate(self, rows: pa.Table) -> pa.Table:
-        """Return the results of rows."""
+        """Return the results that the evaluator computes from rows."""
         return self._evaluator.results(self._task, rows)
 
     @stage("encode")
@@ -128,6 +128,7 @@ class StatelessEvaluation:
         input_rows = rows.input_rows
         self._progress = self._progress.advance(input_rows.progress)
         self._observations += input_rows.observations
+        # A revision that changes nothing is accepted, though it has been left out.
         self._accepted += rows.good_rows.num_rows + input_rows.counts.unchanging
         self._counts += input_rows.counts
 
@@ -136,7 +137,7 @@ class StatelessEvaluation:
         return PackedReport(self._progress)
 
     def metrics(self) -> dict[str, int]:
-        """Return the values of metrics over all rows, by name."""
+        """Return the metrics of the task by name, over all rows so far; some of them are then counted anew."""
         metrics = {
             **skipped_metrics(self._task, self._counts),
             ACCEPTED: self._accepted,

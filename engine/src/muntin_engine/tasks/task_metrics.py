@@ -19,7 +19,7 @@ from muntin_engine.wire.task_payload import TaskPayload
 
 
 def bucket_metrics(task: TaskPayload, evaluated: Evaluated, row_counts: RowCounts) -> dict[str, int]:
-    """Return the values of metrics by name, progress as far as it is known.
+    """Return the metrics of a bucket by name: the evaluator's own, those of progress, and those of skipped rows.
 
     Args:
         task: The query.
@@ -28,7 +28,7 @@ def bucket_metrics(task: TaskPayload, evaluated: Evaluated, row_counts: RowCount
     """
     metrics: dict[str, int] = {}
     for name, value in evaluated.metrics.items():
-        if name not in task.plan.choice.unreported:
+        if name not in task.plan.choice.unreported:  # such as the number of windows, where none are counted
             metrics[name] = value
     metrics |= _progress_metrics(task, evaluated)
     metrics |= skipped_metrics(task, row_counts)
@@ -67,15 +67,18 @@ def skipped_metrics(task: TaskPayload, row_counts: RowCounts) -> dict[str, int]:
 
 
 def overflow_metrics(task: TaskPayload) -> dict[str, int]:
-    """Return the metrics of results that their columns cannot hold, and count anew."""
-    return {overflow_metric(column): count for column, count in task.overflows.report().items()}
+    """Return the number of results that each column could not hold, by its metric, and count anew."""
+    metrics: dict[str, int] = {}
+    for column, count in task.overflows.report().items():
+        metrics[overflow_metric(column)] = count
+    return metrics
 
 
 def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     """Return the names of the counts by source: `rows_<source>` and `late_<source>`.
 
-    Where there are several inputs, a source goes by `<input>.<source>`. Partial states do not say which source their
-    rows came from: without ids, a query over slices counts late rows by source only where it keeps them.
+    With several inputs the name of a source is `<input>.<source>`. There are no counts of late rows if the evaluator
+    merges rows into partial states, which do not say which source they came from; unless the query keeps late rows.
     """
     sources: list[str] = []
     for plan_input in task.plan.inputs:
@@ -87,12 +90,17 @@ def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
 
 
 def names_of_watermarks(task: TaskPayload) -> tuple[str, ...]:
-    """Return the names of the watermarks of what an input waits for: each source, or input where there are several."""
+    """Return the names of the metrics that `watermarks_of` returns, before there is any progress."""
     return tuple(watermarks_of(task, InputsProgress.start(len(task.plan.inputs))))
 
 
 def watermarks_of(task: TaskPayload, progress: InputsProgress) -> dict[str, int]:
-    """Return the watermarks of sources, and of inputs without sources where there are several, by their metrics."""
+    """Return the watermark of each source by its metric; one of several inputs that has no sources has a watermark too.
+
+    Args:
+        task: The query.
+        progress: The progress of its inputs.
+    """
     metrics: dict[str, int] = {}
     for input_task, input_progress, tracker_state in zip(
         task.inputs, progress.inputs, progress.tracker_states, strict=True
@@ -101,6 +109,7 @@ def watermarks_of(task: TaskPayload, progress: InputsProgress) -> dict[str, int]
         if plan_input.sources:
             watermarks = input_task.tracker.watermarks(tracker_state)
             for source in plan_input.sources:
+                # Punctuation of the whole input may be ahead of a source.
                 watermark = max(watermarks.get(source, EARLIEST), input_progress.watermark)
                 metrics[watermark_metric(_qualified(plan_input, source))] = watermark
         elif plan_input.name:
@@ -114,13 +123,13 @@ def source_counts(
     observations: Sequence[Sequence[Observation]],
     rejections: Iterable[Rejection] = (),
 ) -> dict[str, int]:
-    """Return the counts of a micro-batch by their names.
+    """Return the counts of rows and of late rows by source, by the names that `names_of_counts` returns.
 
     Args:
         task: The query.
-        bucket: The id of the bucket that counts. Every bucket gets the observations; the first one counts them.
-        observations: For each input, the observations of each task and source: of the insertions, without those that
-            are bad in themselves.
+        bucket: The id of the bucket that counts.
+        observations: For each input, the observations of sources by all tasks. They count insertions without a problem.
+            Every bucket gets them, so only the first bucket adds them up.
         rejections: The rows that the bucket rejected, of which late ones are counted.
     """
     counts = Counter[str]()
@@ -138,5 +147,5 @@ def source_counts(
 
 
 def _qualified(plan_input: Input, source: str | None) -> str:
-    """Return the name of a source among those of all inputs."""
+    """Return the name of a source, after that of its input if there are several inputs."""
     return f"{plan_input.name}.{source}" if plan_input.name else str(source)

@@ -24,9 +24,9 @@ _CANONICAL: Final = frozenset({int, str, bytes, bool, type(None)})
 
 
 def canonical(value: object) -> Any:
-    """Return a key such that equal keys are written alike, equal as in Spark's grouping.
+    """Return a key, or a part of one, in a form in which keys that are equal in Spark's grouping are written alike.
 
-    There 0.0 and -0.0 are one key, and so are all NaNs, also inside lists, structs and maps.
+    In Spark's grouping 0.0 and -0.0 are one key, and so are all NaNs, also inside lists, structs and maps.
 
     Example:
         >>> canonical((-0.0, [float("nan")], None, "a"))
@@ -35,7 +35,7 @@ def canonical(value: object) -> Any:
     if isinstance(value, tuple) and _CANONICAL.issuperset(map(type, value)):  # most keys
         return value
     if isinstance(value, float):
-        return _NAN if isnan(value) else value + 0.0
+        return _NAN if isnan(value) else value + 0.0  # which turns -0.0 into 0.0
     if isinstance(value, list | tuple):
         return type(value)([canonical(part) for part in value])
     if isinstance(value, dict):
@@ -50,7 +50,7 @@ class InputChange(NamedTuple):
         id: The event's id, or None where the input has none.
         start: The event's start.
         end: For an insertion the event's end; for a revision its end so far, or None to revise whatever it is.
-        payload: A tuple of input values; of no meaning for a revision.
+        payload: A tuple of input values; a revision has no use for it.
         new_end: None for an insertion; the new end for a revision.
         source: The source of the row; None where the input has no sources.
         side: The place of the row's input among those of the query.
@@ -88,10 +88,10 @@ class OutputChange(NamedTuple):
         id: The number of the output event among those of its key; never used twice.
         window: The window that it was computed from.
         start: The start of its lifetime.
-        end: The end of its lifetime; for a revision or retraction, the end so far.
+        end: The end of its lifetime; for a revision or retraction, the end before it.
         value: An operator's row, or the tuple of the aggregates' results.
         new_end: The end from now on, for a revision.
-        timing: The time of the result: early if the window was open, final where there are no early results.
+        timing: Early if the window was still open, otherwise final.
         firing: The number of earlier firings of the window; 0 where there are no early results.
         partition: The partition of row windows that it was computed for; None where there are none.
         ends_window: True if it is the last row of a row window.
@@ -111,7 +111,7 @@ class OutputChange(NamedTuple):
 
     @property
     def sync_time(self) -> int:
-        """The earliest tick of the output that changes."""
+        """The earliest tick at which the output changes: a revision changes it between the two ends."""
         if self.kind is OutputKind.REVISE and self.new_end is not None:
             return min(self.end, self.new_end)
         return self.start
@@ -202,7 +202,7 @@ class Progress(NamedTuple):
         return max(self.watermark, self.newest)
 
     def advance(self, other: Progress) -> Progress:
-        """Return the progress as far as either says; it never goes back."""
+        """Return the further of two readings of progress, part by part: progress never goes back."""
         return Progress(*map(max, self, other))
 
     def to_data(self) -> list[int]:

@@ -14,10 +14,11 @@ class InputsProgress(NamedTuple):
     """The progress of each of several inputs, with the state of its tracker.
 
     Attributes:
-        inputs: The progress of each input, by whose watermark its rows are late.
-        tracker_states: The state that the tracker of each keeps between micro-batches.
-        to_the_tick: The watermark of each input as its policy says it, from which the lateness of a row is measured;
-            `inputs` have it in steps, where output has steps.
+        inputs: The progress of each input. Its watermark decides which rows are late; where output changes only at the
+            ends of windows, this watermark stays at the last such end.
+        tracker_states: The state that the tracker of each input keeps between micro-batches.
+        to_the_tick: The watermark of each input exactly as its policy says it, from which the lateness of a row is
+            measured.
     """
 
     inputs: tuple[Progress, ...]
@@ -39,9 +40,9 @@ class InputsProgress(NamedTuple):
 
     @property
     def least(self) -> Progress:
-        """The progress of results that all inputs contribute to.
+        """The progress of all inputs together, as results see it.
 
-        Its watermark is the least one: before it, no input will change. All else is that of the furthest input.
+        Its watermark is the least of all inputs: before it, none will change. All else is that of the furthest input.
 
         Example:
             >>> InputsProgress((Progress(5, 9, 8), Progress(3, 20, 19)), ((), ()), (5, 3)).least.to_data()[:3]
@@ -79,7 +80,8 @@ class InputsProgress(NamedTuple):
             )
             inputs.append(tracker.in_steps(progress))
             tracker_states.append(tracker_state)
-            # `inputs` have forgotten what lies beyond the last step, so a batch that brings less must not go back.
+            # The progress of the input was cut to the last step, so what it is advanced to here may lie behind a
+            # watermark that an earlier micro-batch reached; that one still holds.
             to_the_tick.append(max(self.to_the_tick[place], progress.watermark))
         return InputsProgress(tuple(inputs), tuple(tracker_states), tuple(to_the_tick))
 
@@ -95,10 +97,11 @@ class InputsProgress(NamedTuple):
 
 
 def furthest_progress(data_by_bucket: Iterable[Sequence[Any]]) -> Progress:
-    """Return the progress of the bucket whose progress is the furthest.
+    """Return the progress of the bucket that has come furthest.
 
     Args:
-        data_by_bucket: The progress of each bucket, as `InputsProgress.to_data` wrote it; empty where it has none.
+        data_by_bucket: The progress of each bucket, as `InputsProgress.to_data` wrote it; empty for a bucket that has
+            none yet.
     """
     progress_by_bucket = [InputsProgress.from_data(data).least for data in data_by_bucket if data]
     return max(progress_by_bucket, key=Progress.to_data, default=Progress())

@@ -1,7 +1,8 @@
-"""Changes of lifetimes: each event gets another one, which follows from its own alone, so no state is needed.
+"""Changes of lifetimes: an event gets a new lifetime that follows from its old one alone, so no state is needed.
 
-Here is what a change is, and what it does to the watermark: one at `t` becomes the latest tick before which no changed
-row lies whose own sync time is `t` or later. `muntin_engine.tasks.lifetime_arrays` applies changes to rows.
+Here is what a change is, and what it does to the watermark. All rows to come have a sync time at or after the
+watermark; the change moves these rows, and the watermark becomes the latest tick that none of them can lie before.
+`muntin_engine.tasks.lifetime_arrays` applies changes to rows.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ Lifetimes: TypeAlias = Literal["interval", "point", "edge"]
 
 @dataclass(frozen=True, slots=True)
 class LengthColumn:
-    """A length that each event says in a column of its payload.
+    """A length that each event has in a column.
 
     Attributes:
-        name: The name of the column in the input.
-        text: The expression, as the query writer has it.
-        least: The least length in ticks; events that say less are rejected, so that the watermark can be moved by it.
+        name: The name of the column in the projected rows of the input.
+        text: The expression of the column, as the query writer wrote it.
+        least: The least length in ticks, by which the watermark moves; an event with a smaller one is rejected.
     """
 
     name: str
@@ -68,15 +69,15 @@ class LifetimeChange(ABC):
         """Return the watermark after the change; by default it stays.
 
         Args:
-            tick: The watermark before it.
-            event_ends_move: True if revisions move ends before it.
+            tick: The watermark before the change.
+            event_ends_move: True if revisions still move ends of events when the change is applied.
         """
         del event_ends_move
         return tick
 
     @abstractmethod
     def describe(self, words: ChangeWords) -> str:
-        """Describe the events after the change."""
+        """Describe how the change alters each event, in words that follow "events"."""
 
     def describe_watermark(self, words: ChangeWords, *, event_ends_move: bool) -> str:
         """Describe the watermark after the change; empty if it stays."""
@@ -84,13 +85,15 @@ class LifetimeChange(ABC):
         return ""
 
     def identity(self) -> list[object]:
-        """Return the change as plain data, for the identity of a query."""
+        """Return the change as plain data, for the identity of a query: the call and its arguments."""
         if isinstance(self.length, LengthColumn):
             return [self.call, f"{self.length.text}, at least {self.length.least}"]
         values: list[object] = []
         for part in fields(self):
             value = getattr(self, part.name)
-            values.append(value.to_dict() if isinstance(value, WindowSpecification) else value)
+            if isinstance(value, WindowSpecification):
+                value = value.to_dict()
+            values.append(value)
         return [self.call, *values]
 
 
@@ -208,7 +211,10 @@ class Shorten(LifetimeChange):
         return self.reduction
 
     def watermark(self, tick: int, *, event_ends_move: bool) -> int:
-        """Hold the watermark back by the reduction, if ends move: the sync time of a revision is an end."""
+        """Hold the watermark back by the reduction, if ends move.
+
+        The sync time of a revision is an end of its event, which the change moves to the past.
+        """
         return tick - self.reduction if event_ends_move else tick
 
     def describe(self, words: ChangeWords) -> str:
@@ -242,7 +248,8 @@ class PointsAtEnd(LifetimeChange):
     """Let events be points at their ends; one that never ends is left out.
 
     Attributes:
-        is_repeated: True if revisions repeat the payload and the end so far, so that one gives an event a point.
+        is_repeated: True if revisions repeat the payload of their event and its end so far. Then each revision by
+            itself says which point it deletes and which one it inserts.
     """
 
     call = "to_points('end')"
@@ -275,7 +282,7 @@ class Align(LifetimeChange):
     """Let events last for as long as all windows that they are in.
 
     Attributes:
-        windows: The windows, which have a grid and no gaps.
+        windows: The windows, which lie on a grid and leave no gaps.
         may_overlap: True if the windows may overlap.
     """
 
@@ -297,7 +304,7 @@ class Align(LifetimeChange):
         return grid
 
     def watermark(self, tick: int, *, event_ends_move: bool) -> int:
-        """Hold the watermark at the start of the first window that has not ended: an event may begin there."""
+        """Hold the watermark at the start of the first window that has not ended: an aligned event may begin there."""
         del event_ends_move
         grid = grid_of(self.grid)
         return grid.start(grid.first_ending_after(tick))
@@ -314,9 +321,10 @@ class Align(LifetimeChange):
 
 @dataclass(frozen=True, slots=True)
 class ShareWindows(Align):
-    """Let events last from the start of the first window that they are in to that of the next one after the last.
+    """Let events last from the start of their first window to the start of the window after their last one.
 
-    So events overlap if they share a window, where overlapping windows would let more of them overlap.
+    So two events overlap exactly if they share a window. Where windows overlap, lifetimes up to the end of the last
+    window would also overlap if the events have different windows.
     """
 
     call = "same_window"
@@ -337,7 +345,7 @@ class LifetimeChanges:
 
     Attributes:
         changes: The changes, the first one first.
-        event_ends_move: True if revisions change the ends of events before the first one.
+        event_ends_move: True if revisions move the ends of events in the stream before any change.
     """
 
     changes: tuple[LifetimeChange, ...] = ()
@@ -356,11 +364,11 @@ class LifetimeChanges:
             return tick
         for change, event_ends_move in self._with_moving_ends():
             tick = change.watermark(tick, event_ends_move=event_ends_move)
-            tick = max(1 - LATEST, min(LATEST - 1, tick))  # at an end of the axis it would close the stream
+            tick = max(1 - LATEST, min(LATEST - 1, tick))  # a watermark at the end of the axis would close the stream
         return tick
 
     def explain(self, spell_ticks: Callable[[int], str], spell_window: Callable[[WindowSpecification], str]) -> str:
-        """Return the changes, and what becomes of the watermark, in words.
+        """Return in words how the changes alter events and the watermark.
 
         Args:
             spell_ticks: The function that returns a length in words.
@@ -377,7 +385,7 @@ class LifetimeChanges:
         return f"{', then '.join(changes)}; {', and '.join(effects) or 'the watermark stays'}"
 
     def _with_moving_ends(self) -> Iterator[tuple[LifetimeChange, bool]]:
-        """Yield each change, and whether revisions move ends before it."""
+        """Yield each change, and whether revisions still move ends of events when it is applied."""
         event_ends_move = self.event_ends_move
         for change in self.changes:
             yield change, event_ends_move
@@ -390,7 +398,7 @@ def least_of(length: Length) -> int:
 
 
 def length_columns(changes: Iterable[LifetimeChange]) -> tuple[LengthColumn, ...]:
-    """Return the columns that changes read, each once."""
+    """Return the columns that changes read their lengths from, each once."""
     columns: dict[str, LengthColumn] = {}
     for change in changes:
         if isinstance(change.length, LengthColumn):
@@ -399,7 +407,11 @@ def length_columns(changes: Iterable[LifetimeChange]) -> tuple[LengthColumn, ...
 
 
 def lifetimes_after(lifetimes: Lifetimes, changes: Sequence[LifetimeChange]) -> Lifetimes:
-    """Return the kind of lifetimes of events after changes, given that before them.
+    """Return the kind of lifetimes that events have after changes.
+
+    Args:
+        lifetimes: The kind of lifetimes before the changes.
+        changes: The changes, the first one first.
 
     Example:
         >>> lifetimes_after("edge", (SetDuration(5), Shift(1)))
@@ -412,7 +424,12 @@ def lifetimes_after(lifetimes: Lifetimes, changes: Sequence[LifetimeChange]) -> 
 
 
 def incoming_lifetimes(*, is_edge: bool, has_end: bool) -> Lifetimes:
-    """Return the kind of lifetimes of events as they come."""
+    """Return the kind of lifetimes of events as they come.
+
+    Args:
+        is_edge: True if each event lasts until the next one of its key.
+        has_end: True if the input has a column of ends.
+    """
     if is_edge:
         return "edge"
     return "interval" if has_end else "point"

@@ -1,8 +1,8 @@
 """The watermark of an input: where it advances, source by source, from the observations of all tasks.
 
-The watermark of a source, also of one that has fallen silent, is in `SourceState.after`; that of an input is the least
-of those that it waits for. Every bucket computes this for itself from the same observations, so all of them close their
-windows in the same micro-batch, and none needs to ask another.
+`SourceState.after` advances the watermark of a source, also of one that has fallen silent. The watermark of an input is
+the least of the sources that it waits for. Every bucket computes this for itself from the same observations, so all of
+them close their windows in the same micro-batch, and none needs to ask another.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from muntin_engine.time.window_grid import TickGrid, grid_of, settled
 
 
 class Observation(NamedTuple):
-    """The observation of a source; a silent source has none.
+    """The summary of a source's rows, in a task and a micro-batch or over all; there is none without rows.
 
     Attributes:
         source: The name of the source; None where the input has no sources, and for punctuation of all of them.
@@ -54,11 +54,11 @@ class Observation(NamedTuple):
             Observation(source='a', newest=9, rows=3, latest=(9, 7), watermark=-9223372036854775808)
         """
         return Observation(
-            self.source,
-            max(self.newest, other.newest),
-            self.rows + other.rows,
-            tuple(nlargest(starts_kept, self.latest + other.latest)),
-            max(self.watermark, other.watermark),
+            source=self.source,
+            newest=max(self.newest, other.newest),
+            rows=self.rows + other.rows,
+            latest=tuple(nlargest(starts_kept, self.latest + other.latest)),
+            watermark=max(self.watermark, other.watermark),
         )
 
     def to_data(self) -> list[object]:
@@ -95,10 +95,10 @@ class SourceState(NamedTuple):
     """The state of a source between micro-batches.
 
     Attributes:
-        total: All observations of the source, as one.
-        watermark: The watermark of the source: no later row of it has a sync time below it.
-        last_heard: The clock after the last micro-batch with rows of the source, or the first reading if there was none
-            since; None as long as there is no reading.
+        total: All observations of the source, merged into one.
+        watermark: The watermark of the source: no row of it that is still to come has a sync time below it.
+        last_heard: The latest reading of the clock at the last micro-batch with rows of the source, from which its
+            silence is measured. If there was no reading by then, it is the first one after; None until there is one.
     """
 
     total: Observation
@@ -110,8 +110,8 @@ class SourceState(NamedTuple):
     ) -> SourceState:
         """Return the state after a micro-batch.
 
-        The watermark advances by punctuation, by what the policy concludes from the rows and, of a silent source whose
-        policy says so, by the clock.
+        The watermark advances by punctuation, and by what the policy concludes from the rows. If the source is silent,
+        it also advances by the clock, if the policy says so.
 
         Args:
             policy: The policy of the source.
@@ -123,11 +123,11 @@ class SourceState(NamedTuple):
         watermark = self.watermark
         last_heard = self.last_heard
         for observation in observations:
-            # Punctuation without a source is about all of them.
+            # Punctuation without a source is about all sources.
             if observation.source is None or observation.source == total.source:
                 total = total.merge(observation, starts_kept)
                 watermark = max(watermark, observation.watermark)
-                last_heard = None
+                last_heard = None  # the silence, if any, begins anew
         if last_heard is None and clock > EARLIEST:
             last_heard = clock
 
@@ -165,6 +165,10 @@ class SourceState(NamedTuple):
 def watermark_by_policy(policy: ProgressPolicy, progress: SourceProgress) -> int:
     """Return the watermark that a policy concludes from the rows of a source; `EARLIEST` if it concludes none.
 
+    Args:
+        policy: The policy, which may be the query writer's own.
+        progress: The rows of the source so far, in a few numbers.
+
     Raises:
         ModuleError: The policy raises an exception.
         ModuleContractError: The policy returns something that is not a time.
@@ -189,8 +193,8 @@ def watermark_by_policy(policy: ProgressPolicy, progress: SourceProgress) -> int
         return EARLIEST
     try:
         watermark = index(answer)
-    except TypeError:
-        watermark = INFINITY  # which is refused, like any tick that is no time
+    except TypeError:  # no whole number: refused below, as a tick that lies too far away is
+        watermark = INFINITY
     if not EARLIEST // 2 < watermark < INFINITY // 2:
         raise ModuleContractError(
             f"{name} returned {safe_repr(answer)} from watermark\n  it was given: {safe_repr(progress)}\n"
@@ -218,9 +222,9 @@ class ProgressTracker:
         policy: The policy that derives the watermark of a source.
         sources: The declared sources; none if the input is one source without a name.
         steps: The windows at whose ends alone output changes; none if it may change elsewhere.
-        changes: The changes of lifetimes, and of the watermark with them. Observations are of rows before the changes;
-            rows of punctuation arrive changed.
-        rules: The rules of each source, where these differ; they come before those of the input.
+        changes: The changes of lifetimes, which also move the watermark. Observations are of rows as they were before
+            the changes, so their watermark has to be moved here; rows of punctuation have been moved already.
+        rules: The policy and the changes of each source that has its own; its changes come before those of the input.
     """
 
     policy: ProgressPolicy = Punctuated()  # noqa: RUF009  # it is frozen
@@ -241,7 +245,7 @@ class ProgressTracker:
 
     @cached_property
     def needs_observations(self) -> bool:
-        """True unless rows of punctuation say everything."""
+        """True unless punctuation of the whole input says everything, so that rows need not be observed."""
         return bool(self.sources) or self.policy.idle is not None or not isinstance(self.policy, Punctuated)
 
     @cached_property
@@ -252,13 +256,13 @@ class ProgressTracker:
     def advance(
         self, previous: Progress, state: TrackerState, reported: Progress, observations: Iterable[Observation]
     ) -> tuple[Progress, TrackerState]:
-        """Return the progress after a micro-batch, in steps, and the state to keep.
+        """Return the progress after a micro-batch, as `in_steps` cuts its watermark, and the state to keep.
 
         Args:
-            previous: The progress before it.
+            previous: The progress before the micro-batch.
             state: The state kept from the micro-batch before.
-            reported: The progress that its rows carry, of all sources together.
-            observations: The observations of each source by its tasks.
+            reported: The progress that its rows say themselves, of all sources together.
+            observations: The observations of sources by all tasks.
         """
         progress, state = self.advance_to_the_tick(previous, state, reported, observations)
         return self.in_steps(progress), state
@@ -266,9 +270,10 @@ class ProgressTracker:
     def advance_to_the_tick(
         self, previous: Progress, state: TrackerState, reported: Progress, observations: Iterable[Observation]
     ) -> tuple[Progress, TrackerState]:
-        """Return the progress after a micro-batch, and the state to keep; see `advance`.
+        """Return the progress after a micro-batch, and the state to keep; for the arguments see `advance`.
 
-        The watermark is the one that the policy says. Windows close, and rows are late, by that of `in_steps`.
+        Its watermark is exactly the one that the policy says. By the watermark of `in_steps`, in turn, windows close
+        and rows are late.
         """
         progress = previous.advance(reported)
         if not self.needs_observations:
@@ -287,17 +292,17 @@ class ProgressTracker:
         return progress, [source_state.to_data() for source_state in source_states]
 
     def in_steps(self, progress: Progress) -> Progress:
-        """Return progress with its watermark at the last end of a window that it has passed, if output has steps."""
+        """Move the watermark of progress back to the last end of a window, if output changes only at such ends."""
         if progress.watermark == INFINITY:
             return progress
         watermark = settled(self._steps, progress.watermark) if self.steps else progress.watermark
         horizon = max(progress.horizon, watermark)
-        # Triggers may wait for a tick inside a window, which the watermark alone has reached.
+        # The cut loses how far time has come, and triggers may wait for a tick inside a window: `newest` remembers it.
         newest = max(progress.newest, progress.watermark)
         return Progress(watermark, horizon, newest, progress.clock)
 
     def watermarks(self, state: TrackerState) -> dict[str, int]:
-        """Return the watermark of each declared source, as it counts for the input; empty where there are none.
+        """Return the watermark of each declared source, after the changes of its lifetimes, by its name.
 
         Args:
             state: The state that `advance` returned.
@@ -311,13 +316,18 @@ class ProgressTracker:
         return watermarks
 
     def _source_states(self, state: TrackerState, watermark: int) -> list[SourceState]:
-        """Return the state of each source; a newly declared source joins at the watermark of the others."""
+        """Return the state of each source. One that was declared since begins at the watermark of the whole input.
+
+        Args:
+            state: The state kept from the micro-batch before.
+            watermark: The watermark of the input.
+        """
         stored_states: dict[str | None, SourceState] = {}
         for data in state:
             source_state = SourceState.from_data(data)
             stored_states[source_state.total.source] = source_state
         source_states: list[SourceState] = []
-        for source in self.sources or (None,):
+        for source in self.sources or (None,):  # an input without declared sources is one source without a name
             source_states.append(stored_states.get(source) or SourceState(Observation(source), watermark))
         return source_states
 
@@ -327,37 +337,44 @@ class ProgressTracker:
         return self.policy if rule is None else rule.progress
 
     def _watermark_of(self, state: SourceState) -> int:
-        """Return the watermark of a source after the changes of its lifetimes."""
+        """Return the watermark of a source after its own changes of lifetimes, if it has any."""
         rule = self._rules.get(state.total.source)
         return state.watermark if rule is None else rule.changes.watermark(state.watermark)
 
     def _least_awaited(self, states: Sequence[SourceState], clock: int) -> int:
-        """Return the least watermark of the sources that are waited for; the furthest of all if none is.
+        """Return the least watermark of the sources that the input waits for.
 
-        A silent source is not waited for, unless its policy moves it on by the clock.
+        It does not wait for a silent source, unless the policy of the source advances its watermark by the clock. If
+        all sources are silent, it is the furthest watermark of all.
         """
         awaited: list[int] = []
-        left_out: list[int] = []
+        not_awaited: list[int] = []
         for state in states:
             policy = self._policy_of(state)
-            idle = policy.idle
-            is_left_out = idle is not None and idle.lag is None and state.is_silent(policy, clock)
-            watermarks = left_out if is_left_out else awaited
-            watermarks.append(self._watermark_of(state))
-        return min(awaited) if awaited else max(left_out)
+            advances_by_clock = policy.idle is not None and policy.idle.lag is not None
+            if state.is_silent(policy, clock) and not advances_by_clock:
+                not_awaited.append(self._watermark_of(state))
+            else:
+                awaited.append(self._watermark_of(state))
+        return min(awaited) if awaited else max(not_awaited)
 
 
 def progress_of_key(progress: Progress, key_watermark: int) -> Progress:
-    """Return the progress of a key that punctuated itself.
+    """Return the progress of one key, which may have a watermark of its own.
 
     Args:
-        progress: The progress of the whole input; its horizon is past the watermark of every key.
-        key_watermark: The key's own watermark; `EARLIEST` if it has none.
+        progress: The progress of the whole input; its horizon lies past the watermark of every key.
+        key_watermark: The watermark of the key by its own punctuation; `EARLIEST` if it has none.
     """
-    return progress._replace(watermark=key_watermark) if key_watermark > progress.watermark else progress
+    if key_watermark <= progress.watermark:
+        return progress
+    return progress._replace(watermark=key_watermark)
 
 
 def past_key_watermarks(progress: Progress, key_watermarks: Iterable[int]) -> Progress:
     """Advance the horizon of progress past every finite watermark of a key."""
-    finite = [key_watermark for key_watermark in key_watermarks if key_watermark != INFINITY]
-    return progress._replace(horizon=max(progress.horizon, *finite)) if finite else progress
+    horizon = progress.horizon
+    for key_watermark in key_watermarks:
+        if key_watermark != INFINITY:
+            horizon = max(horizon, key_watermark)
+    return progress._replace(horizon=horizon)

@@ -59,10 +59,11 @@ class SliceGrid:
 
     @classmethod
     def shared(cls, specifications: Sequence[RegularWindows]) -> tuple[SliceGrid, ...]:
-        """Return the slices of several specifications, which are the same for all of them.
+        """Return a grid for each of several specifications, whose windows are all made of the same slices.
 
         All must count ticks, or equal periods: see `share_slices`. A cycle is the greatest common divisor of the hops,
-        so each specification has as many slices in every window. Windows that grow share theirs with no others.
+        so all windows of a specification have the same number of slices. Growing windows cannot share slices with
+        others: they must be the only specification.
 
         Example:
             >>> from muntin.windows import HoppingWindows
@@ -73,17 +74,17 @@ class SliceGrid:
         if isinstance(specifications[0], GrowingSteps):
             return (GrowingSlices.of(specifications[0]),)
 
-        # Slices are cut at all edges of windows; these repeat in each cycle.
+        # Slices are cut wherever a window of any specification starts or ends; these places repeat in each cycle.
         cycle = gcd(*(windows.hop for windows in specifications))
         starts = [windows.offset for windows in specifications]
         ends = [windows.offset + windows.size for windows in specifications]
         cuts = tuple(sorted({edge % cycle for edge in (*starts, *ends)}))
         width = gcd(cycle, *(cut - cuts[0] for cut in cuts))
-        if cycle == width * len(cuts):  # all slices are as wide: one cut repeats sooner
+        if cycle == width * len(cuts):  # all slices are equally wide: one cut that repeats sooner describes them
             cycle = width
             cuts = cuts[:1]
 
-        # Of each specification: the slices before its first window, and those of a window and of a hop.
+        # For each specification, count the slices before its first window, of a window, and of a hop.
         grids: list[SliceGrid] = []
         for windows, start, end in zip(specifications, starts, ends, strict=True):
             first_slice = _cuts_up_to(start, cuts, cycle)
@@ -94,12 +95,12 @@ class SliceGrid:
 
     @property
     def grows(self) -> bool:
-        """True if windows share a start and grow slice by slice: see `GrowingSlices`."""
+        """True if windows share a start, and each has one slice more than the one before: see `GrowingSlices`."""
         return False
 
     @property
     def first(self) -> int:
-        """The first slice of all: none before it is in a window."""
+        """The first slice that is in a window; `-NEVER` if windows reach back without end."""
         return -NEVER
 
     @property
@@ -119,14 +120,16 @@ class SliceGrid:
 
     def slice_at(self, tick: int) -> int:
         """Return the slice that a tick lies in."""
-        return self.slices_at(tick if self.periods is None else self.periods.number_at(tick))
+        if self.periods is not None:
+            return self.slices_at(self.periods.number_at(tick))
+        return self.slices_at(tick)
 
     def slices_at(self, ticks: T) -> T:
-        """Return the slices of an array of ticks, or of numbers of periods if it counts these."""
+        """Return the slice of each of an array of ticks, or of numbers of periods where the grid counts periods."""
         return _cuts_up_to(ticks, self.cuts, self.cycle)
 
     def extent(self, number: int) -> Window:
-        """Return a slice's extent."""
+        """Return the extent of a slice, in ticks."""
         start = self._start_of_slice(number)
         end = self._start_of_slice(number + 1)
         if self.periods is None:
@@ -139,15 +142,15 @@ class SliceGrid:
         return cycle * self.cycle + self.cuts[place]
 
     def first_window(self, slices: T) -> T:
-        """Return the first window that a slice, or one after it, is part of."""
+        """Return the first window that has a slice, or one after it: the slice itself may lie in a gap."""
         return self.runs.first_ending_after(slices)
 
     def last_window(self, slices: T) -> T:
-        """Return the last window that a slice, or one before it, is part of."""
+        """Return the last window that has a slice, or one before it: the slice itself may lie in a gap."""
         return self.runs.last_starting_before(slices + 1)
 
     def start_of(self, window: int) -> int:
-        """Return the slice that a window starts with."""
+        """Return the slice that a window starts with; a window before or after all others gives such a slice."""
         if abs(window) >= NEVER:
             return window
         return self.runs.start(window)
@@ -155,11 +158,12 @@ class SliceGrid:
     def first_legal(self, first_open: int) -> int:
         """Return the first slice whose rows are not late, given the first open window.
 
-        A row is late if a window that it belongs to, or one before it, is complete.
+        A row is late if a window that it belongs to is complete, or if it belongs to none and lies before the end of a
+        complete window.
         """
         if abs(first_open) >= NEVER:
             return first_open
-        return self.start_of(first_open - 1) + self.slices
+        return self.start_of(first_open - 1) + self.slices  # the slice after the last complete window
 
     def first_live(self, first_open: int) -> int:
         """Return the first slice that is part of an open window; those before it can be forgotten."""
@@ -168,10 +172,10 @@ class SliceGrid:
 
 @dataclass(frozen=True)
 class GrowingSlices(SliceGrid):
-    """Windows that share a start and grow: each has one slice more than the one before, which has its number.
+    """Windows that share a start and grow: each has one slice more than the one before, and its last slice's number.
 
-    Slices before the first open window are in the same open windows. So they are carried: merged into one state for
-    each key, in the place of the last slice that is closed.
+    All slices of a key whose windows are complete are in the same open windows. So they need no states of their own:
+    they are merged into one state, in the place of the last of these slices.
 
     Example:
         >>> from muntin import cumulate, landmark
@@ -198,24 +202,24 @@ class GrowingSlices(SliceGrid):
 
     @property
     def first(self) -> int:
-        """The first slice after the landmark, or a slice before all others."""
+        """The first slice: that after the landmark, or `-NEVER` if windows start anew in each period."""
         return -NEVER if self.windows.period is not None else 0
 
     def slices_at(self, ticks: T) -> T:
-        """Return the slices of ticks, which have the numbers of the windows that end with them."""
+        """Return the slice of each of an array of ticks: it has the number of the first window that ends after it."""
         return self.windows.first_ending_after(ticks)
 
     def extent(self, number: int) -> Window:
-        """Return a slice's extent."""
+        """Return the extent of a slice, in ticks."""
         start = self.windows.start(number)
         return Window(start, start + self.windows.size)
 
     def first_window(self, slices: T) -> T:
-        """Return the first window that a slice is part of."""
+        """Return the first window that has a slice: the one that ends with it, and so has its number."""
         return slices
 
     def last_window(self, slices: T) -> T:
-        """Return the last window that a slice is part of."""
+        """Return the last window that has a slice."""
         return self.windows.last_of(slices)
 
     def first_live(self, first_open: int) -> int:
@@ -226,16 +230,22 @@ class GrowingSlices(SliceGrid):
 
 
 def _cuts_up_to(ticks: T, cuts: Sequence[int], cycle: int) -> T:
-    """Return the number of the last cut at a tick or before it, where cut 0 is the first one from tick 0 on."""
+    """Return the number of the last cut at or before each tick: the slice in which the tick lies.
+
+    Args:
+        ticks: The ticks.
+        cuts: The places of the cuts in a cycle, ascending.
+        cycle: The length after which cuts repeat. Cut 0 is the first one of the cycle that begins at tick 0.
+    """
     first_cut, *later_cuts = cuts
     number = (ticks - first_cut) // cycle
-    for cut in later_cuts:
+    for cut in later_cuts:  # each adds 1 from its place on, and once more in each further cycle
         number = number + (ticks + (cycle - cut)) // cycle
     return number
 
 
 def share_slices(specifications: Sequence[RegularWindows]) -> bool:
-    """Return True if windows may be made of the same slices: if all count ticks, or the same periods.
+    """Say whether windows can be made of the same slices: whether all count ticks, or all the same periods.
 
     Example:
         >>> from muntin import calendar
@@ -249,7 +259,7 @@ def share_slices(specifications: Sequence[RegularWindows]) -> bool:
 def output_watermark(grids: Sequence[SliceGrid], watermark: int, *, at_end: bool) -> int:
     """Return the output watermark: no result of a window that is still open has a sync time below it.
 
-    Points at the ends of windows lie past the input's watermark, so theirs may too; so may that of windows with gaps.
+    It may lie past the watermark of the input: where results are points at the ends of windows, and in a gap.
 
     Args:
         grids: The grids of the query.

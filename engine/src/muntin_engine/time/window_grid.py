@@ -16,7 +16,7 @@ from muntin.windows.grid import Grid, T
 from muntin.windows.regular import GrowingSteps, RegularWindows
 
 NEVER: Final = 2**62
-"""A slice, or a window, that lies after all others; its negative lies before all others."""
+"""The number of a slice, or of a window, that lies after all others; its negative is that of one before all others."""
 
 _ENDS_OF_THE_AXIS: Final = (EARLIEST, INFINITY)
 
@@ -34,16 +34,16 @@ class WindowGrid(Grid):
 
     @classmethod
     def of(cls, windows: RegularWindows) -> WindowGrid:
-        """Return the grid of a specification, in what its size and its hop count."""
+        """Return the grid of a specification, in the unit in which it counts: ticks, or periods such as months."""
         return cls(windows.size, windows.hop, windows.offset)
 
     @property
     def unit_grid(self) -> WindowGrid:
-        """The grid itself, over what it counts."""
+        """The grid itself, whatever it counts."""
         return self
 
     def extent_start(self, start: T) -> T:
-        """Return the start of the extent of a window that starts at a tick."""
+        """Return the start of the whole window, given the start of its last step: here a window is one step."""
         return start
 
     def first_open(self, watermark: int) -> int:
@@ -63,10 +63,13 @@ class WindowGrid(Grid):
 
 @dataclass(frozen=True, slots=True)
 class GrowingGrid(WindowGrid):
-    """Windows that share a start and grow by a step: numbered, and told from each other, by their last steps.
+    """Windows that share a start and grow step by step.
+
+    In the grid a window is its last step: it has the number of that step, and starts where the step does.
 
     Attributes:
-        period: The ticks after which the next ones start; None if all start at the offset, window 0 being the first.
+        period: The ticks after which the next windows start; None if all windows start at the offset, a landmark, so
+            that window 0 is the first one.
 
     Example:
         >>> day = GrowingGrid(size=6, hop=6, period=24)
@@ -82,27 +85,30 @@ class GrowingGrid(WindowGrid):
         return self
 
     def extent_start(self, start: T) -> T:
-        """Return the start of the period, or the landmark."""
-        behind = start - self.offset
+        """Return the start of a whole window, the start of a period or the landmark, given that of its last step."""
+        distance = start - self.offset
         if self.period is not None:
-            behind = behind % self.period
-        return start - behind
+            distance = distance % self.period
+        return start - distance
 
     def window(self, number: int) -> Window:
-        """Return the extent of a window; of the first one where there are none yet."""
+        """Return the extent of a window."""
         if self.period is None:
-            number = max(0, number)
+            number = max(0, number)  # before the landmark there are no windows: the first one stands for these
         start = self.start(number)
         return Window(self.extent_start(start), start + self.size)
 
     def first_of(self, number: T) -> T:
-        """Return the number of the first window that starts where a window does; 0 if all start there."""
+        """Return the number of the first window that starts where a given window does."""
         if self.period is None:
-            return number * 0
+            return number * 0  # zero, or an array of zeros
         return number - number % (self.period // self.hop)
 
     def last_of(self, number: T) -> T:
-        """Return the number of the last window that starts where a window does; a number after all if none is last."""
+        """Return the number of the last window that starts where a given window does.
+
+        Windows of a landmark have no last one: the number then lies after all others.
+        """
         windows_of_a_start = NEVER if self.period is None else self.period // self.hop
         return self.first_of(number) + (windows_of_a_start - 1)
 
@@ -117,10 +123,10 @@ class GrowingGrid(WindowGrid):
 
 @dataclass(frozen=True, slots=True)
 class PeriodGrid:
-    """Windows of some periods each, every so many periods: those of a `WindowGrid` over the numbers of the periods.
+    """Windows of a number of periods each, such as three months: a `WindowGrid` over the numbers of periods.
 
-    A period begins after a tick if its number is above that of the tick's period. So each method asks the grid of
-    numbers about the number of the period in which a tick lies.
+    A period begins after a tick if its number is larger than that of the tick's period. So each method turns a tick
+    into the number of its period, and asks the grid of numbers.
 
     Cost: that of `Periods.number_at` and `begins`.
 
@@ -146,7 +152,7 @@ class PeriodGrid:
         return Window(self.periods.begins(period_numbers.start), self.periods.begins(period_numbers.end))
 
     def last_end(self, tick: int) -> int:
-        """Return the last end of a window at a tick or before it; the tick itself at either end of the axis."""
+        """Return the last end of a window at a tick or before it; a tick at an end of the axis is returned as it is."""
         if tick in _ENDS_OF_THE_AXIS:
             return tick
         return self.periods.begins(self.unit_grid.last_end(self.periods.number_at(tick)))
@@ -166,7 +172,9 @@ class PeriodGrid:
             return -NEVER
         if horizon == INFINITY:
             return NEVER
-        return self.unit_grid.first_starting_from(self.periods.number_at(horizon - 1) + 1)
+        # The first period that does not begin before the horizon comes after that of the tick before the horizon.
+        first_period = self.periods.number_at(horizon - 1) + 1
+        return self.unit_grid.first_starting_from(first_period)
 
 
 TickGrid: TypeAlias = WindowGrid | PeriodGrid
@@ -174,7 +182,7 @@ TickGrid: TypeAlias = WindowGrid | PeriodGrid
 
 
 def grid_of(windows: RegularWindows) -> TickGrid:
-    """Return the windows of a specification."""
+    """Return the grid of the windows of a specification."""
     if isinstance(windows, GrowingSteps):
         return GrowingGrid(windows.size, windows.hop, windows.offset, windows.period)
     unit_grid = WindowGrid.of(windows)
@@ -184,9 +192,9 @@ def grid_of(windows: RegularWindows) -> TickGrid:
 
 
 def settled(grids: Iterable[TickGrid], watermark: int) -> int:
-    """Return the last end of a window of any grid at or before a watermark: up to there output is settled.
+    """Return the last end of a window at or before a watermark, over all grids.
 
-    Windows close at their ends and nowhere else, so the input's progress need not be known any finer.
+    Windows close at their ends and nowhere else, so output does not change between this end and the watermark.
 
     Example:
         >>> settled([WindowGrid(size=10, hop=5)], 23)

@@ -28,10 +28,10 @@ _TYPE_OF_CLASS: Final[Mapping[type, pa.DataType]] = {
     str: pa.string(),
     bytes: pa.binary(),
 }
-"""The type of objects that are written to memory here, by their class."""
+"""The Arrow type of objects that are written to memory here, by their class."""
 
 _LARGEST_OFFSET: Final = 2**31 - 1
-"""The bytes that an array of text can hold. Of more, `pa.array` makes several arrays."""
+"""The number of bytes that one array of text can hold. For more, `pa.array` makes several arrays."""
 
 
 def arrow_array(
@@ -41,8 +41,8 @@ def arrow_array(
 
     Args:
         values: The values: an array of NumPy's, which may be masked, objects of Python, or an array of Arrow's.
-        data_type: Their type; None to infer it.
-        mask: True for each value that becomes a null; None if only objects that are None do.
+        data_type: The Arrow type of the array; None to infer it from the values.
+        mask: True for each value that becomes a null; None if only None becomes a null.
 
     Raises:
         pa.ArrowException: A value is not of the type.
@@ -60,6 +60,7 @@ def arrow_array(
     if isinstance(values, np.ma.MaskedArray):
         return arrow_array(values.data, data_type, mask=np.ma.getmaskarray(values))
 
+    # Numbers and booleans lie in memory as Arrow has them; anything else goes by way of objects or of pyarrow.
     if values.dtype.kind in _KINDS_OF_NUMBERS:
         array = _array_over(np.ascontiguousarray(values), pa.from_numpy_dtype(values.dtype), len(values), mask)
     elif values.dtype == np.bool_:
@@ -76,7 +77,7 @@ def arrow_scalar(value: object, data_type: pa.DataType | None = None) -> pa.Scal
 
     Args:
         value: The value.
-        data_type: Its type; None to infer it.
+        data_type: The Arrow type of the scalar; None to infer it from the value.
 
     Example:
         >>> arrow_scalar(3)
@@ -90,7 +91,7 @@ def numpy_array(values: pa.Array | pa.ChunkedArray, *, nulls: object = None) -> 
 
     Args:
         values: The values.
-        nulls: The value in the place of nulls; None if there are none.
+        nulls: The value in the place of nulls; None if the array has no nulls, or if `to_numpy` is to represent them.
 
     Example:
         >>> numpy_array(arrow_array([3, None]), nulls=0)
@@ -104,12 +105,13 @@ def numpy_array(values: pa.Array | pa.ChunkedArray, *, nulls: object = None) -> 
     if values.null_count or not (is_plain or pa.types.is_boolean(values.type)):
         return values.to_numpy(zero_copy_only=False)
 
-    if not len(values):
+    if not len(values):  # an empty array may have no memory
         return np.empty(0, values.type.to_pandas_dtype())
-    memory = values.buffers()[1]
+    _, memory = values.buffers()  # the first buffer says which values are null
     if is_plain:
         kind = np.dtype(values.type.to_pandas_dtype())
         return np.frombuffer(memory, kind, len(values), values.offset * kind.itemsize)
+    # Arrow packs eight booleans in a byte, and a slice may begin inside a byte.
     bits = np.unpackbits(np.frombuffer(memory, np.uint8), count=values.offset + len(values), bitorder="little")
     return bits[values.offset :].view(np.bool_)
 
@@ -133,9 +135,9 @@ def _array_over(memory: Array, data_type: pa.DataType, length: int, mask: BoolAr
 
     Args:
         memory: The values, as Arrow has them in memory.
-        data_type: Their type.
-        length: Their number.
-        mask: True for each value that becomes a null; None if there are none.
+        data_type: The Arrow type of the values.
+        length: The number of values.
+        mask: True for each value that becomes a null; None if none does.
     """
     return pa.Array.from_buffers(data_type, length, [_validity(mask), pa.py_buffer(memory)])
 
@@ -146,7 +148,7 @@ def _bits(booleans: BoolArray) -> Array:
 
 
 def _array_of_objects(values: Sequence[Any], data_type: pa.DataType | None, mask: BoolArray | None) -> pa.Array:
-    """Return an array of objects of Python."""
+    """Return an array of objects of Python; for the arguments see `arrow_array`."""
     if mask is not None:
         values = [None if is_null else value for value, is_null in zip(values, mask.tolist(), strict=True)]
     classes = set(map(type, values))
@@ -154,14 +156,14 @@ def _array_of_objects(values: Sequence[Any], data_type: pa.DataType | None, mask
     classes.discard(type(None))
     if not classes:
         return pa.nulls(len(values), data_type)
-    if len(classes) > 1:
+    if len(classes) > 1:  # pyarrow finds a type that all of them fit
         return pa.array(values, data_type)
 
     null_mask = np.fromiter((value is None for value in values), np.bool_, len(values)) if has_nulls else None
     try:
         return _array_of_class(classes.pop(), values, data_type, null_mask)
     except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
-        return pa.array(values, data_type)  # it says which value is wrong
+        return pa.array(values, data_type)  # its error says which value is wrong
 
 
 def _array_of_class(
@@ -170,10 +172,10 @@ def _array_of_class(
     """Return an array of objects of one class.
 
     Args:
-        element: The class.
+        element: The class of all objects that are not None.
         values: The objects.
-        data_type: Their type; None to infer it.
-        mask: True for each object that is None; None if none is.
+        data_type: The Arrow type of the array; None to infer it from the class.
+        mask: True for each object that is None; None if no object is.
 
     Raises:
         OverflowError: A number is too large, or there is more text than an array holds.
@@ -181,18 +183,20 @@ def _array_of_class(
         pa.ArrowInvalid: A number is too large for the type.
     """
     if element is list and data_type is not None and pa.types.is_list(data_type):
-        elements = arrow_array(chain.from_iterable(value or () for value in values), data_type.value_type)
-        memory = [_validity(mask), _offsets([len(value or ()) for value in values])]
+        lists = [value or () for value in values]
+        elements = arrow_array(chain.from_iterable(lists), data_type.value_type)
+        memory = [_validity(mask), _offsets(list(map(len, lists)))]
         return pa.Array.from_buffers(data_type, len(values), memory, children=[elements])
 
     own_type = _TYPE_OF_CLASS.get(element)
     if own_type is None or not _can_be_cast(own_type, data_type):
         return pa.array(values, data_type)
     if own_type not in (pa.string(), pa.binary()):
-        numbers = values if mask is None else [0 if value is None else value for value in values]
+        numbers = values if mask is None else [0 if value is None else value for value in values]  # 0 under a null
         return arrow_array(np.array(numbers, own_type.to_pandas_dtype()), data_type, mask=mask)
 
-    # Text and bytes are of their own type here, as they are cast to no other.
+    # Text and bytes lie in memory one after the other, beside the places at which each begins. The type is that of
+    # their class: `_can_be_cast` lets them through for no other.
     if own_type == pa.string():
         values = [b"" if value is None else value.encode() for value in values]
     else:
@@ -202,22 +206,27 @@ def _array_of_class(
 
 
 def _can_be_cast(own_type: pa.DataType, data_type: pa.DataType | None) -> bool:
-    """Say whether objects become values of a type as `pa.array` makes them, when they are cast to it."""
+    """Say whether a cast of an array gives the same values as `pa.array` makes of the objects themselves.
+
+    Args:
+        own_type: The Arrow type of the objects' class.
+        data_type: The Arrow type that the array is to have; None for that of the class.
+    """
     if data_type is None or data_type == own_type:
         return True
     return bool(pa.types.is_integer(own_type) and pa.types.is_integer(data_type))
 
 
 def _validity(mask: BoolArray | None) -> pa.Buffer | None:
-    """Return what says in Arrow's memory which values are no nulls."""
+    """Return the buffer in which Arrow flags the values that are not null; None for no nulls."""
     return None if mask is None else pa.py_buffer(_bits(~mask))
 
 
 def _offsets(lengths: Sequence[int]) -> pa.Buffer:
-    """Return the places at which values begin, and at which the last one ends.
+    """Return the buffer in which Arrow has the place where each value begins, and where the last one ends.
 
     Raises:
-        OverflowError: They are too long for one array.
+        OverflowError: The values together are too long for one array.
     """
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])

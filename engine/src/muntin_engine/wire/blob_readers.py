@@ -26,7 +26,8 @@ _LATEST: Final = 253_402_300_799_999_999
 class BlobReader:
     """Turns blobs into typed rows; a function for `mapInArrow` over the columns `bucket`, `rows` and `data`.
 
-    A subclass has other rows for results, or some for the watermarks of buckets.
+    A row of these columns is a blob of results, or the watermark of a bucket. Here the rows of a blob are its results,
+    and a watermark has none; subclasses differ in this.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -53,12 +54,12 @@ class BlobReader:
         return self._of_results(from_blob(blob), bucket).cast(self._schema)
 
     def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
-        """Return the rows of results; by default the results as they are."""
+        """Return the rows to yield for the results of a bucket; by default the results as they are."""
         del bucket
         return results
 
     def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
-        """Return the rows that stand for a watermark; by default none."""
+        """Return the rows to yield for the watermark of a bucket; by default none."""
         del tick, bucket
         return empty_table(self._schema)
 
@@ -77,33 +78,42 @@ class EventReader(BlobReader):
         self._lifetime = lifetime
 
     def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
-        """Return results with the names of their changes and of their bucket."""
+        """Return results with two more columns: the change that each makes, and their bucket as its source."""
         if "new_end" in results.column_names:
             results = _with_open_ends(results)
         if "change" in results.column_names:
             change = results.column("change")
         else:
             change = pa.repeat(arrow_scalar("insert"), results.num_rows)
-        source = pa.repeat(arrow_scalar(str(bucket)), results.num_rows)
+        source = pa.repeat(arrow_scalar(str(bucket)), results.num_rows)  # each bucket has a watermark of its own
         return pa.table([*results.columns, change, source], names=self._schema.names)
 
     def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
-        """Return an output watermark as a row of punctuation, or as the row that closes the stream."""
+        """Return an output watermark as a row of punctuation, or as the row that closes the stream.
+
+        There is no row as long as the bucket has no watermark.
+        """
         if tick == EARLIEST:
             return empty_table(self._schema)
         is_end = tick == INFINITY
         extent = self._schema.field(self._lifetime).type
-        start = as_times(arrow_array([None if is_end else tick], pa.int64()), extent.field("start").type)
+        start_tick = None if is_end else tick
+        start = as_times(arrow_array([start_tick], pa.int64()), extent.field("start").type)
         columns = {
             self._lifetime: pa.StructArray.from_arrays([start, pa.nulls(1, start.type)], fields=list(extent)),
             CHANGE: arrow_array(["close" if is_end else "punctuate"]),
             SOURCE: arrow_array([str(bucket)]),
         }
-        return pa.table({part.name: columns.get(part.name, pa.nulls(1, part.type)) for part in self._schema})
+        for part in self._schema:
+            columns.setdefault(part.name, pa.nulls(1, part.type))
+        return pa.table(columns).select(self._schema.names)
 
 
 def _with_open_ends(results: pa.Table) -> pa.Table:
-    """Fill in the new end of revisions that leave an event without an end: it lies at `INFINITY`."""
+    """Put the time `INFINITY` in the place of a null new end in revisions: such a revision leaves its event open.
+
+    As an input of another query, a revision with a null in this column would be rejected.
+    """
     place = results.schema.get_field_index("new_end")
     new_end = results.column("new_end")
     is_open = pc.and_(pc.equal(results.column("change"), arrow_scalar("revise")), new_end.is_null())
@@ -112,13 +122,14 @@ def _with_open_ends(results: pa.Table) -> pa.Table:
 
 
 class WatermarkReader(BlobReader):
-    """Turns blobs into rows with a last column of times, which only a watermark has, and watermarks into such a row.
+    """Turns blobs into rows with one more column of times, by which Spark can keep a watermark of its own.
 
-    The least of all watermarks counts: buckets may differ in how far their results are settled.
+    The column is null in results. One more row has the least watermark of all buckets there, and nulls elsewhere:
+    buckets may differ in how far their results are settled.
     """
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of each blob, and one row for the watermarks."""
+        """Yield the rows of each blob, and at last one row for the least watermark."""
         self._watermarks: list[int] = []
         yield from super().__call__(batches)
         least = min(self._watermarks, default=EARLIEST)
@@ -132,13 +143,16 @@ class WatermarkReader(BlobReader):
         return pa.table([*results.columns, pa.nulls(results.num_rows, time)], names=self._schema.names)
 
     def _of_watermark(self, tick: int, bucket: int) -> pa.Table:
-        """Note a watermark, for which no row stands by itself."""
+        """Note the watermark of a bucket; only the least of all gets a row, at the end."""
         del bucket
         self._watermarks.append(tick)
         return empty_table(self._schema)
 
     def _mark(self, tick: int) -> pa.RecordBatch:
-        """Return a row at the last time before later results: Spark drops what lies at its watermark, too."""
+        """Return the row that moves Spark's watermark.
+
+        It lies one tick before the watermark: Spark also drops rows that lie at its own.
+        """
         columns = [pa.nulls(1, part.type) for part in self._schema]
         columns[-1] = arrow_array([min(tick, _LATEST) - 1]).cast(self._schema.field(-1).type)
         return pa.record_batch(columns, schema=self._schema)

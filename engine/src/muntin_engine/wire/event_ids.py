@@ -30,7 +30,7 @@ def needs_stand_ins(id_type: pa.DataType) -> bool:
 
 
 def stand_ins(ids: pa.Array | pa.ChunkedArray) -> Iterable[Hashable]:
-    """Return the stand-ins of a column of ids; null for null.
+    """Return the stand-ins of a column of ids; None for a null.
 
     Cost: a Python object for each id, and for one of a nested type also for each of its parts.
     """
@@ -41,7 +41,7 @@ def stand_ins(ids: pa.Array | pa.ChunkedArray) -> Iterable[Hashable]:
 
 
 def id_array(stand_ins: Iterable[Hashable], id_type: pa.DataType) -> pa.Array:
-    """Return the column of ids of a type that have some stand-ins.
+    """Return the ids that stand-ins represent, as a column of their type.
 
     Example:
         >>> id_array(["NaN", 1.5], pa.float64()).to_pylist()
@@ -53,10 +53,10 @@ def id_array(stand_ins: Iterable[Hashable], id_type: pa.DataType) -> pa.Array:
 
 
 def in_utc(id_type: pa.DataType) -> pa.DataType:
-    """Return a type whose timestamps are in UTC at any depth, if they have a zone.
+    """Return a type of ids with UTC as the zone of its timestamps, at any depth; those without a zone stay.
 
-    Python takes two times of a zone for equal if its clocks show the same, as they do twice in the hour in which
-    daylight saving time ends.
+    In other zones different ids could be equal in Python: two times of a zone are if its clocks show the same, as they
+    do twice in the hour in which daylight saving time ends.
     """
     if pa.types.is_timestamp(id_type):
         return id_type if id_type.tz is None else pa.timestamp("us", tz="UTC")
@@ -71,7 +71,7 @@ def in_utc(id_type: pa.DataType) -> pa.DataType:
 
 
 def id_value(stand_in: Any, id_type: pa.DataType) -> Any:
-    """Return the id that has a stand-in, as `to_pylist` gives it of a column of a type.
+    """Return the id that a stand-in represents, in the form in which `to_pylist` returns values of the type.
 
     Example:
         >>> id_value(("NaN", 1), pa.struct([("x", pa.float64()), ("y", pa.int64())]))
@@ -86,20 +86,30 @@ def id_value(stand_in: Any, id_type: pa.DataType) -> Any:
     if pa.types.is_list(id_type):
         return [id_value(part, id_type.value_type) for part in stand_in]
     if pa.types.is_struct(id_type):
-        return {field.name: id_value(part, field.type) for field, part in zip(id_type, stand_in, strict=True)}
+        parts: dict[str, Any] = {}
+        for field, part in zip(id_type, stand_in, strict=True):
+            parts[field.name] = id_value(part, field.type)
+        return parts
     return stand_in
 
 
 def _stand_in(value: Any, id_type: pa.DataType) -> Hashable:
-    """Return the stand-in of a value that `to_pylist` gave of a column."""
+    """Return the stand-in of one id.
+
+    Args:
+        value: The id, in the form in which `to_pylist` returns it.
+        id_type: The Arrow type of the ids.
+    """
     if value is None:
         return None
     if pa.types.is_floating(id_type):
         is_nan = value != value  # noqa: PLR0124
         return _NAN if is_nan else value
     if pa.types.is_map(id_type):
-        entries = sorted(value, key=lambda entry: value_key(entry[0]))
-        return tuple([(_stand_in(key, id_type.key_type), _stand_in(item, id_type.item_type)) for key, item in entries])
+        entries: list[tuple[Hashable, Hashable]] = []
+        for key, item in sorted(value, key=lambda entry: value_key(entry[0])):  # equal maps may differ in order
+            entries.append((_stand_in(key, id_type.key_type), _stand_in(item, id_type.item_type)))
+        return tuple(entries)
     if pa.types.is_list(id_type):
         return tuple([_stand_in(part, id_type.value_type) for part in value])
     if pa.types.is_struct(id_type):

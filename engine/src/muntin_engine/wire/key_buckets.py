@@ -20,8 +20,8 @@ Hashes: TypeAlias = npt.NDArray[np.uint64]
 
 _CODEC: Final = Codec()
 _SHIFT: Final = np.uint64(33)
-_ODD: Final = np.uint64(0xFF51AFD7ED558CCD)
-"""A step of MurmurHash3's mixer: a shift, and an odd factor."""
+_FACTOR: Final = np.uint64(0xFF51AFD7ED558CCD)
+"""The shift and the odd factor of a step of MurmurHash3's mixer."""
 
 _NULL: Final = np.uint64(0x9E3779B97F4A7C15)
 """The hash of null."""
@@ -30,7 +30,7 @@ _NULL: Final = np.uint64(0x9E3779B97F4A7C15)
 def buckets_of(keys: Sequence[pa.Array], length: int, count: int) -> IntArray:
     """Return the place of each key's bucket; keys that are equal in Spark's grouping have one bucket.
 
-    A checkpoint has the state of a key in its bucket, so this may change only together with the layout of states.
+    A checkpoint keeps the state of a key in the key's bucket, so another way to choose buckets needs new checkpoints.
 
     Args:
         keys: The key columns; none where all rows are one group. Keys may repeat.
@@ -47,17 +47,17 @@ def buckets_of(keys: Sequence[pa.Array], length: int, count: int) -> IntArray:
         return np.zeros(length, np.int64)
     mixed = np.zeros(length, np.uint64)
     for column in keys:
-        mixed = (mixed ^ _hashes(column)) * _ODD
-        mixed = (mixed ^ mixed >> _SHIFT) * _ODD
+        mixed = (mixed ^ _hashes(column)) * _FACTOR
+        mixed = (mixed ^ mixed >> _SHIFT) * _FACTOR
         mixed ^= mixed >> _SHIFT
     return (mixed % np.uint64(count)).astype(np.int64)
 
 
 def by_bucket(rows: pa.Table, names: Sequence[str], count: int) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the rows of each bucket that has any, in their order.
+    """Yield the place of each bucket that gets rows, with these rows in the order in which they came.
 
-    A row with a problem may hold a key that has no bucket. What it holds says where it goes, and not its place: so it
-    is in the same bucket however the rows are cut into tables.
+    A row with a problem may hold a key that has no bucket. Its values decide where it goes, and not its place among the
+    rows: so it is in the same bucket however the rows are cut into tables.
 
     Args:
         rows: The rows, with their problems.
@@ -85,7 +85,13 @@ def by_bucket(rows: pa.Table, names: Sequence[str], count: int) -> Iterator[tupl
 
 
 def _buckets_of_bad_rows(rows: pa.Table, names: Sequence[str], count: int) -> IntArray:
-    """Return the places of the buckets of rows with a problem."""
+    """Return the place of the bucket of each row with a problem: by its times and its key, as far as they are readable.
+
+    Args:
+        rows: The rows.
+        names: The names of the key columns.
+        count: The number of buckets.
+    """
     columns: list[pa.Array] = []
     for name in ("start", "end", *names):
         # A nested value may be one that Python cannot read, such as a time after the year 9999.
@@ -95,22 +101,24 @@ def _buckets_of_bad_rows(rows: pa.Table, names: Sequence[str], count: int) -> In
 
 
 def _hashes(column: pa.Array) -> Hashes:
-    """Return a number for each value, the same for values that are one key."""
+    """Return the hash of each value; values that are equal in Spark's grouping have one hash."""
     is_null = numpy_array(column.is_null())
     return np.where(is_null, _NULL, _hashes_of_values(column))
 
 
 def _hashes_of_values(column: pa.Array) -> Hashes:
-    """Return a number for each value; numbers under nulls are unspecified."""
+    """Return the hash of each value; hashes under nulls are unspecified."""
     kind = column.type
     if pa.types.is_floating(kind):
-        floats = numpy_array(column.cast(pa.float64()), nulls=0.0) + 0.0  # zero has no sign
-        return np.where(np.isnan(floats), np.nan, floats).view(np.uint64)  # there is one NaN
+        # In Spark's grouping 0.0 equals -0.0, which the addition turns into 0.0, and all NaNs are equal.
+        floats = numpy_array(column.cast(pa.float64()), nulls=0.0) + 0.0
+        return np.where(np.isnan(floats), np.nan, floats).view(np.uint64)
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
-        numbers = column.cast(pa.int32()) if pa.types.is_date32(kind) else column
+        numbers = column.cast(pa.int32()) if pa.types.is_date32(kind) else column  # Arrow casts no date to 64 bits
         hashes: Hashes = numpy_array(numbers.cast(pa.int64()), nulls=0).view(np.uint64)
         return hashes
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        # Texts repeat: each distinct one is hashed once.
         encoded = column.cast(pa.binary()).fill_null(arrow_scalar(b"")).dictionary_encode()
         checksums: Hashes = np.array([crc32(text) for text in encoded.dictionary.to_pylist()], np.uint64)
         places: IntArray = numpy_array(encoded.indices)

@@ -37,7 +37,7 @@ class Overflow:
 
     @property
     def fact(self) -> str:
-        """What happened, with the value and where it came up."""
+        """A sentence that says which module returned too large a value for which column, with its key and window."""
         return (
             f"{self.module} returned a value that its column {self.column!r}, of {self.arrow_type}, cannot hold\n"
             f"  value: {self.value}\n"
@@ -63,10 +63,10 @@ class Overflows:
     """Counts the results of a query that their columns cannot hold, in one worker."""
 
     def __init__(self, *, fails: bool) -> None:
-        """Start with none.
+        """Begin without overflows.
 
         Args:
-            fails: True if the first one is an error.
+            fails: True if the first overflow is an error; otherwise overflows are counted.
         """
         self._fails = fails
         self._numbers: Counter[str] = Counter()
@@ -74,14 +74,14 @@ class Overflows:
         self._logged: set[str] = set()
 
     def add(self, overflow: Overflow, number: int) -> None:
-        """Count values of a column.
+        """Count values that a column cannot hold.
 
         Args:
             overflow: The first of the values.
             number: The number of values.
 
         Raises:
-            ResultOverflowError: The session wants to stop at the first one.
+            ResultOverflowError: The session's setting `spark.muntin.overflow.fail` makes an overflow an error.
         """
         column = overflow.column
         if self._fails:
@@ -94,7 +94,7 @@ class Overflows:
         self._first.setdefault(column, overflow)
 
     def clear(self) -> None:
-        """Forget all counts, as those of a task that failed."""
+        """Forget the counts, which a task that failed may have left."""
         self._numbers.clear()
 
     def take(self) -> Mapping[str, ColumnOverflows]:
@@ -124,7 +124,7 @@ _REMEDY: Final = "cast the column that the module reads to a wider type, such as
 
 
 def warning_of(overflow: Overflow) -> str:
-    """Return the warning of a column's first value that it cannot hold."""
+    """Return the warning about the first value that a column cannot hold."""
     becomes = "infinite" if overflow.is_infinite else "null"
     return (
         f"{overflow.fact}\n"

@@ -1,4 +1,4 @@
-"""Arrays of ticks as numbers of periods, and back, where a grid counts periods in the place of ticks."""
+"""Arrays of ticks as numbers of periods, and back, where a grid counts periods, such as months, in place of ticks."""
 
 from __future__ import annotations
 
@@ -11,33 +11,42 @@ from muntin.columnar.arrays import IntArray
 from muntin.windows import Periods
 
 _PAGE: Final = 64
-"""The number of periods that are asked for at once, and cached."""
+"""The number of periods of a page, whose beginnings are computed and cached together."""
 
-_DENSE: Final = 1 << 12
-"""Ticks that span fewer periods have all of these asked for; others only the periods that they lie in."""
+_MOST_PERIODS: Final = 1 << 12
+"""The number of periods up to which the beginnings of all periods that an array spans are computed.
+
+Where an array spans more, only the periods in which something lies are computed."""
 
 _LARGEST: Final = int(np.iinfo(np.int64).max)
+"""The largest tick of an array. A period that begins later, beyond all times, begins here."""
 
 
 def numbers_at(periods: Periods | None, ticks: IntArray) -> IntArray:
-    """Return the number of the period that each tick lies in; the ticks themselves where these are counted.
+    """Return the number of the period that each tick lies in.
 
-    Cost: a binary search per tick, over the periods that the ticks lie in. If the ticks are near each other, the
-    beginnings of periods come from a cache; otherwise the ticks are sorted, and each of their periods is asked for.
+    Args:
+        periods: The periods; None where a grid counts ticks, which are then returned as they are.
+        ticks: The ticks.
+
+    Cost: a binary search per tick, over the periods that the ticks span. If the ticks are near each other, the
+    beginnings of periods come from a cache; otherwise the ticks are sorted, and each of their periods is computed.
     """
     if periods is None or not len(ticks):
         return ticks
     first = periods.number_at(int(ticks.min()))
     last = periods.number_at(int(ticks.max()))
-    if last - first < _DENSE:
+    if last - first < _MOST_PERIODS:
+        # A tick lies as many periods after the first one as have begun since.
         return first + np.searchsorted(_begins(periods, first + 1, last + 1), ticks, side="right")
     return _numbers_far_apart(periods, ticks)
 
 
 def _numbers_far_apart(periods: Periods, ticks: IntArray) -> IntArray:
-    """Return the number of the period that each tick lies in, with a call for each of these periods."""
+    """Return the number of the period that each tick lies in, by a call for each of these periods."""
     ordered = np.sort(ticks)
-    first_ticks: list[int] = []  # of each period, among the ticks
+    # Of each period in which ticks lie: the first of these, and the number of the period.
+    first_ticks: list[int] = []
     numbers: list[int] = []
     place = 0
     while place < len(ordered):
@@ -45,6 +54,7 @@ def _numbers_far_apart(periods: Periods, ticks: IntArray) -> IntArray:
         number = periods.number_at(tick)
         first_ticks.append(tick)
         numbers.append(number)
+        # Skip the other ticks of this period.
         next_begin = min(periods.begins(number + 1), _LARGEST)
         place = max(place + 1, int(np.searchsorted(ordered, next_begin)))
     places = np.searchsorted(np.array(first_ticks), ticks, side="right") - 1
@@ -53,12 +63,17 @@ def _numbers_far_apart(periods: Periods, ticks: IntArray) -> IntArray:
 
 
 def ticks_of(periods: Periods | None, numbers: IntArray) -> IntArray:
-    """Return the tick at which each period begins; the numbers themselves where ticks are counted."""
+    """Return the tick at which each period begins.
+
+    Args:
+        periods: The periods; None where a grid counts ticks, so that the numbers are ticks already.
+        numbers: The numbers of the periods.
+    """
     if periods is None or not len(numbers):
         return numbers
     first = int(numbers.min())
     last = int(numbers.max())
-    if last - first < _DENSE:
+    if last - first < _MOST_PERIODS:
         return _begins(periods, first, last + 1)[numbers - first]
     distinct, places = np.unique(numbers, return_inverse=True)
     begins: IntArray = np.array([min(periods.begins(number), _LARGEST) for number in distinct.tolist()])
@@ -66,16 +81,20 @@ def ticks_of(periods: Periods | None, numbers: IntArray) -> IntArray:
 
 
 def _begins(periods: Periods, first: int, stop: int) -> IntArray:
-    """Return the ticks at which periods begin, from the first one up to but not including `stop`."""
+    """Return the ticks at which the periods begin whose numbers are in `range(first, stop)`."""
     if first == stop:
         return np.empty(0, np.int64)
     pages = range(first // _PAGE, (stop - 1) // _PAGE + 1)
     begins: IntArray = np.concatenate([_page(periods, page) for page in pages])
-    return begins[first - pages.start * _PAGE : stop - pages.start * _PAGE]
+    first_number = pages.start * _PAGE  # of the first period in these pages
+    return begins[first - first_number : stop - first_number]
 
 
 @lru_cache(maxsize=1024)
 def _page(periods: Periods, page: int) -> IntArray:
-    """Return the ticks at which the periods of a page begin."""
-    numbers = range(page * _PAGE, (page + 1) * _PAGE)
-    return np.array([max(-_LARGEST, min(periods.begins(number), _LARGEST)) for number in numbers], np.int64)
+    """Return the ticks at which the periods of a page begin; page 0 has the periods from number 0 on."""
+    begins: list[int] = []
+    for number in range(page * _PAGE, (page + 1) * _PAGE):
+        begin = periods.begins(number)
+        begins.append(max(-_LARGEST, min(begin, _LARGEST)))  # it may lie beyond all times
+    return np.array(begins, np.int64)

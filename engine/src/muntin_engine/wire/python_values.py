@@ -14,16 +14,16 @@ from muntin_engine.wire.arrow_arrays import numpy_array
 from muntin_engine.wire.event_ids import needs_stand_ins, stand_ins
 
 _change_of: Final = cast("Callable[[tuple[Any, ...]], InputChange]", partial(tuple.__new__, InputChange))
-"""Makes a change of its fields, without a step in Python."""
+"""Makes a change of the tuple of its fields, without running a constructor in Python."""
 
 
 def changes_of(table: pa.Table, payload_names: Sequence[str], side: int = 0) -> Iterator[InputChange]:
     """Turn the rows of a table into changes.
 
     Args:
-        table: Rows of events, without problems.
-        payload_names: The columns that make the payload.
-        side: The place of their input.
+        table: The rows of events, none of which has a problem.
+        payload_names: The names of the columns that make the payload.
+        side: The place of the input of the rows.
     """
     ids = _values(table, "id")
     if "id" in table.column_names and needs_stand_ins(table.column("id").type):
@@ -36,7 +36,7 @@ def changes_of(table: pa.Table, payload_names: Sequence[str], side: int = 0) -> 
         _values(table, "new_end"),
         _values(table, "source"),
         repeat(side),
-        strict=False,  # columns that the table lacks are endless
+        strict=False,  # a column that the table lacks is an endless run of None
     )
     return map(_change_of, fields)
 

@@ -22,7 +22,7 @@ from muntin_engine.wire.typed_arrays import MisfitError, first_misfit, first_unh
 
 @dataclass(frozen=True, slots=True)
 class ResultColumns:
-    """Makes columns of the results of a module.
+    """Makes Arrow columns of the results of a module, and errors for those that are not as it declares.
 
     Attributes:
         task: The query.
@@ -35,11 +35,16 @@ class ResultColumns:
     locate: Callable[[int], tuple[Key, Window]]
 
     def column(self, values: Sequence[object], output: Field, arrow_type: pa.DataType) -> pa.Array:
-        """Return results as a column; those that it cannot hold are counted by the query.
+        """Return results as a column. Values that the column cannot hold become null or infinite, and are counted.
+
+        Args:
+            values: The results.
+            output: The declaration of the column.
+            arrow_type: The Arrow type of the column.
 
         Raises:
             ModuleContractError: A value is not of the type that the module declares.
-            ResultOverflowError: The column cannot hold a value, and the session wants to stop then.
+            ResultOverflowError: The column cannot hold a value, and `spark.muntin.overflow.fail` makes this an error.
         """
         unheld: list[object] = []
         try:
@@ -51,12 +56,12 @@ class ResultColumns:
         return column
 
     def part(self, rows: Sequence[object], row: Field, place: int, output: Field, arrow_type: pa.DataType) -> pa.Array:
-        """Return a column of an operator's rows: a field of these if they are records, else the rows themselves.
+        """Return one column of an operator's rows: a field of each if they are records, else the rows themselves.
 
         Args:
             rows: The rows.
             row: The declaration of the rows.
-            place: The place of the column.
+            place: The place of the field.
             output: The declaration of the column.
             arrow_type: The Arrow type of the column.
 
@@ -83,7 +88,14 @@ class ResultColumns:
     def _add_overflow(
         self, values: Sequence[object], output: Field, arrow_type: pa.DataType, unheld: Sequence[object]
     ) -> None:
-        """Count values that a column cannot hold, with the key and the window of the first one."""
+        """Count values that a column cannot hold, with the key and the window of the first one.
+
+        Args:
+            values: All results.
+            output: The declaration of the column.
+            arrow_type: The Arrow type of the column.
+            unheld: The values, or parts of values, that the column cannot hold.
+        """
         key, window = self.locate(first_unheld(values, output, arrow_type))
         overflow = Overflow(
             module=self.label,
@@ -101,8 +113,18 @@ class ResultColumns:
         return self.task.query.axis.spell_interval(window.start, window.end)
 
     def _parts(self, rows: Sequence[object], row: Struct, place: int) -> list[object]:
-        """Return a field of an operator's rows: of plain or named tuples, and dataclasses, all at once."""
+        """Return one field of each of an operator's rows, which may be tuples, dataclasses or mappings.
+
+        Args:
+            rows: The rows.
+            row: The declaration of the rows.
+            place: The place of the field.
+
+        Raises:
+            ModuleContractError: A row has no such field, or its field cannot be read.
+        """
         classes = set(map(type, rows))
+        # Rows of one kind are read without a step in Python for each.
         if classes == {tuple} and set(map(len, rows)) == {len(row.fields)}:  # type: ignore[arg-type]
             return list(map(itemgetter(place), rows))  # type: ignore[arg-type]
         name = row.fields[place].name
@@ -112,9 +134,10 @@ class ResultColumns:
         else:
             read = partial(part_of, struct=row, place=place)
 
+        # If a row fails, the list has the fields of all rows before it, so its length says which row failed.
         parts: list[object] = []
         try:
-            parts.extend(map(read, rows))  # if a row fails, the parts of the rows before it stay
+            parts.extend(map(read, rows))
         except MisfitError as error:
             raise self.contract_error(str(error), len(parts)) from error
         except BaseException as error:  # a property of the module's own class may raise anything

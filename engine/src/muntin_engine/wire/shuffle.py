@@ -1,8 +1,7 @@
 """The rows that cross the shuffle: blobs of rows or of partial states, and the progress that map tasks report.
 
-With one input nothing is added and nothing is taken apart. Otherwise a column says the side of a row, the place of its
-input. Buckets, keys and times are of the same types in all inputs and share columns; ids and payloads are not, and have
-columns of their own.
+With several inputs one more column says the side of a row, which is the place of its input. Buckets, keys and times
+have the same types in all inputs, and share columns. The ids and the payload of each input have columns of their own.
 """
 
 from __future__ import annotations
@@ -45,17 +44,23 @@ EXCHANGE: Final = pa.schema(
         ("row_counts", pa.list_(pa.int64())),
     ]
 )
-"""The rows that cross the shuffle: blobs of rows, or of partial states with the least start of their events; and for
-each task, bucket and input one row of progress, with the task's observations of each source, the patterns of keys that
-are complete up to a time, and signals. The first of these has the task's durations, too, and its counts of rows that no
-bucket gets. With several inputs, `exchange_schema` adds the side of each row."""
+"""The columns of the rows that cross the shuffle. A row is one of these:
+
+* a blob of rows;
+* a blob of partial states, with the least start of their events in `oldest`;
+* the report of a task on the progress of one input, for one bucket: the progress, the observations of sources, the
+  patterns of keys that are complete up to a time, and the signals. The first of a task's reports also has its
+  durations, and its counts of rows that no bucket gets.
+
+With several inputs, `exchange_schema` adds the side of each row.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """Counts of the rows that a task reads and no bucket can count, as none gets them or none can tell them apart.
+    """The counts of rows that a task reads and no bucket counts: no bucket gets them, or cannot tell them from others.
 
-    They travel as a list, which one bucket gets for all.
+    They travel as a list, which only one bucket gets.
 
     Attributes:
         unaccepted: The number of insertions that each module does not accept, in the order of
@@ -69,7 +74,7 @@ class RowCounts:
     unchanging: int = 0
 
     def __add__(self, other: RowCounts) -> RowCounts:
-        # Counts without rows have none of modules.
+        # Where no rows were read, there is no count for any module.
         pairs = zip_longest(self.unaccepted, other.unaccepted, fillvalue=0)
         return RowCounts(
             tuple(map(sum, pairs)),
@@ -78,7 +83,7 @@ class RowCounts:
         )
 
     def unaccepted_by(self, labels: Sequence[str]) -> dict[str, int]:
-        """Return the number of rows that each module did not accept, without modules that accepted all.
+        """Return the number of rows that each module did not accept, by its label, if there are such rows.
 
         Args:
             labels: The labels of the modules, as `TaskPayload.choosy_labels` has them.
@@ -87,10 +92,14 @@ class RowCounts:
             >>> RowCounts((0, 2)).unaccepted_by(["mean", "best"])
             {'best': 2}
         """
-        return {label: count for label, count in zip(labels, self.unaccepted, strict=False) if count}
+        counts: dict[str, int] = {}
+        for label, count in zip(labels, self.unaccepted, strict=False):  # where no rows were read, there are no counts
+            if count:
+                counts[label] = count
+        return counts
 
     def to_list(self) -> list[int]:
-        """Return the counts as a list, from which `from_list` makes them again."""
+        """Return the counts as a list, which `from_list` reads."""
         return [*self.unaccepted, self.filtered, self.unchanging]
 
     @classmethod
@@ -107,8 +116,8 @@ class InputReport:
     Attributes:
         progress: The progress of the whole input, as far as the micro-batch implies it.
         observations: The observations of each source, by the tasks of the map side.
-        key_watermarks: The watermarks of single keys.
-        patterns: Patterns of keys that are complete up to a time.
+        key_watermarks: The keys that have a watermark of their own, each with this watermark.
+        patterns: The patterns of keys that are complete up to a time, each with the time.
         oldest: The least start of the events that were lifted.
     """
 
@@ -120,26 +129,32 @@ class InputReport:
 
     @property
     def progress_past_keys(self) -> Progress:
-        """The progress of the whole input, with a horizon that is past the watermarks of keys."""
+        """The progress of the whole input, with a horizon that lies past the watermarks of keys."""
         watermarks = [watermark for _, watermark in (*self.key_watermarks, *self.patterns)]
         return past_key_watermarks(self.progress, watermarks) if watermarks else self.progress
 
 
 @cache
 def exchange_schema(inputs: int) -> pa.Schema:
-    """Return the schema of what crosses the shuffle, for a number of inputs."""
-    return EXCHANGE if inputs == 1 else EXCHANGE.append(pa.field(SIDE, pa.int32()))
+    """Return the schema of the rows that cross the shuffle.
+
+    Args:
+        inputs: The number of inputs.
+    """
+    if inputs == 1:
+        return EXCHANGE
+    return EXCHANGE.append(pa.field(SIDE, pa.int32()))
 
 
 def exchange_batch(
     task: TaskPayload, buckets: Sequence[int], columns: Mapping[str, Sequence[Any]], side: int
 ) -> pa.RecordBatch:
-    """Return a batch of rows that cross the shuffle, one for each bucket.
+    """Return a batch of rows that cross the shuffle, one row for each bucket.
 
     Args:
         task: The query.
         buckets: The ids of the buckets.
-        columns: The other columns by name; a column that is left out is null.
+        columns: The values of the other columns by name, one for each bucket; a column that is left out is null.
         side: The place of the input.
     """
     all_columns = {**columns, "bucket": buckets, SIDE: [side] * len(buckets)}
@@ -150,7 +165,9 @@ def exchange_batch(
 
 
 def shared_name(side: int, name: str) -> str:
-    """Return the name of a projected column where the rows of several inputs are in one table.
+    """Return the name of a projected column in a table that has the rows of several inputs.
+
+    Ids and payloads have columns of their own for each input; all other columns are shared.
 
     Example:
         >>> shared_name(1, "start"), shared_name(1, "i0"), shared_name(1, "id")
@@ -160,7 +177,7 @@ def shared_name(side: int, name: str) -> str:
 
 
 def by_side(task: TaskPayload, batch: pa.RecordBatch) -> list[tuple[InputTask, pa.RecordBatch]]:
-    """Split a batch by input: return the rows of each that has any, under the names of their projection.
+    """Split a batch by input: return each input that has rows, with these under the names that it projects.
 
     Cost: nothing with one input; otherwise a copy of the rows.
     """
@@ -202,14 +219,17 @@ class PackedReport(NamedTuple):
 
 
 def pack_observations(observations: Sequence[Observation]) -> bytes | None:
-    """Pack observations of sources for `collect`; None if there are none."""
+    """Pack observations of sources, which `collect` unpacks; None if there are none."""
     if not observations:
         return None
     return _CODEC.pack([observation.to_data() for observation in observations])
 
 
 def pack_patterns(patterns: Sequence[CompletePattern]) -> bytes | None:
-    """Pack patterns for `collect`, without the superfluous ones; None if there are none."""
+    """Pack patterns of keys, which `collect` unpacks; None if there are none.
+
+    A pattern that another one covers is left out.
+    """
     if not patterns:
         return None
     return _CODEC.pack(KeyPatterns(patterns).to_data())
@@ -220,11 +240,12 @@ class BucketArrivals:
     """The part of a micro-batch that arrives at a bucket.
 
     Attributes:
-        rows: Blobs of the rows of each input.
-        reports: The report on each input, as all map tasks saw it in this batch, but for single keys.
-        evaluator_blobs: Blobs of partial states.
-        signals: The names of the external events in it.
-        durations: The durations of map tasks; only one bucket gets them.
+        rows: The blobs of rows, for each input.
+        reports: The report on each input by all map tasks together. It lacks the watermarks of single keys, which are
+            among the rows.
+        evaluator_blobs: The blobs of partial states.
+        signals: The names of the signals in the micro-batch.
+        durations: The durations of each map task as bytes; only one bucket gets them.
         row_counts: The counts of rows that no bucket gets; only one bucket gets them.
     """
 
@@ -240,7 +261,7 @@ def collect(rows: Iterable[Any], inputs: int = 1) -> BucketArrivals:
     """Collect the rows that arrive at a bucket.
 
     Args:
-        rows: Rows of `EXCHANGE`, each as a mapping.
+        rows: The rows of `EXCHANGE` that the bucket gets, each as a mapping.
         inputs: The number of inputs of the query.
     """
     arrivals = BucketArrivals([[] for _ in range(inputs)], [InputReport() for _ in range(inputs)])

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any, Final
 
 import pyarrow as pa
@@ -25,11 +25,12 @@ _TEXT_COLUMNS: Final = ("reason", "message", "row")
 
 
 def side_output_schema(time_type: pa.DataType, inputs: int) -> pa.Schema:
-    """Return the columns of late and rejected rows.
+    """Return the schema of late and rejected rows.
 
     Args:
-        time_type: The type of the times in results: between two timestamps lies an interval, between numbers a number.
-        inputs: The number of inputs; if there are several, the first column names that of the row.
+        time_type: The type of the times in results. If these are timestamps, the lateness of a row is an interval;
+            otherwise it is a number of the same type.
+        inputs: The number of inputs. If there are several, the first column names the input of the row.
     """
     columns = [(name, pa.string()) for name in _TEXT_COLUMNS]
     if inputs > 1:
@@ -43,7 +44,7 @@ class SideOutputRow:
     """A row of a side output.
 
     Attributes:
-        is_late: True for the side output of late and shed rows, false for that of rejected rows.
+        is_late: True if the row goes to the side output of late and shed rows, False for that of rejected rows.
         reason: The reason, in a word or two that can be counted.
         message: The reason, in a sentence.
         row: The row as JSON, by the query's names for its columns.
@@ -60,12 +61,12 @@ class SideOutputRow:
 
 
 def side_output_row(task: TaskPayload, key: Sequence[object], rejection: Rejection) -> SideOutputRow:
-    """Return the side output of a row that an evaluator rejected.
+    """Return the row of a side output for a row that an evaluator rejected.
 
     Args:
         task: The query.
         key: The key of the row.
-        rejection: The row, and why it was rejected.
+        rejection: The row, and the reason for which it was rejected.
     """
     change = rejection.change
     input_task = task.inputs[change.side]
@@ -91,7 +92,7 @@ def side_output_row(task: TaskPayload, key: Sequence[object], rejection: Rejecti
 
 
 def _change_name(change: InputChange) -> str:
-    """Return the name of a change, as rows have it."""
+    """Return the name of a change, as the column `change` of rows has it."""
     if change.new_end is None:
         return "insert"
     if change.new_end == change.start:
@@ -100,15 +101,24 @@ def _change_name(change: InputChange) -> str:
 
 
 def row_as_json(input_task: InputTask, values: Mapping[str, Any]) -> str:
-    """Write the values of a row as JSON, by the query's names; times are ticks and become readable."""
+    """Write the values of a row as JSON, under the query writer's names for the columns.
+
+    Args:
+        input_task: The input of the row.
+        values: The values by the names of projected columns, with times as ticks; these are written as times.
+    """
     readable = dict(values)
     for name in ("start", "end", "new_end"):
         if name in values:
-            # A time with more ticks than fit is there as it came.
+            # A time beyond what ticks can count lies in another column, as it came.
             readable[name] = values.get(far_time_name(name)) or _time(input_task, values[name])
+
     names = input_task.plan_input.columns.names
-    named = {names[name]: plain_json(value) for name, value in readable.items() if name in names}
-    return json.dumps(named, ensure_ascii=False)
+    named_values: dict[str, object] = {}
+    for name, value in readable.items():
+        if name in names:  # others are of no column of the query
+            named_values[names[name]] = plain_json(value)
+    return json.dumps(named_values, ensure_ascii=False)
 
 
 def side_output_table(task: TaskPayload, rows: Sequence[SideOutputRow]) -> pa.Table:
@@ -143,7 +153,7 @@ def _time(input_task: InputTask, tick: int | None) -> Any:
 
 
 def plain_json(value: object) -> object:
-    """Return a value as JSON can hold it, in the way of Spark's `to_json` where JSON has no word for it."""
+    """Return a value as JSON can hold it. Where JSON has no such value, it is written as by Spark's `to_json`."""
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
     if isinstance(value, bytes):
@@ -155,4 +165,4 @@ def plain_json(value: object) -> object:
     if isinstance(value, dict):
         return {str(name): plain_json(part) for name, part in value.items()}
     is_json = value is None or isinstance(value, bool | int | float | str)
-    return value if is_json and not isinstance(value, timedelta) else str(value)
+    return value if is_json else str(value)

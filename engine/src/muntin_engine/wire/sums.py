@@ -26,19 +26,22 @@ from muntin.columnar.exact import nearest
 from muntin.schemas.components import Component, Merge
 
 _HUGE: Final = ldexp(1.0, 800)
-"""From here on magnitudes are held apart, in units of `_UNIT`, so that no sum of lanes overflows."""
+"""Larger magnitudes are held in high lanes, in units of `_UNIT`, so that no sum of lanes overflows."""
 
 _UNIT: Final = ldexp(1.0, 600)
-_TINY: Final = ldexp(1.0, -800)
-"""Below, the error of a product may be too small for a float."""
+"""The unit of high lanes."""
 
-_LEAST: Final = -1022
-"""The least exponent of a power of two that cuts nothing off."""
+_TINY: Final = ldexp(1.0, -800)
+"""For smaller magnitudes, the error of a product may be too small for a float."""
+
+_LEAST_EXPONENT: Final = -1022
+"""The exponent of the least power of two at which a cut leaves no remainder: every float is a multiple of its grid."""
 
 _BLOCK: Final = 1 << 14
 """The number of values that are computed at a time."""
 
 _SPLITTER: Final = 2.0**27 + 1
+"""The factor by which Veltkamp splits a float in two halves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,59 +51,69 @@ class Sums:
     Attributes:
         lanes: At least one array of n values; each sum is the exact sum of its values in all of them.
         high: Lanes of magnitudes beyond 2**800, in units of 2**600.
-        odd: The sums of infinities and NaN, zero where a sum has none of these; None if no sum has.
+        non_finite: The infinity or NaN of each sum that has one in it, and zero for the other sums; None if no sum has
+            one.
 
     Example:
         >>> sums = Sums.of(np.array([1e16, 1.0, -1e16]))
-        >>> sums.on_grid(3).each(lambda lane, is_exact: lane.sum(keepdims=True)).rounded()
+        >>> sums.on_grid(3).each(lambda lane: lane.sum(keepdims=True)).rounded()
         array([1.])
     """
 
     lanes: tuple[FloatArray, ...]
     high: tuple[FloatArray, ...] = ()
-    odd: FloatArray | None = None
+    non_finite: FloatArray | None = None
 
     @classmethod
     def of(cls, values: FloatArray) -> Sums:
         """Return each value as a sum that has only this value in it."""
         values = np.asarray(values, np.float64)
-        if _largest(values) < _HUGE:
+        if _largest(values) < _HUGE:  # false if a value is NaN
             return cls((values,))
+
+        # Each value is in one of three arrays, and zero in the other two.
         is_finite = np.isfinite(values)
-        odd = None if is_finite.all() else np.where(is_finite, 0.0, values)
+        non_finite = None if is_finite.all() else np.where(is_finite, 0.0, values)
         values = np.where(is_finite, values, 0.0)
         is_huge = np.abs(values) >= _HUGE
         high = (np.where(is_huge, values / _UNIT, 0.0),) if is_huge.any() else ()
-        return cls((np.where(is_huge, 0.0, values),), high, odd)
+        return cls((np.where(is_huge, 0.0, values),), high, non_finite)
 
     @classmethod
     def concat(cls, tables: Sequence[Sums]) -> Sums:
-        """Concatenate sums."""
+        """Join the sums of several tables, one table after the other."""
         shapes = [table.lanes[0].shape for table in tables]
         lanes = _concatenated([table.lanes for table in tables], shapes)
         high = _concatenated([table.high for table in tables], shapes)
-        odd_lanes: list[tuple[FloatArray, ...]] = []
+        # A table has at most one array of infinities and NaN: it is joined as lanes are, of which a table may lack
+        # some.
+        non_finite_lanes: list[tuple[FloatArray, ...]] = []
         for table in tables:
-            odd_lanes.append(() if table.odd is None else (table.odd,))
-        odd = _concatenated(odd_lanes, shapes)
-        return cls(lanes, high, odd[0] if odd else None)
+            non_finite_lanes.append(() if table.non_finite is None else (table.non_finite,))
+        non_finite = _concatenated(non_finite_lanes, shapes)
+        return cls(lanes, high, non_finite[0] if non_finite else None)
 
     @classmethod
     def from_plain(cls, values: Sequence[object], shape: tuple[int, ...] = ()) -> Sums:
-        """Return the sums of which `plain` returned the numbers; these may be of any type."""
+        """Return the sums that `plain` returned as numbers.
+
+        Args:
+            values: The numbers, of any type; lists of numbers if each sum is a vector.
+            shape: The shape of each vector; empty if each sum is a number.
+        """
         numbers = np.empty((len(values), *shape), object)
         if shape:
             numbers[...] = values
         else:
-            numbers[...] = np.fromiter(values, object, len(values))  # in less than half the time
+            numbers[...] = np.fromiter(values, object, len(values))  # takes less than half the time
 
         expanded = [_expanded(number) for number in numbers.reshape(-1)]
         lanes = _lanes_of([number.lanes for number in expanded], numbers.shape)
         high = _lanes_of([number.high for number in expanded], numbers.shape)
-        odd = _lanes_of([number.odd for number in expanded], numbers.shape)
+        non_finite = _lanes_of([number.non_finite for number in expanded], numbers.shape)
         if not lanes:  # all are zero, or not finite
             lanes = (np.zeros(numbers.shape),)
-        return cls(lanes, high, odd[0] if odd else None)
+        return cls(lanes, high, non_finite[0] if non_finite else None)
 
     def __len__(self) -> int:
         return len(self.lanes[0])
@@ -114,39 +127,47 @@ class Sums:
     def arrays(self) -> tuple[FloatArray, ...]:
         """All arrays."""
         arrays = (*self.lanes, *self.high)
-        return arrays if self.odd is None else (*arrays, self.odd)
+        return arrays if self.non_finite is None else (*arrays, self.non_finite)
 
-    def each(self, function: Callable[[FloatArray, bool], FloatArray]) -> Sums:
+    def each(
+        self,
+        function: Callable[[FloatArray], FloatArray],
+        for_non_finite: Callable[[FloatArray], FloatArray] | None = None,
+    ) -> Sums:
         """Apply a function to each array.
 
         Args:
-            function: The function. Its second argument is True for lanes, whose floats may be added in any order, and
-                False for infinities and NaN.
+            function: The function, which gets a lane. After `on_grid` it may add and subtract its floats in any order.
+            for_non_finite: The function for the array of infinities and NaN, which cannot be subtracted; None to apply
+                `function` to it, too.
         """
-        lanes = tuple(function(lane, True) for lane in self.lanes)
-        high = tuple(function(lane, True) for lane in self.high)
-        odd: FloatArray | None = None
-        if self.odd is not None:
-            with np.errstate(invalid="ignore"):  # infinities of both signs are NaN
-                odd = function(self.odd, False)
-        return Sums(lanes, high, odd)
+        lanes = tuple(map(function, self.lanes))
+        high = tuple(map(function, self.high))
+        if self.non_finite is None:
+            return Sums(lanes, high)
+        with np.errstate(invalid="ignore"):  # infinities of both signs add up to NaN
+            non_finite = (for_non_finite or function)(self.non_finite)
+        return Sums(lanes, high, non_finite)
 
     def take(self, places: IntArray | slice) -> Sums:
         """Select sums by their places, or by a slice."""
-        return self.each(lambda array, _: array[places])
+        return self.each(lambda array: array[places])
 
     def on_grid(self, most: int) -> Sums:
-        """Cut the sums into lanes of which any `most` values can be added and subtracted exactly, in any order.
+        """Cut the sums into lanes whose values can be added and subtracted exactly, in any order.
+
+        Args:
+            most: The number of values of a lane of which a sum may consist.
 
         Cost: about seven passes over the values of a lane, for most data twice.
         """
         lanes = _cut(self.lanes, most)
         if not lanes:  # all sums are zero
             lanes = (np.zeros_like(self.lanes[0]),)
-        return Sums(lanes, _cut(self.high, most), self.odd)
+        return Sums(lanes, _cut(self.high, most), self.non_finite)
 
     def rounded(self) -> FloatArray:
-        """Return the sums, each rounded once; a sum that no float is near is infinite. Zero has no sign."""
+        """Return the sums as floats, each rounded once. One beyond the largest float is infinite; zero has no sign."""
         return self._rounded(np.ones(len(self), np.int64))
 
     def over(self, counts: IntArray) -> FloatArray:
@@ -157,28 +178,36 @@ class Sums:
         """Return each sum divided by a positive whole number, rounded once."""
         values = np.empty(self.lanes[0].shape)
         may_be_wrong = np.zeros(self.lanes[0].shape, bool)
-        counts = counts.reshape((len(self), *[1] * (values.ndim - 1)))
+        counts = counts.reshape((len(self), *[1] * (values.ndim - 1)))  # one for all numbers of a vector
         for block in _blocks(values):
             lanes = [lane[block] for lane in self.lanes]
             values[block], may_be_wrong[block] = _quotients(lanes, counts[block])
             values[block] += 0.0  # zero has no sign
-        return self._mended(values, may_be_wrong, counts)
+        return self._corrected(values, may_be_wrong, counts)
 
     def plain(self) -> list[object]:
         """Return the sums as plain data: exact fractions, or floats where they are not finite."""
-        exact = np.empty(self.lanes[0].size, object)  # flat: a sum may be a vector
+        exact = np.empty(self.lanes[0].size, object)  # all numbers in a row, where a sum is a vector
         lanes = [lane.reshape(-1) for lane in self.lanes]
         high = [lane.reshape(-1) for lane in self.high]
-        odd = None if self.odd is None else self.odd.reshape(-1)
         for place in range(len(exact)):
             exact[place] = _exact([lane[place] for lane in lanes], [lane[place] for lane in high])
-            if odd is not None and odd[place]:
-                exact[place] = nan if isnan(odd[place]) else float(odd[place])  # there is one NaN
+        if self.non_finite is not None:
+            non_finite = self.non_finite.reshape(-1)
+            for place in np.flatnonzero(non_finite).tolist():
+                number = float(non_finite[place])
+                exact[place] = nan if isnan(number) else number  # the bits of every NaN are the same
         plain: list[object] = exact.reshape(self.lanes[0].shape).tolist()
         return plain
 
-    def _mended(self, values: FloatArray, may_be_wrong: BoolArray, counts: IntArray) -> FloatArray:
-        """Compute the quotients anew that may be rounded wrong, by fractions, and fill in those that are not finite."""
+    def _corrected(self, values: FloatArray, may_be_wrong: BoolArray, counts: IntArray) -> FloatArray:
+        """Return quotients after computing some of them anew by fractions, and filling in those that are not finite.
+
+        Args:
+            values: The quotients of the sums and the counts, without their high lanes.
+            may_be_wrong: True for each quotient that may be rounded wrong.
+            counts: The divisor of each sum.
+        """
         for lane in self.high:
             may_be_wrong = may_be_wrong | (lane != 0)
         places = np.nonzero(may_be_wrong)
@@ -191,14 +220,14 @@ class Sums:
                 total = _exact([lane[place] for lane in lanes], [lane[place] for lane in high])
                 quotients.append(nearest(total / divisor))
             values[places] = quotients
-        if self.odd is None:
+        if self.non_finite is None:
             return values
-        odd = np.where(np.isnan(self.odd), nan, self.odd)  # there is one NaN
-        return np.where(self.odd == 0, values, odd)
+        non_finite = np.where(np.isnan(self.non_finite), nan, self.non_finite)  # the bits of every NaN are the same
+        return np.where(self.non_finite == 0, values, non_finite)
 
 
 def _blocks(values: FloatArray) -> Iterator[slice]:
-    """Yield slices of an array that stay in a processor's cache, with all that is computed from them."""
+    """Yield slices of an array, so small that they and all that is computed from them stay in a processor's cache."""
     rows = max(1, _BLOCK * len(values) // max(values.size, 1))
     return (slice(start, start + rows) for start in range(0, len(values), rows))
 
@@ -211,7 +240,9 @@ def _largest(values: FloatArray) -> float:
 
 
 def _cut(lanes: Sequence[FloatArray], most: int) -> tuple[FloatArray, ...]:
-    """Cut lanes at grids: return lanes of multiples of these, the highest first; none if all values are zero.
+    """Cut lanes at one grid after another: return a lane of multiples of each grid, the coarsest first.
+
+    The sums stay the same. There is no lane if all values are zero.
 
     Args:
         lanes: The lanes.
@@ -226,14 +257,16 @@ def _cut(lanes: Sequence[FloatArray], most: int) -> tuple[FloatArray, ...]:
         # Bits for the carries of so many values of all lanes are left free above the largest one.
         bits = (int(most) * len(remainders)).bit_length() + 1
         largest = max(remainder.largest for remainder in remainders)
-        exponent = max(_LEAST, frexp(largest)[1] + bits)
+        _, exponent_of_largest = frexp(largest)
+        power = ldexp(1.0, max(_LEAST_EXPONENT, exponent_of_largest + bits))
+        # The upper parts of all lanes are multiples of one grid, so one lane holds their sum.
         upper = np.zeros_like(remainders[0].lane)
-        remainders = [_cut_lane(remainder.lane, ldexp(1.0, exponent), upper) for remainder in remainders]
+        remainders = [_cut_lane(remainder.lane, power, upper) for remainder in remainders]
         cut_lanes.append(upper)
 
 
 class _Remainder(NamedTuple):
-    """The part of a lane below all grids so far.
+    """The part of a lane that is left when its multiples of all grids so far are taken off.
 
     Attributes:
         lane: The values.
@@ -245,12 +278,13 @@ class _Remainder(NamedTuple):
 
 
 def _cut_lane(lane: FloatArray, power: float, upper: FloatArray) -> _Remainder:
-    """Add the upper part of a lane, the multiples of a grid, to another lane, and return the remainder.
+    """Cut a lane: add its upper part, which are multiples of a grid, to another lane, and return the remainder.
 
     Args:
         lane: The lane.
-        power: The power of two that cuts: adding and subtracting it leaves the multiples.
-        upper: The lane that is added to.
+        power: The power of two that cuts: a float to which it is added, and from which it is then subtracted, has lost
+            the bits below the grid.
+        upper: The lane that the upper part is added to.
     """
     remainder = np.empty_like(lane)
     largest = 0.0
@@ -264,7 +298,15 @@ def _cut_lane(lane: FloatArray, power: float, upper: FloatArray) -> _Remainder:
 
 
 def _quotients(lanes: Sequence[FloatArray], counts: IntArray) -> tuple[FloatArray, BoolArray]:
-    """Return sums divided by whole numbers, rounded, and a mask of those that may be wrong."""
+    """Divide sums by whole numbers.
+
+    Args:
+        lanes: The lanes of the sums, without high ones.
+        counts: The divisors.
+
+    Returns:
+        The quotients rounded to floats; and True for each that may be rounded wrong.
+    """
     condensed = _condensed(lanes)
     total = condensed.total
     may_be_wrong = condensed.may_be_wrong
@@ -277,19 +319,22 @@ def _quotients(lanes: Sequence[FloatArray], counts: IntArray) -> tuple[FloatArra
     if not is_inexact.any():
         return quotient, may_be_wrong
 
-    # The quotient of the remainder decides to which float the quotient rounds. It is known up to an error, so both
-    # bounds must round to one float.
+    # A sum is more exact than its float, so its quotient may round to a neighbour of `quotient`. What the division
+    # leaves over decides: its own quotient, the correction, is known up to a small error, so the quotient with the
+    # least and with the largest correction must be the same float.
     product, error = _two_product(quotient, divisor)
     remainder, lost = _two_sum((total - product) - error, condensed.error)
     correction = remainder / divisor
     low = quotient + correction * (1 - 2.0**-40)
     high = quotient + correction * (1 + 2.0**-40)
-    places = np.nonzero(is_inexact & (low != high))  # halfway between two floats, or all but
+    places = np.nonzero(is_inexact & (low != high))  # quotients halfway between two floats, or very close to it
     if len(places[0]):
+        # If the correction times the divisor is exactly the remainder, the correction has no error, and adding it
+        # rounds the exact quotient: halfway between two floats, to the even one.
         product, error = _two_product(correction[places], np.broadcast_to(divisor, correction.shape)[places])
-        is_halfway = (product == remainder[places]) & (error == 0) & (lost[places] == 0)
-        low[places] = quotient[places] + correction[places]  # rounds to the even one
-        may_be_wrong[places] |= ~is_halfway
+        is_exact = (product == remainder[places]) & (error == 0) & (lost[places] == 0)
+        low[places] = quotient[places] + correction[places]
+        may_be_wrong[places] |= ~is_exact
     return np.where(is_inexact, low, quotient), may_be_wrong
 
 
@@ -297,9 +342,9 @@ class _Condensed(NamedTuple):
     """The sums of lanes, as two floats each.
 
     Attributes:
-        total: The sums rounded to the nearest float.
-        error: The exact sums less these, as floats.
-        may_be_wrong: True where either may be wrong.
+        total: The sums, rounded to the nearest float.
+        error: The rest of each exact sum, as a float.
+        may_be_wrong: True for each sum that two floats may not hold.
     """
 
     total: FloatArray
@@ -308,12 +353,12 @@ class _Condensed(NamedTuple):
 
 
 def _condensed(lanes: Sequence[FloatArray]) -> _Condensed:
-    """Return the sums of lanes as two floats each: what is left after a few sweeps of error-free additions."""
+    """Add up lanes into two floats for each sum, by a few sweeps of error-free additions."""
     may_be_wrong = np.zeros(lanes[0].shape, bool)
     if len(lanes) == 1:
         return _Condensed(lanes[0], np.zeros_like(lanes[0]), may_be_wrong)
     terms = list(lanes)
-    for _ in range(len(lanes)):
+    for _ in range(len(lanes)):  # each sweep moves the sum into the first terms; mostly one or two are enough
         terms = _swept(terms)
         if not any(term.any() for term in terms[2:]):
             break
@@ -324,7 +369,10 @@ def _condensed(lanes: Sequence[FloatArray]) -> _Condensed:
 
 
 def _swept(terms: Sequence[FloatArray]) -> list[FloatArray]:
-    """Return as many terms of the same sums: first the sum as floats add the terms up, then the errors of that."""
+    """Replace terms by as many others with the same exact sums.
+
+    The first one is the sum of the terms as floats add them up; the others are the errors of these additions.
+    """
     total = terms[-1]
     errors: list[FloatArray] = []
     for term in reversed(terms[:-1]):
@@ -334,25 +382,27 @@ def _swept(terms: Sequence[FloatArray]) -> list[FloatArray]:
 
 
 def _two_sum(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a sum as floats add it, and its error (Knuth's TwoSum)."""
+    """Return the float sum of two floats, and its error: both together are the exact sum (Knuth's TwoSum)."""
     total = first + second
-    gained = total - first
-    return total, (first - (total - gained)) + (second - gained)
+    second_in_total = total - first
+    first_in_total = total - second_in_total
+    return total, (first - first_in_total) + (second - second_in_total)
 
 
 def _two_product(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a product as floats multiply it, and its error (Dekker's product)."""
+    """Return the float product of two floats, and its error: both together are the exact product (Dekker)."""
     product = first * second
     first_high, first_low = _split(first)
     second_high, second_low = _split(second)
-    error = ((first_high * second_high - product) + first_high * second_low + first_low * second_high) + (
-        first_low * second_low
-    )
+    error = first_high * second_high - product
+    error += first_high * second_low
+    error += first_low * second_high
+    error += first_low * second_low
     return product, error
 
 
 def _split(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Split floats in halves of 26 bits (Veltkamp)."""
+    """Split floats into an upper and a lower half of at most 26 bits each, whose products are exact (Veltkamp)."""
     scaled = values * _SPLITTER
     high = scaled - (scaled - values)
     return high, values - high
@@ -372,7 +422,12 @@ def _concatenated(tables: Sequence[Sequence[FloatArray]], shapes: Sequence[tuple
 
 
 def _lanes_of(numbers: Sequence[Sequence[float]], shape: tuple[int, ...]) -> tuple[FloatArray, ...]:
-    """Return the lanes of numbers that are sums of a few floats each."""
+    """Return lanes for numbers that are sums of a few floats each; a number with fewer floats than others has zeros.
+
+    Args:
+        numbers: The floats of each number.
+        shape: The shape of a lane.
+    """
     lane_count = max(map(len, numbers), default=0)
     table = np.zeros((len(numbers), lane_count))
     for row, floats in enumerate(numbers):
@@ -381,7 +436,7 @@ def _lanes_of(numbers: Sequence[Sequence[float]], shape: tuple[int, ...]) -> tup
 
 
 def _exact(lanes: Sequence[float], high: Sequence[float]) -> Fraction:
-    """Return the exact sum of lanes, and of high lanes in their unit."""
+    """Return the exact sum of one value of each lane, and of one of each high lane times the unit of these."""
     low_sum = sum(map(Fraction, lanes), Fraction(0))
     high_sum = sum(map(Fraction, high), Fraction(0))
     return low_sum + high_sum * int(_UNIT)
@@ -393,18 +448,18 @@ class _Expanded(NamedTuple):
     Attributes:
         lanes: The floats.
         high: Floats in units of 2**600.
-        odd: The number itself if it is not finite.
+        non_finite: The number itself if it is an infinity or NaN; otherwise empty.
     """
 
     lanes: Sequence[float] = ()
     high: Sequence[float] = ()
-    odd: Sequence[float] = ()
+    non_finite: Sequence[float] = ()
 
 
 def _expanded(value: float | Fraction) -> _Expanded:
-    """Return a number as a sum of floats."""
+    """Return a number as a sum of floats: the nearest float, the one nearest to what is left, and so on."""
     if isinstance(value, float) and not isfinite(value):
-        return _Expanded(odd=[value])
+        return _Expanded(non_finite=[value])
     remainder = Fraction(value)
     high: list[float] = []
     while abs(remainder) >= Fraction(_HUGE):
@@ -420,6 +475,12 @@ def _expanded(value: float | Fraction) -> _Expanded:
 
 
 def finished(component: Component, sums: Sums, counts: IntArray) -> FloatArray:
-    """Return sums, or their means, as `compute_results` gets them: an array of the component's type."""
+    """Round the sums of a component, as `compute_results` gets them: an array of the component's type.
+
+    Args:
+        component: The component. If it merges to means, each sum is divided by its count.
+        sums: The sums.
+        counts: The number of values in each sum.
+    """
     values = sums.over(counts) if component.merge is Merge.MEAN else sums.rounded()
     return values.astype(component.dtype, copy=False)

@@ -20,8 +20,8 @@ def task_to_data(plan: Plan, task: TaskPayload) -> dict[str, Any]:
     """Return a query as data that JSON can hold.
 
     Args:
-        plan: Its plan, as the driver has it.
-        task: The payload that is sent to its workers.
+        plan: The plan of the query, as the driver has it.
+        task: The payload of the query, as its workers get it.
     """
     inputs: list[dict[str, Any]] = []
     ids: list[dict[str, Any] | None] = []
@@ -47,12 +47,13 @@ def task_from_data(data: Mapping[str, Any], plan: Plan) -> TaskPayload:
 
     Args:
         data: The query, as `task_to_data` wrote it.
-        plan: Its plan, which `plan_as_data` reads and the planner gave an evaluator.
+        plan: The plan of the query: read by `plan_as_data`, and with an evaluator that the planner chose.
     """
-    columns = []
+    columns: list[InputColumns] = []
     for payload, has_changes, id in zip(data["inputs"], data["has_changes"], data["ids"], strict=True):
+        payload_types = tuple(schema_from_data(payload).types)
         id_type = None if id is None else schema_from_data(id).field("id").type
-        columns.append(InputColumns(tuple(schema_from_data(payload).types), has_changes, id_type))
+        columns.append(InputColumns(payload_types, has_changes, id_type))
     return TaskPayload(
         plan=plan.for_workers(),
         identity=plan_identity(plan),
@@ -66,17 +67,17 @@ def task_from_data(data: Mapping[str, Any], plan: Plan) -> TaskPayload:
 
 
 def schema_from_data(data: Mapping[str, Any]) -> pa.Schema:
-    """Return the Arrow schema that `task_to_data` wrote for some columns."""
+    """Return an Arrow schema that `task_to_data` wrote."""
     return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(data["arrow"])))
 
 
 def _schema_to_data(schema: pa.Schema) -> dict[str, Any]:
-    """Return a schema in words, and as the bytes that Arrow reads."""
+    """Return a schema as data: the type of each column in words, for readers, and the bytes that Arrow reads."""
     plain = schema.remove_metadata()
     packed = base64.b64encode(plain.serialize().to_pybytes()).decode("ascii")
     return {"columns": {part.name: str(part.type) for part in plain}, "arrow": packed}
 
 
 def _numbered(letter: str, types: Sequence[pa.DataType]) -> pa.Schema:
-    """Return a schema of columns that have a letter and their place for a name."""
+    """Return a schema for types of columns, which are named by a letter and their place, such as `k0`."""
     return pa.schema([(f"{letter}{place}", data_type) for place, data_type in enumerate(types)])

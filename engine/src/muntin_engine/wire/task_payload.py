@@ -32,8 +32,8 @@ class InputColumns:
     """The form in which the columns of an input travel.
 
     Attributes:
-        payload: The Arrow types in which the columns `i0`, `i1`, ... travel. Where events that a filter leaves out are
-            kept, the last one flags the others.
+        payload: The Arrow types in which the columns `i0`, `i1`, ... of the payload travel. If the input keeps events
+            that a filter leaves out, the last column flags all other events.
         has_changes: True if a column names the change of each row; otherwise each is an insertion.
         id: The Arrow type in which ids travel; None if events have none.
     """
@@ -45,7 +45,7 @@ class InputColumns:
 
 @dataclass(frozen=True)
 class Read:
-    """A read of a column by a module.
+    """The fact that a module reads a column of an input, with the type that it expects.
 
     Attributes:
         place: The place of the column in the payload of its input.
@@ -79,7 +79,7 @@ class InputTask:
 
     @cached_property
     def columns(self) -> InputColumns:
-        """The form in which the input's columns travel, besides those of keys."""
+        """The form in which the columns of the input travel, without those of keys."""
         return self.query.columns[self.side]
 
     @cached_property
@@ -106,12 +106,15 @@ class InputTask:
 
     @cached_property
     def projected_payload_names(self) -> tuple[str, ...]:
-        """The names of the payload columns that its projected rows have: all but the mark of filtered events."""
+        """The names of the payload columns that the projected rows have.
+
+        The mark of filtered events, if there is one, is not projected: a map task adds it as the last column.
+        """
         return self.payload_names[:-1] if self.plan_input.keeps_filtered else self.payload_names
 
     @cached_property
     def reads(self) -> tuple[Read, ...]:
-        """The reads by modules that do not accept every null."""
+        """The reads of modules that do not accept a null there: a module skips a row with a null in one of these."""
         reads: list[Read] = []
         for module in self.query.plan.modules:
             if module.side != self.side:
@@ -124,7 +127,7 @@ class InputTask:
 
     @cached_property
     def carried_names(self) -> tuple[str, ...]:
-        """The names of all columns of its projected rows."""
+        """The names of all columns of the projected rows of the input."""
         columns = self.plan_input.columns
         names = ["start"]
         for role in ("end", "id", "new_end", "signal", "source"):
@@ -142,7 +145,7 @@ class InputTask:
 class TaskPayload(MakesOnce):
     """A planned query as it travels to the workers.
 
-    Whatever else they read of a query follows from its fields; a worker derives it once.
+    Everything else that a worker needs to know of the query is derived from the fields, once in each worker.
 
     Attributes:
         plan: The plan, as `Plan.for_workers` returns it.
@@ -153,7 +156,7 @@ class TaskPayload(MakesOnce):
         evicted: The Arrow schema of the output for rows that leave; None if the query has no such output.
         is_static: True if the input is a static DataFrame, so that everything closes after its rows.
         is_timed: True if the query says how long its stages and modules take.
-        worker: The limits that workers keep.
+        worker: The limits that workers observe.
         place: The place of the query among those of one pass.
     """
 
@@ -189,10 +192,11 @@ class TaskPayload(MakesOnce):
 
     @cached_property
     def query(self) -> EvaluatorQuery:
-        """The query in the evaluators' terms. A static input is one batch, after which nothing is held."""
+        """The query in the terms of evaluators."""
         query = evaluator_query(self.plan, self.meters)
         return replace(
             query,
+            # A static input is one batch, after which no key holds events: there is nothing to shed.
             most_held=None if self.is_static else query.most_held,
             most_wake_ups=self.worker.most_wake_ups,
             most_patterns=self.worker.most_patterns,
@@ -221,8 +225,8 @@ class TaskPayload(MakesOnce):
 
     @cached_property
     def window_grids(self) -> tuple[TickGrid, ...]:
-        """The grids of its windows, by which open ones are counted; none unless windows are regular."""
-        steps = steps_of(self.plan)
+        """The grids of the windows, by which open windows are counted; none unless windows are regular."""
+        steps = steps_of(self.plan)  # the windows at whose ends alone output changes
         if steps:
             return tuple(map(grid_of, steps))
         grid = self.plan.window.grid()
@@ -230,7 +234,7 @@ class TaskPayload(MakesOnce):
 
     @cached_property
     def choosy_labels(self) -> tuple[str, ...]:
-        """The labels of the modules that do not accept every row."""
+        """The labels of the modules that do not accept every row, such as one with a null that they do not read."""
         return tuple(module.metric_label for module in self.plan.modules if module.is_choosy)
 
     @cached_property

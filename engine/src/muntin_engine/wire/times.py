@@ -15,11 +15,13 @@ from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar, numpy_arr
 from muntin_engine.wire.task_payload import TaskPayload
 
 _WORDS: Final = 2
-"""64-bit words of a decimal; the lower one comes first."""
+"""The number of 64-bit words of a decimal in Arrow's memory; the lower word comes first."""
 
 
 def as_ticks(times: pa.Array) -> pa.Array:
-    """Return times as ticks; a decimal with more ticks than an axis has becomes a tick that no time may have.
+    """Return times as ticks. A decimal that lies further away than ticks reach becomes `LATEST` or `-LATEST`.
+
+    No row with such a tick is accepted.
 
     Example:
         >>> from decimal import Decimal
@@ -32,21 +34,22 @@ def as_ticks(times: pa.Array) -> pa.Array:
     words = buffer[_WORDS * times.offset :][: _WORDS * len(times)]
     low = words[::_WORDS]
     high = words[1::_WORDS]
-    fits = high == low >> 63  # the upper word only repeats the sign
-    ticks = np.where(fits, low, np.where(high < 0, -LATEST, LATEST))
+    fits = high == low >> 63  # then the upper word only repeats the sign of the lower one
+    nearest_too_far = np.where(high < 0, -LATEST, LATEST)
+    ticks = np.where(fits, low, nearest_too_far)
     return arrow_array(ticks, mask=numpy_array(times.is_null()))
 
 
 def too_far(name: str, times: pa.Array, ticks: pa.Array) -> dict[str, pa.Array]:
-    """Return a column of the decimals that have too many ticks, for the side output of rejected rows.
+    """Return the decimals that lie further away than ticks reach, as a column for the side output of rejected rows.
 
     Args:
         name: The name of the column of times.
-        times: Decimals.
-        ticks: These as ticks.
+        times: The times as decimals.
+        ticks: The same times as ticks, as `as_ticks` returns them.
 
     Returns:
-        The column by its name; nothing if there are no such decimals.
+        One column by its name, null for times that ticks reach; no column if ticks reach all of them.
     """
     is_far = pc.and_(pc.greater_equal(pc.abs(ticks), arrow_scalar(LATEST)), times.is_valid())
     if not pc.any(is_far).as_py():
@@ -55,12 +58,12 @@ def too_far(name: str, times: pa.Array, ticks: pa.Array) -> dict[str, pa.Array]:
 
 
 def far_time_name(name: str) -> str:
-    """Return the name of the column that has a time as it came, where ticks cannot hold it."""
+    """Return the name of the column for times of another column that lie further away than ticks reach."""
     return f"far_{name}"
 
 
 def as_times(ticks: pa.Array, time_type: pa.DataType) -> pa.Array:
-    """Return ticks as times of a type, or as lengths of one.
+    """Return ticks as times, or as lengths, of an Arrow type.
 
     Example:
         >>> as_times(pa.array([125, None]), pa.decimal128(19, 2)).to_pylist()
@@ -71,7 +74,7 @@ def as_times(ticks: pa.Array, time_type: pa.DataType) -> pa.Array:
     numbers = numpy_array(ticks.cast(pa.int64()), nulls=0)
     words = np.empty(_WORDS * len(numbers), np.int64)
     words[::_WORDS] = numbers
-    words[1::_WORDS] = numbers >> 63  # the sign
+    words[1::_WORDS] = numbers >> 63  # the upper word only repeats the sign
     validity = arrow_array(numpy_array(ticks.is_valid()), pa.bool_()).buffers()[1]
     return pa.Array.from_buffers(time_type, len(numbers), [validity, pa.py_buffer(words)], ticks.null_count)
 
@@ -80,12 +83,12 @@ Ticks: TypeAlias = IntArray | Sequence[int | None] | pa.Array
 
 
 def extents(task: TaskPayload, starts: Ticks, ends: Ticks) -> pa.Array:
-    """Return windows or lifetimes as a struct column.
+    """Return windows or lifetimes as a column of structs with the fields `start` and `end`.
 
     Args:
-        task: The query.
-        starts: Ticks.
-        ends: Ticks; null for one that never ends.
+        task: The query, which has the type of times.
+        starts: The starts as ticks.
+        ends: The ends as ticks; null for a lifetime that never ends.
     """
     time_type = task.time_type
     fields = [pa.field("start", time_type), pa.field("end", time_type)]

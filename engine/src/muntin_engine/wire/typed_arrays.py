@@ -57,7 +57,7 @@ class MisfitError(ValueError):
     """
 
     def __init__(self, value: object, field: Field, reason: str = "") -> None:
-        """Say which value does not fit which declaration, and why."""
+        """Take the value, its declaration, and the reason why it does not fit; empty if its type says that."""
         self.value = value
         self.field = field
         subject = f"{field.name!r} is" if field.name else "it is"
@@ -69,20 +69,22 @@ class MisfitError(ValueError):
 def to_arrow(
     values: Sequence[object], field: Field, arrow_type: pa.DataType, unheld: list[object] | None = None
 ) -> pa.Array:
-    """Return values as an array; None is null whatever was declared.
+    """Return values as an array. None becomes a null, also where the declaration allows none.
 
-    An instant at infinity is null: it never comes. A decimal is rounded to the scale of the column, half up as by
-    Spark's `cast`. A value of the declared type that the column cannot hold (an integer of more than 64 bits, a decimal
-    of too many digits or that is no number, an interval of more than 64 bits of microseconds) becomes null, as by
-    Spark's `try_sum` and `try_add`: no row stops a query. Only the keys of a map cannot be null. A number beyond the
-    largest float becomes infinite.
+    A value of the declared type never stops a query, even if the column cannot hold it. It becomes null, as by Spark's
+    `try_sum` and `try_add`: an integer of more than 64 bits, a decimal of too many digits or that is no number, an
+    interval of more than 64 bits of microseconds. A number beyond the largest float becomes infinite. Only the keys of
+    a map cannot be null.
+
+    An instant at infinity never comes, and is null. A decimal is rounded to the scale of the column, half up as by
+    Spark's `cast`.
 
     Args:
-        values: Values of the declared type.
+        values: The values, of the declared type.
         field: The declaration.
         arrow_type: The Arrow type of the array.
-        unheld: A list to which the values, and parts of values, are added that the column cannot hold; None to
-            ignore them.
+        unheld: A list to which each value, or part of a value, is added that the column cannot hold; None to ignore
+            them.
 
     Raises:
         MisfitError: A value, or a part of it, is not of the declared type.
@@ -101,7 +103,7 @@ def to_arrow(
 def _scalars(
     values: Sequence[object], field: Field, kind: ScalarKind, arrow_type: pa.DataType, unheld: list[object] | None
 ) -> pa.Array:
-    """Return scalars as an array; `unheld` gets the values that the type of the column cannot hold.
+    """Return scalars as an array; for the arguments see `to_arrow`.
 
     Raises:
         MisfitError: A value is of another kind than the field.
@@ -114,8 +116,8 @@ def _scalars(
     if fit is None:
         return _array(values, field, arrow_type)
 
-    # Most columns are of numbers that Arrow takes as they are. It refuses a list with one that the column cannot hold:
-    # then each is fitted by itself, and `unheld` gets those that do not fit.
+    # Most columns are of numbers that Arrow takes as they are. If the column cannot hold one of them, Arrow refuses
+    # all: then each value is fitted by itself, and `unheld` gets those that do not fit.
     if classes <= _CLASSES_OF_ARROW.get(kind, frozenset()):
         try:
             return arrow_array(values, arrow_type)
@@ -125,7 +127,7 @@ def _scalars(
     fitted: list[object] = []
     try:
         for value in values:
-            fitted.append(None if value is None else fit(value, arrow_type))
+            fitted.append(None if value is None else fit(value, arrow_type))  # the next place is that of a failure
     except BaseException as error:  # a number of the module's own class may raise in `__float__` and the like
         raise _raised(values[len(fitted)], field, error) from safe_cause(error)
     if unheld is not None:
@@ -136,17 +138,23 @@ def _scalars(
 
 
 def _is_lost(value: Any, fitted: object, kind: ScalarKind) -> bool:
-    """Return True if a column cannot hold a value, which became null or infinite; a rounded value is not lost."""
+    """Say whether a value was lost because the column cannot hold it; one that was only rounded is not lost.
+
+    Args:
+        value: The value.
+        fitted: The value as it was fitted to the column; None if it became null.
+        kind: The kind of the value.
+    """
     if value is None:
         return False
     if fitted is None:
-        is_never = kind is ScalarKind.INSTANT and value >= INFINITY  # null is how a column says never
+        is_never = kind is ScalarKind.INSTANT and value >= INFINITY  # a column writes a time that never comes as null
         return not is_never
     return isinstance(fitted, float) and isinf(fitted) and fitted != value
 
 
 def first_misfit(values: Iterable[object], field: Field, arrow_type: pa.DataType) -> int | None:
-    """Return the place of the first value that `to_arrow` refuses; None if it takes each of them."""
+    """Return the place of the first value that `to_arrow` refuses; None if it accepts each value by itself."""
     for place, value in enumerate(values):
         if not _fits(value, field, arrow_type):
             return place
@@ -154,7 +162,7 @@ def first_misfit(values: Iterable[object], field: Field, arrow_type: pa.DataType
 
 
 def _fits(value: object, field: Field, arrow_type: pa.DataType) -> bool:
-    """Return True if `to_arrow` takes a value."""
+    """Return True if `to_arrow` accepts a value."""
     try:
         to_arrow([value], field, arrow_type)
     except MisfitError:
@@ -166,7 +174,7 @@ def first_unheld(values: Sequence[object], field: Field, arrow_type: pa.DataType
     """Return the place of the first value that a column cannot hold; there must be one."""
     for place, value in enumerate(values):
         unheld: list[object] = []
-        to_arrow([value], field, arrow_type, unheld)  # which adds to the list
+        to_arrow([value], field, arrow_type, unheld)  # adds the value, or a part of it, to the list if it is too large
         if unheld:
             return place
     raise AssertionError("no value is too large for its column")
@@ -174,6 +182,11 @@ def first_unheld(values: Sequence[object], field: Field, arrow_type: pa.DataType
 
 def part_of(value: object, struct: Struct, place: int) -> object:
     """Return a field of a record: a dataclass, a named or plain tuple, or a dict.
+
+    Args:
+        value: The record.
+        struct: The declaration of the record.
+        place: The place of the field among those of the declaration.
 
     Raises:
         MisfitError: The value has no such field, or a plain tuple has more or fewer.
@@ -192,7 +205,14 @@ def part_of(value: object, struct: Struct, place: int) -> object:
 
 
 def unreadable_part(value: object, struct: Struct, place: int, error: BaseException) -> MisfitError:
-    """Return the error for a record of which a field cannot be read."""
+    """Return the error for a record of which a field cannot be read.
+
+    Args:
+        value: The record.
+        struct: The declaration of the record.
+        place: The place of the field among those of the declaration.
+        error: The exception that reading the field raised.
+    """
     if isinstance(error, KeyError | AttributeError):
         return MisfitError(value, Field("", struct), f": it has no {struct.fields[place].name!r}")
     return _raised(value, Field("", struct), error)
@@ -202,10 +222,11 @@ def _structs(
     values: Sequence[object], field: Field, struct: Struct, arrow_type: pa.DataType, unheld: list[object] | None
 ) -> pa.Array:
     """Return records as an array, field by field; for arguments and errors see `to_arrow`."""
-    columns = []
+    columns: list[pa.Array] = []
     for place, part in enumerate(struct.fields):
         parts = [None if value is None else part_of(value, struct, place) for value in values]
-        columns.append(to_arrow(parts, _named(part, field, struct), arrow_type.field(place).type, unheld))
+        part_type = arrow_type.field(place).type
+        columns.append(to_arrow(parts, _named(part, field, struct), part_type, unheld))
     return pa.StructArray.from_arrays(columns, fields=list(arrow_type), mask=_is_missing(values))
 
 
@@ -224,7 +245,7 @@ def _lists(
 def _maps(
     values: Sequence[object], field: Field, data_type: MapOf, arrow_type: pa.DataType, unheld: list[object] | None
 ) -> pa.Array:
-    """Return maps as an array; `unheld` gets the values that the type of the column cannot hold.
+    """Return maps as an array: all their keys and items, and where each map begins; for the arguments see `to_arrow`.
 
     Raises:
         MisfitError: A value does not fit, or a key is null or cannot be held.
@@ -236,6 +257,8 @@ def _maps(
         for key, item in row or ():
             keys.append(key)
             items.append(item)
+
+    # Arrow's maps have no null as a key, be it None or a key that became null as the column cannot hold it.
     if any(key is None for key in keys):
         raise MisfitError(None, data_type.key, ": a map cannot have null as a key")
     key_array = to_arrow(keys, data_type.key, arrow_type.key_type)
@@ -247,10 +270,10 @@ def _maps(
 
 
 def _list(value: object, field: Field) -> list[object] | None:
-    """Return an iterable of the module's as a list.
+    """Return the elements of an iterable that a module returned; None for None.
 
     Raises:
-        MisfitError: The value is none, or raises as it is iterated.
+        MisfitError: The value is no iterable, or raises an exception as it is iterated.
     """
     if value is None:
         return None
@@ -263,10 +286,10 @@ def _list(value: object, field: Field) -> list[object] | None:
 
 
 def _pairs(value: object, field: Field) -> list[tuple[object, object]] | None:
-    """Return the pairs of a mapping that a module returned; None of None.
+    """Return the pairs of a mapping that a module returned; None for None.
 
     Raises:
-        MisfitError: The value is no mapping, or raises as its items are read.
+        MisfitError: The value is no mapping, or raises an exception as its items are read.
     """
     if value is None:
         return None
@@ -279,7 +302,7 @@ def _pairs(value: object, field: Field) -> list[tuple[object, object]] | None:
 
 
 def _offsets(rows: Sequence[Sequence[object] | None]) -> pa.Array:
-    """Return the place at which each row's elements begin among those of all rows, and at last their number."""
+    """Return the place at which each row's elements begin among those of all rows, and at last the number of all."""
     return arrow_array(accumulate((len(row or ()) for row in rows), initial=0), pa.int32())
 
 
@@ -306,7 +329,7 @@ def _integer(value: SupportsInt, arrow_type: pa.DataType) -> int | None:
 
 
 def _instant(value: int, arrow_type: pa.DataType) -> int | Decimal | None:
-    """Fit a tick to a column of times; None if it never comes, or is too far away."""
+    """Fit a tick to a column of times; None if it never comes, or if the column cannot hold a time so far away."""
     if value >= INFINITY:
         return None
     if isinstance(arrow_type, pa.Decimal128Type):
@@ -358,17 +381,17 @@ _FIT_OF_KIND: Final[Mapping[ScalarKind, Callable[[Any, Any], Any]]] = {
 
 
 def _array(values: Sequence[object], field: Field, arrow_type: pa.DataType) -> pa.Array:
-    """Return values as an array; name the first one that is refused.
+    """Return values as an array.
 
     Raises:
-        MisfitError: Arrow refuses a value.
+        MisfitError: Arrow refuses a value; the error names the first one.
     """
     try:
         return arrow_array(values, arrow_type)
     except BaseException:  # a value of the module's own class may raise anything
         for value in values:
             _check_fits(value, field, arrow_type)
-        raise  # no value is to blame: as when the task is interrupted
+        raise  # no value by itself raises this: the task was interrupted, for example
 
 
 def _check_fits(value: object, field: Field, arrow_type: pa.DataType) -> None:
@@ -384,12 +407,19 @@ def _check_fits(value: object, field: Field, arrow_type: pa.DataType) -> None:
 
 
 def _raised(value: object, field: Field, error: BaseException) -> MisfitError:
-    """Return the error for a value of the module's own class that raised one."""
+    """Return the error for a value of the module's own class that raised an exception as it was read."""
     return MisfitError(value, field, f": it raised {safe_message(error)}")
 
 
 def _named(part: Field, parent: Field, struct: Struct) -> Field:
-    """Return a field under the name by which a message can tell it apart."""
-    if is_tuple(struct):
+    """Return a field of a record under its full name, such as `position.x`, for messages.
+
+    Args:
+        part: The field.
+        parent: The declaration of the record.
+        struct: The type of the record.
+    """
+    if is_tuple(struct):  # fields of a plain tuple have no names of their own
         return part
-    return Field(f"{parent.name}.{part.name}" if parent.name else part.name, part.type, part.is_nullable)
+    name = f"{parent.name}.{part.name}" if parent.name else part.name
+    return Field(name, part.type, part.is_nullable)

@@ -15,7 +15,7 @@ from muntin_engine.wire.arrow_arrays import arrow_scalar, numpy_array
 
 
 def forbidden_nulls(values: pa.Array, field: Field) -> BoolArray:
-    """Flag the values that are, or hold at any depth, a null that a module does not accept.
+    """Flag the values that are a null, or hold one at any depth, where a module does not accept one.
 
     Args:
         values: The values.
@@ -35,25 +35,28 @@ def forbidden_nulls(values: pa.Array, field: Field) -> BoolArray:
 
 
 def _forbidden_in_struct(values: pa.Array, struct: Struct) -> BoolArray:
-    """Flag the records with a forbidden null in a field; fields that the values do not have are not looked at."""
+    """Flag the records with a forbidden null in a field, among the fields that the values have."""
     is_forbidden = np.zeros(len(values), np.bool_)
     for place, part in enumerate(struct.fields):
+        # Fields of a plain tuple go by their places, others by name.
         index = place if is_tuple(struct) else values.type.get_field_index(part.name)
         if index >= 0:
             is_forbidden |= forbidden_nulls(pc.struct_field(values, [index]), part)
+    # Under a null the fields are null too: `forbidden_nulls` decides on the record itself.
     return is_forbidden & flags(pc.is_valid(values))
 
 
 def _forbidden_in_list(values: pa.Array, element: Field) -> BoolArray:
     """Flag the lists with a forbidden null among their elements."""
     is_forbidden = np.zeros(len(values), np.bool_)
-    parents = numpy_array(pc.list_parent_indices(values))
-    is_forbidden[parents[forbidden_nulls(pc.list_flatten(values), element)]] = True
+    list_of_element = numpy_array(pc.list_parent_indices(values))
+    is_bad_element = forbidden_nulls(pc.list_flatten(values), element)
+    is_forbidden[list_of_element[is_bad_element]] = True
     return is_forbidden
 
 
 def _entries(maps: pa.Array) -> pa.Array:
-    """Return maps as lists of their entries."""
+    """Return maps as lists of their entries, which are structs of a key and a value."""
     entry = pa.struct([("key", maps.type.key_type), ("value", maps.type.item_type)])
     return maps.cast(pa.list_(entry))
 
@@ -72,9 +75,11 @@ _MICROSECONDS: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 
 
 def unreadable(values: pa.Array) -> BoolArray:
-    """Flag the values that are, or hold at any depth, text that is not UTF-8, or a date before year 1 or after 9999.
+    """Flag the values that Python cannot read: text that is not UTF-8, and dates and times outside the years 1 to 9999.
 
-    Cost: a pass over the values; those of a column of text are looked at one by one only if there is a bad one.
+    A nested value is flagged if it holds such a value at any depth.
+
+    Cost: a pass over the values. Texts are looked at one by one only if at least one of them is bad.
     """
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -90,23 +95,24 @@ def unreadable(values: pa.Array) -> BoolArray:
         for place in range(kind.num_fields):
             is_unreadable |= unreadable(pc.struct_field(values, [place]))
     elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        parents = numpy_array(pc.list_parent_indices(values))
-        is_unreadable[parents[unreadable(pc.list_flatten(values))]] = True
+        list_of_element = numpy_array(pc.list_parent_indices(values))
+        is_unreadable_element = unreadable(pc.list_flatten(values))
+        is_unreadable[list_of_element[is_unreadable_element]] = True
     return is_unreadable
 
 
 def _outside(ticks: pa.Array, first: int, last: int) -> BoolArray:
-    """Flag the ticks before the first one or after the last one."""
-    return flags(
-        pc.or_(pc.less(ticks, arrow_scalar(first, ticks.type)), pc.greater(ticks, arrow_scalar(last, ticks.type)))
-    )
+    """Flag the ticks that lie before the first tick or after the last one of a calendar."""
+    is_before = pc.less(ticks, arrow_scalar(first, ticks.type))
+    is_after = pc.greater(ticks, arrow_scalar(last, ticks.type))
+    return flags(pc.or_(is_before, is_after))
 
 
 def _not_text(values: pa.Array) -> BoolArray:
     """Flag the texts that are not UTF-8."""
     try:
         values.validate(full=True)
-    except pa.ArrowInvalid:
+    except pa.ArrowInvalid:  # at least one of them
         return np.array([not _is_text(value) for value in values.cast(pa.binary()).to_pylist()], np.bool_)
     return np.zeros(len(values), np.bool_)
 

@@ -31,19 +31,19 @@ _OLD: Final = "old"
 _NEW: Final = "new"
 
 _COLUMNS_OF_CHANGES: Final = ("change", "event_id", "new_end")
-"""The columns of results that say how they came about, and not which ones they are."""
+"""The columns of results that describe a change of a result; they do not say which result it is."""
 
 _NO_LIMIT: Final = "1000 TB"
-"""The size of the recording of a table, which is in the way of none."""
+"""The size up to which a table is recorded: so large that no recording reaches it."""
 
 
 class VersionOutcome(NamedTuple):
-    """What one version did.
+    """The results and the cost of one version.
 
     Attributes:
-        modules: The name and the version of each module that was replaced, or takes the place of one.
-        evaluator: The evaluator that ran the query.
-        results: The number of its results in the end, net of all changes.
+        modules: The name and the version of each module that was replaced; of the new version, of each replacement.
+        evaluator: The name of the evaluator that ran the query.
+        results: The number of results in the end, net of all changes.
         processor_seconds: The processor time of the query.
         state_bytes: The size of the largest state that a micro-batch has left.
     """
@@ -60,8 +60,8 @@ class Backtest:
     """Two versions of modules, run over the same rows and compared.
 
     Attributes:
-        old: What the old version did.
-        new: What the new version did.
+        old: The results and the cost of the old version.
+        new: The results and the cost of the new version.
         compared: The columns that were compared, and by which columns results were matched, in words.
         rows: The number of rows that both have read.
         differing: The number of results that differ.
@@ -159,7 +159,7 @@ def backtest(
             if fail_if:
                 _check_condition(fail_if, columns, old_run.task.results, new_run.task.results, folder)
             rows = _run_both(recording, old_run, new_run)
-            since = _since(recording)
+            since = _last_incomplete_start(recording)
             results = columns.of_results(old_run.results(since), new_run.results(since))
             comparison = compare(results, folder)
 
@@ -176,12 +176,12 @@ def backtest(
 
 
 def _run_both(recording: Recording, old_run: VersionRun, new_run: VersionRun) -> int:
-    """Evaluate each micro-batch for both versions, and return the number of rows."""
+    """Evaluate each micro-batch for both versions, and return the number of all rows."""
     rows = 0
     for recorded_batch in recording.batches:
-        # A copy, so that the rows of a micro-batch are not kept when the next one is read.
+        # A micro-batch keeps its rows once they are read. A copy of it is free when the next one is read.
         batch = replace(recorded_batch)
-        rows += batch.rows  # reads them, which is the work of neither version
+        rows += batch.rows  # reads the rows, so that the time for it is counted for neither version
         old_run.process(batch)
         new_run.process(batch)
     return rows
@@ -220,20 +220,20 @@ class _ComparedColumns:
     Attributes:
         modules: The places of the replaced modules among those of the query.
         keys: The names of the key columns.
-        places: The names of the other columns that tell results apart: the window, say.
+        identifying: The names of the other columns that identify a result: the window, say.
         values: The names of the columns that are compared.
         uncompared: The names of the columns of an operator that only one version returns.
     """
 
     modules: tuple[int, ...]
     keys: tuple[str, ...]
-    places: tuple[str, ...]
+    identifying: tuple[str, ...]
     values: tuple[str, ...]
     uncompared: tuple[str, ...]
 
     @classmethod
     def of(cls, recording: Recording, names: Iterable[str], old: TaskPayload, new: TaskPayload) -> _ComparedColumns:
-        """Find the columns of two versions of a query.
+        """Find out which columns of the results of two versions can be compared.
 
         Args:
             recording: The recording.
@@ -245,7 +245,7 @@ class _ComparedColumns:
             RecordingError: The query does not run the modules any more, or the versions have no column in common.
         """
         replaced: list[int] = []
-        outputs: list[str] = []
+        outputs: list[str] = []  # the columns of replaced aggregates; an operator has no such column
         for place, data in enumerate(recording.runs[-1].data["plan"]["modules"]):
             if data["name"] in names:
                 replaced.append(place)
@@ -263,25 +263,33 @@ class _ComparedColumns:
                     f"the old version returns {', '.join(old_outputs)}, and the new one {', '.join(new_outputs)}, so "
                     "there is nothing to compare\n  expected: rows with a field of the same name"
                 )
-        places = [
-            name
-            for name in old.plan.engine_columns
-            if name in new.plan.engine_columns and name not in _COLUMNS_OF_CHANGES
-        ]
-        keys = tuple(key.name for key in old.plan.keys)
-        return cls(tuple(replaced), keys, tuple(places), tuple(outputs), tuple(uncompared))
+        identifying: list[str] = []
+        for name in old.plan.engine_columns:
+            if name in new.plan.engine_columns and name not in _COLUMNS_OF_CHANGES:
+                identifying.append(name)
+        return cls(
+            modules=tuple(replaced),
+            keys=tuple(key.name for key in old.plan.keys),
+            identifying=tuple(identifying),
+            values=tuple(outputs),
+            uncompared=tuple(uncompared),
+        )
 
     def of_results(self, old: pa.Table, new: pa.Table) -> ComparedResults:
-        """Return results of both versions, with the columns that are compared."""
-        return ComparedResults(old, new, self.keys, self.places, self.values)
+        """Combine the results of both versions with the names of the columns by which they are compared."""
+        return ComparedResults(old, new, self.keys, self.identifying, self.values)
 
     @property
     def in_words(self) -> str:
-        """The columns that are compared, and those by which results are matched."""
-        return f"{', '.join(self.values)} by {', '.join((*self.keys, *self.places))}, as results are in the end"
+        """The columns that are compared, and those by which results are matched, in words."""
+        return f"{', '.join(self.values)} by {', '.join((*self.keys, *self.identifying))}, as results are in the end"
 
     def module_labels(self, task: TaskPayload) -> tuple[str, ...]:
-        """Return the names and versions of the replaced modules, or of those in their places."""
+        """Return the names and versions of the replaced modules, or of their replacements.
+
+        Args:
+            task: The query of one of the two versions.
+        """
         modules = [task.modules[place] for place in self.modules]
         return tuple(dict.fromkeys(f"{module.name} {module.version}" for module in modules))
 
@@ -302,11 +310,19 @@ def _errors_of_new_version() -> Iterator[None]:
 def _check_condition(condition: str, columns: _ComparedColumns, old: pa.Schema, new: pa.Schema, folder: Path) -> None:
     """Refuse a condition that cannot be evaluated, before anything runs.
 
+    Args:
+        condition: The condition in DuckDB's SQL over a difference.
+        columns: The columns that are compared.
+        old: The schema of the results of the old version.
+        new: The schema of the results of the new version.
+        folder: A folder for temporary files.
+
     Raises:
-        QueryError: It cannot be.
+        QueryError: The condition cannot be evaluated.
     """
-    nothing = compare(columns.of_results(old.empty_table(), new.empty_table()), folder)
-    for column in nothing.columns:
+    # A comparison of no results has the columns of all differences, without rows.
+    empty_comparison = compare(columns.of_results(old.empty_table(), new.empty_table()), folder)
+    for column in empty_comparison.columns:
         rows_where(column, condition)
 
 
@@ -316,13 +332,18 @@ def _failing(column: ColumnDifferences, condition: str) -> ColumnDifferences:
     return replace(column, rows=rows)
 
 
-def _since(recording: Recording) -> int | None:
-    """Return the tick after which windows have all their rows in the recording; None if all have."""
+def _last_incomplete_start(recording: Recording) -> int | None:
+    """Return the last tick at which a window may begin of which rows are missing in the recording.
+
+    None if no rows are missing, because the recording begins with the query. Otherwise it begins with a state: the
+    newest event in it is the last one whose windows had rows before.
+    """
     runs_with_state = [run for run in recording.runs if run.cells_file is not None]
     return runs_with_state[-1].newest() if runs_with_state else None
 
 
 def _outcome(columns: _ComparedColumns, run: VersionRun, results: int) -> VersionOutcome:
+    """Return the cost of a version after its run, with the number of its results."""
     return VersionOutcome(
         modules=columns.module_labels(run.task),
         evaluator=run.task.plan.choice.evaluator,
@@ -339,7 +360,15 @@ def _notes(
     new: TaskPayload,
     differences: Iterable[ColumnDifferences],
 ) -> Iterator[str]:
-    """Yield what a reader of the differences must know."""
+    """Yield the caveats that a reader of the differences must know, each as a sentence.
+
+    Args:
+        recording: The recording.
+        columns: The columns that are compared.
+        old: The query with the old modules.
+        new: The query with the new modules.
+        differences: The differences of each compared column.
+    """
     if not any(batch.files or batch.selected for batch in recording.batches):
         yield "the recording has no rows"
     labels = columns.module_labels(old)
@@ -357,7 +386,7 @@ def _notes(
             yield column.type_change
     for name in columns.uncompared:
         yield f"only one version returns {name}, which is not compared"
-    since = _since(recording)
+    since = _last_incomplete_start(recording)
     if since is not None:
         start = old.plan.words.axis.spell(since)
         yield f"results that begin at {start} or before are not compared: rows of them are not in the recording"

@@ -35,15 +35,15 @@ _LARGEST_FIRST: Final = "abs(difference) DESC NULLS LAST, kind"
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The distribution of new - old over the results that both versions have, with different numbers.
+    """The distribution of new - old over the results that both versions have, but with different numbers.
 
     Attributes:
         count: The number of differences that are finite.
-        least: The smallest.
+        least: The smallest difference.
         lower_quartile: The first quartile.
         median: The median.
         upper_quartile: The third quartile.
-        largest: The largest.
+        largest: The largest difference.
         mean: The mean.
     """
 
@@ -64,9 +64,9 @@ class ColumnDifferences:
         name: The name of the column.
         old_type: The Arrow type of the column of the old version.
         new_type: The Arrow type of the column of the new version.
-        rows: A row for each difference, the largest first: `key`, `window` or `lifetime` and the other columns that
-            tell results apart, `kind`, `old`, `new`, and `difference`, which is new - old of numbers, and of times and
-            lengths of time in seconds.
+        rows: A row for each difference, the largest first. The columns are `key`; `window` or `lifetime`, and others
+            that identify a result; `kind`, `old`, `new`; and `difference`, which is new - old, for times and lengths of
+            time in seconds.
         counts: The number of differences of each kind.
         distribution: The distribution of `difference`; None if no values of both versions can be subtracted.
     """
@@ -80,7 +80,7 @@ class ColumnDifferences:
 
     @property
     def type_change(self) -> str:
-        """How columns of two types are compared, in words; empty if their types are the same."""
+        """The way in which columns of two types are compared, in words; empty if both have the same type."""
         common_type = _common_type(self.old_type, self.new_type)
         if common_type is None:
             return ""
@@ -89,29 +89,25 @@ class ColumnDifferences:
 
 
 class ComparedResults(NamedTuple):
-    """The results of both versions, with the columns that are compared.
+    """The results of both versions, with the names of the columns by which they are compared.
 
     Attributes:
         old: The results of the old version.
         new: The results of the new version.
         keys: The names of the key columns.
-        places: The names of the other columns that tell results apart: the window, say.
+        identifying: The names of the other columns that identify a result: the window, say.
         values: The names of the columns that are compared.
     """
 
     old: pa.Table
     new: pa.Table
     keys: Sequence[str]
-    places: Sequence[str]
+    identifying: Sequence[str]
     values: Sequence[str]
-
-    def without_rows(self) -> ComparedResults:
-        """Return the columns alone."""
-        return self._replace(old=self.old.schema.empty_table(), new=self.new.schema.empty_table())
 
 
 class Comparison(NamedTuple):
-    """What a comparison found.
+    """The differences that a comparison found.
 
     Attributes:
         differing: The number of results that differ; a result of several columns counts once.
@@ -127,7 +123,7 @@ def compare(results: ComparedResults, folder: Path) -> Comparison:
 
     Args:
         results: The results.
-        folder: The folder for what does not fit into memory.
+        folder: The folder to which DuckDB writes what does not fit into memory.
     """
     with _connection(folder) as connection:
         connection.register("old_results", _with_microseconds(results.old, results.values))
@@ -160,12 +156,12 @@ def rows_where(column: ColumnDifferences, condition: str) -> pa.Table:
 
 
 def all_differences(columns: Sequence[ColumnDifferences]) -> pa.Table:
-    """Return the differences of all columns as one table, the largest first; `column` has the name of each one's.
+    """Return the differences of all columns as one table, the largest first; `column` has the name of their column.
 
-    Columns of several types become numbers in it where all are, and text otherwise.
+    If columns have different types, their values become floats if all are numbers, and text otherwise.
     """
     types = {column.rows.schema.field("old").type for column in columns}
-    cast = "{}"
+    cast = "{}"  # the expression of a value, to be formatted with its column
     if len(types) > 1:
         common_type = _NUMBER if all(map(_is_number, types)) else _TEXT
         cast = f"CAST({{}} AS {common_type})"
@@ -181,6 +177,11 @@ def all_differences(columns: Sequence[ColumnDifferences]) -> pa.Table:
 
 @contextmanager
 def _connection(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database in memory for the block.
+
+    Args:
+        folder: The folder to which DuckDB writes what does not fit into memory; None for its own choice.
+    """
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         if folder is not None:
@@ -189,11 +190,13 @@ def _connection(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConnectio
 
 
 def _with_microseconds(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Return a table with numbers in place of lengths of time: DuckDB's have months, whose length differs.
+    """Replace lengths of time in a table by their microseconds.
+
+    DuckDB's own intervals count months apart, whose length differs, so they could not be compared.
 
     Args:
         table: The table.
-        names: The columns that may have lengths of time.
+        names: The names of the columns that may have lengths of time.
     """
     for name in names:
         column = table.column(name)
@@ -203,7 +206,7 @@ def _with_microseconds(table: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def _with_lengths(rows: pa.Table, data_type: pa.DataType) -> pa.Table:
-    """Return differences with lengths of time in place of their numbers, where these are values of such a type."""
+    """Turn the microseconds in `old` and `new` back into lengths of time, if the compared column has such a type."""
     if not pa.types.is_duration(data_type):
         return rows
     for name in ("old", "new"):
@@ -213,12 +216,12 @@ def _with_lengths(rows: pa.Table, data_type: pa.DataType) -> pa.Table:
 
 
 def _pair_differing_rows(connection: duckdb.DuckDBPyConnection, results: ComparedResults) -> None:
-    """Make the table `pairs`: the rows that only one version has, each with one of the other for the same result.
+    """Make the table `pairs` of the results that differ: of both versions, or of only one of them.
 
-    Its columns are `m0`, `m1`, ... of what tells results apart, `old0`, `new0`, ... of the values, and `in_old` and
-    `in_new`, which say which versions have the row.
+    The columns `m0`, `m1`, ... identify the result. `old0`, `new0`, ... have the values of the two versions, and
+    `in_old` and `in_new` say which versions have the result.
     """
-    matched = [quoted(name) for name in (*results.keys, *results.places)]
+    matched = [quoted(name) for name in (*results.keys, *results.identifying)]
     matched_names = [f"m{place}" for place, _ in enumerate(matched)]
     value_names = [f"v{place}" for place, _ in enumerate(results.values)]
     for side, other in (("old", "new"), ("new", "old")):
@@ -226,7 +229,8 @@ def _pair_differing_rows(connection: duckdb.DuckDBPyConnection, results: Compare
         other_rows = _rows(results, other, matched)
         connection.execute(f"CREATE TEMP TABLE only_{side} AS {rows} EXCEPT ALL {other_rows}")
 
-    # An operator returns several rows for a window: the first that differs of one version goes with that of the other.
+    # An operator may return several rows for a window. The first of the rows that only the old version has is paired
+    # with the first of the new version, and so on.
     same_result = ", ".join(matched_names)
     number = f"row_number() OVER (PARTITION BY {same_result} ORDER BY {', '.join(value_names)})"
     numbered = " UNION ALL ".join(
@@ -244,7 +248,13 @@ def _pair_differing_rows(connection: duckdb.DuckDBPyConnection, results: Compare
 
 
 def _rows(results: ComparedResults, side: str, matched: Sequence[str]) -> str:
-    """Return a query of the rows of a version, with the values in the types in which they are compared."""
+    """Return the SQL for the rows of a version, with values in the types in which they are compared.
+
+    Args:
+        results: The results of both versions.
+        side: The version, `old` or `new`.
+        matched: The quoted names of the columns that identify a result.
+    """
     columns = [f"{name} AS m{place}" for place, name in enumerate(matched)]
     for place, name in enumerate(results.values):
         common_type = _common_type(results.old.schema.field(name).type, results.new.schema.field(name).type)
@@ -254,19 +264,25 @@ def _rows(results: ComparedResults, side: str, matched: Sequence[str]) -> str:
 
 
 def _differences_of(connection: duckdb.DuckDBPyConnection, results: ComparedResults, place: int) -> ColumnDifferences:
-    """Return the differences of the column at a place among those that are compared."""
+    """Return the differences of one compared column, read from the table `pairs`.
+
+    Args:
+        connection: The database with the table.
+        results: The results of both versions.
+        place: The place of the column among those that are compared.
+    """
     name = results.values[place]
     old_type = results.old.schema.field(name).type
     new_type = results.new.schema.field(name).type
     kind = f"CASE WHEN in_old AND in_new THEN '{CHANGED}' WHEN in_old THEN '{ONLY_OLD}' ELSE '{ONLY_NEW}' END"
     columns = [f"{_key(results.keys)} AS key"]
-    for number, column in enumerate(results.places, start=len(results.keys)):
+    for number, column in enumerate(results.identifying, start=len(results.keys)):
         columns.append(f"m{number} AS {quoted(column)}")
     columns += [f"{kind} AS kind", f"old{place} AS old", f"new{place} AS new"]
     rows = connection.sql(
         f"SELECT *, {_difference(old_type, new_type)} AS difference FROM (SELECT {', '.join(columns)} FROM pairs "
         f"WHERE NOT (in_old AND in_new) OR old{place} IS DISTINCT FROM new{place}) "
-        f"ORDER BY {_LARGEST_FIRST}, {', '.join(map(quoted, results.places))}, key"
+        f"ORDER BY {_LARGEST_FIRST}, {', '.join(map(quoted, results.identifying))}, key"
     ).to_arrow_table()
     if old_type == new_type:
         rows = _with_lengths(rows, old_type)
@@ -277,28 +293,34 @@ def _differences_of(connection: duckdb.DuckDBPyConnection, results: ComparedResu
 
 
 def _key(names: Sequence[str]) -> str:
-    """Return the key of a result: a value, or a struct of those of several columns; null of a query without keys."""
-    if len(names) < 2:
-        return "m0" if names else "NULL"
-    return f"struct_pack({', '.join(f'{quoted(name)} := m{place}' for place, name in enumerate(names))})"
+    """Return the SQL for the key of a result: one value, or a struct for several key columns.
+
+    It is null for a query without keys.
+    """
+    if not names:
+        return "NULL"
+    if len(names) == 1:
+        return "m0"
+    fields = [f"{quoted(name)} := m{place}" for place, name in enumerate(names)]
+    return f"struct_pack({', '.join(fields)})"
 
 
 def _difference(old_type: pa.DataType, new_type: pa.DataType) -> str:
-    """Return the expression of new - old, of times and lengths in seconds; null for what cannot be subtracted."""
+    """Return the SQL for new - old, of times and lengths of time in seconds; it is null for values of other types."""
     if old_type == new_type and pa.types.is_duration(old_type):
-        return "(new - old) / 1e6"  # they are microseconds here
+        return "(new - old) / 1e6"  # lengths of time were replaced by their microseconds
     if old_type == new_type and pa.types.is_timestamp(old_type):
         return "(epoch_us(new) - epoch_us(old)) / 1e6"
     if not (_is_number(old_type) and _is_number(new_type)):
         return "CAST(NULL AS DOUBLE)"
     if pa.types.is_integer(old_type) and pa.types.is_integer(new_type):
-        # The difference of two large numbers may be small, so it is taken before they become floats.
+        # As floats, two large numbers may be equal though they differ: they are subtracted as integers.
         return "CAST(CAST(new AS HUGEINT) - CAST(old AS HUGEINT) AS DOUBLE)"
     return "CAST(new AS DOUBLE) - CAST(old AS DOUBLE)"
 
 
 def _distribution(connection: duckdb.DuckDBPyConnection) -> Distribution | None:
-    """Return the distribution of the finite differences of the registered ones."""
+    """Return the distribution of the finite differences in the table `differences`; None if there are none."""
     (row,) = connection.sql(
         "SELECT count(*), min(difference), quantile_cont(difference, 0.25), median(difference), "
         "quantile_cont(difference, 0.75), max(difference), avg(difference) FROM differences WHERE isfinite(difference)"
@@ -307,7 +329,7 @@ def _distribution(connection: duckdb.DuckDBPyConnection) -> Distribution | None:
 
 
 def _common_type(old_type: pa.DataType, new_type: pa.DataType) -> str | None:
-    """Return the type of DuckDB's in which columns of two types are compared; None if they have one type."""
+    """Return the DuckDB type in which columns of two different types are compared; None if both have one type."""
     if old_type == new_type:
         return None
     if not (_is_number(old_type) and _is_number(new_type)):
@@ -318,5 +340,6 @@ def _common_type(old_type: pa.DataType, new_type: pa.DataType) -> str | None:
 
 
 def _is_number(data_type: pa.DataType) -> bool:
+    """Say whether values of an Arrow type are integers, floats or decimals."""
     is_whole = pa.types.is_integer(data_type)
     return bool(is_whole or pa.types.is_floating(data_type) or pa.types.is_decimal(data_type))

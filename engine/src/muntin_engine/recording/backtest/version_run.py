@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class VersionRun:
     """A recorded query with one version of its modules, which runs micro-batch by micro-batch.
 
-    It begins without a state, also where the recording begins with one: that is of the recorded version.
+    It begins without a state. If the recording begins with one, that state was written by the recorded version, and
+    another version may not be able to read it.
 
     Attributes:
         task: The query, as its workers get it.
@@ -36,7 +37,7 @@ class VersionRun:
         Args:
             label: The name of the version in errors.
             recording: The recording, with the modules of the version.
-            file: The file for its results.
+            file: The file to which results are written.
 
         Raises:
             RecordingError: A module is not here, or cannot run in the query.
@@ -44,7 +45,7 @@ class VersionRun:
         self._label = label
         self._recording = recording
         self._file = file
-        # Aggregates may be added when a query is started again, so the results are those of its last start.
+        # A query may get more aggregates when it is started again, so results have the columns of the last start.
         self.task = recording.task(len(recording.runs) - 1)
         self._run = recording.batches[0].run if recording.batches else 0
         self._replay = Replay(recording.task(self._run))
@@ -73,21 +74,22 @@ class VersionRun:
             self._writer.write_table(_in_schema(table, self.task.results))
 
     def results(self, since: int | None) -> pa.Table:
-        """Return the results that are there in the end, net of their changes.
+        """Return the results that are there in the end, net of revisions and retractions.
 
         Args:
-            since: The tick after which the compared results begin; None for all results.
+            since: The tick after which a result must begin to be returned; None for all results.
         """
         self._writer.close()
-        # The rows stay in the file, and the system reads them as they are needed.
+        # The file is mapped into memory, so the system reads rows only as they are needed.
         changes = pa.ipc.open_file(pa.memory_map(str(self._file))).read_all()
         plan = self.task.plan
         results: pa.Table = changes
-        if "event_id" in changes.column_names:
+        if "event_id" in changes.column_names:  # results may change
             results = fold(changes, key=[key.name for key in plan.keys])
         if since is None:
             return results
-        lifetimes = results.column(plan.lifetime_column if not plan.is_windowed else "window").combine_chunks()
+        extent_column = "window" if plan.is_windowed else plan.lifetime_column
+        lifetimes = results.column(extent_column).combine_chunks()
         return results.filter(pc.greater(as_ticks(lifetimes.field("start")), since))
 
     def close(self) -> None:

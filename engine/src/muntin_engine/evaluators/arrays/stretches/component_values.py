@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, pairwise
 from typing import Final, Protocol, Self, TypeAlias
 
@@ -233,17 +234,13 @@ class Exact:
 
     def running(self, deltas: Deltas) -> Exact:
         """Sum along the axis: lanes on a grid are added and subtracted exactly, whatever the order."""
-
-        def running_sums(values: FloatArray, is_lane: bool) -> FloatArray:
-            """Return the sums of a lane, or of the array of those values that are infinite or NaN."""
-            return deltas.sums(values) if is_lane else _running_nonfinite(deltas, values)
-
-        return Exact(self.component, self.sums.on_grid(deltas.most).each(running_sums))
+        lanes = self.sums.on_grid(deltas.most)
+        return Exact(self.component, lanes.each(deltas.sums, for_non_finite=partial(_running_non_finite, deltas)))
 
     def through(self, function: Callable[[Component, Array], Array], most: int) -> Exact:
         """Merge the values by a function that is applied to each lane."""
         lane = Component.sum(shape=self.component.shape)
-        merged_sums = self.sums.on_grid(most).each(lambda values, _: function(lane, values))
+        merged_sums = self.sums.on_grid(most).each(partial(function, lane))
         return Exact(self.component, merged_sums)
 
     @property
@@ -259,8 +256,8 @@ class Exact:
         """Encode the sums as a column of structs, with a field for each of their arrays."""
         arrays = {f"lane {number}": lane for number, lane in enumerate(self.sums.lanes)}
         arrays |= {f"high {number}": lane for number, lane in enumerate(self.sums.high)}
-        if self.sums.odd is not None:
-            arrays["odd"] = self.sums.odd
+        if self.sums.non_finite is not None:
+            arrays["non finite"] = self.sums.non_finite
         columns = [_to_arrow(self.component, array) for array in arrays.values()]
         return pa.StructArray.from_arrays(columns, list(arrays))
 
@@ -394,10 +391,10 @@ def from_arrow(component: Component, column: pa.ChunkedArray) -> ComponentValues
     arrays = {field.name: _from_arrow(component, array.field(field.name)) for field in array.type}
     lanes = tuple(lane for name, lane in arrays.items() if name.startswith("lane"))
     high = tuple(lane for name, lane in arrays.items() if name.startswith("high"))
-    return Exact(component, Sums(lanes, high, arrays.get("odd")))
+    return Exact(component, Sums(lanes, high, arrays.get("non finite")))
 
 
-def _running_nonfinite(deltas: Deltas, values: FloatArray) -> FloatArray:
+def _running_non_finite(deltas: Deltas, values: FloatArray) -> FloatArray:
     """Return the sums of values that are infinite, NaN or zero.
 
     Infinities cannot be subtracted; so it is counted how many of each sign a sum has. Infinities of both signs make a
