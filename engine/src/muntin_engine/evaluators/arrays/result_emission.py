@@ -157,7 +157,11 @@ class CorrectedResults(ResultEmission[EventStore]):
         first_open = self._geometry.first_open(previous)
         first_hidden = self._first_hidden(previous)
         next_hidden = self._first_hidden(progress)
+
+        # Windows that were hidden before the batch and are visible now, of all keys.
         yield from self._geometry.windows_between(store, max(first_open, first_hidden), next_hidden)
+
+        # Windows that were visible before the batch, of keys whose events it changed.
         if is_touched.any():
             last = min(first_hidden, next_hidden)
             yield from self._geometry.windows_between(store, first_open, last, is_touched)

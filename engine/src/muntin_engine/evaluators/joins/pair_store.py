@@ -238,7 +238,7 @@ class PairStore(ArrayStore):
         log.append(self._write_sides(self.unwritten, watermarks))
         self.unwritten = []
         live_bytes = self.codec.size_of(len(self))
-        log.tidy(self, live_bytes, lambda: self._whole_entries(watermarks), first_live)
+        log.tidy(self, live_bytes, lambda: self._all_entries(watermarks), first_live)
 
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into one per side, dropping events that end before `first_live`."""
@@ -280,7 +280,7 @@ class PairStore(ArrayStore):
             entries += self.codec.write(live, side_mark(side))
         return entries
 
-    def _whole_entries(self, watermarks: Sequence[int]) -> list[Entry]:
+    def _all_entries(self, watermarks: Sequence[int]) -> list[Entry]:
         """Encode all live events as log entries."""
         return self._write_sides([*self.events_by_side()], watermarks)
 

@@ -133,7 +133,7 @@ def restore(query: RankedQuery, store: RankedStore, entries: Sequence[LogEntry],
         lifted = query.modules.lift(in_windows, store.keys)
         store.in_windows.replace(codes, 0, lifted)
 
-    # Of the latter, those before the watermark are released once more, which leaves the same rows in windows.
+    # Of the rows that came, those before the watermark are released once more, which leaves the same rows in windows.
     store.waiting.add([came_since])
     released = store.waiting.release(watermark)
     if len(released):

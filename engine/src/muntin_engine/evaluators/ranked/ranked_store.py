@@ -61,6 +61,7 @@ class RowsToRelease:
         for table in tables:
             if not len(table):
                 continue
+            # New keys may have larger codes: the array of counts grows with them.
             counts = np.bincount(table.keys, minlength=len(self._counts))
             counts[: len(self._counts)] += self._counts
             self._counts = counts
@@ -305,7 +306,7 @@ class RankedStore(ArrayStore):
         for table in self.unwritten:
             log.append(self.codec.write(table))
         self.unwritten = ()
-        log.tidy(self, self.codec.size_of(len(self)), self._whole_entries)
+        log.tidy(self, self.codec.size_of(len(self)), self._all_entries)
 
     def compact(self, entries: Sequence[LogEntry], first_live: int = EARLIEST) -> list[Entry]:
         """Merge the log entries of batches into as few as possible.
@@ -316,7 +317,7 @@ class RankedStore(ArrayStore):
         del first_live
         return self.codec.write(concat(self.codec.read_stretches(entries)))
 
-    def _whole_entries(self) -> list[Entry]:
+    def _all_entries(self) -> list[Entry]:
         """Encode all rows as log entries, to write the log anew."""
         entries: list[Entry] = []
         in_windows = self.in_windows.table()

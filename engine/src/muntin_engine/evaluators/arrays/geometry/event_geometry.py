@@ -86,7 +86,7 @@ class EventGeometry(WindowGeometry[EventStore]):
         store.results.held = results.where(results.weight > 0)
         store.results.forget(watermark)
         if len(events):
-            store.schema = events.parts[ROWS].whole.schema
+            store.schema = events.parts[ROWS].shared_table.schema
             is_deleted = events.high <= events.parts[START].array  # a deleted event ends where it starts
             self.add(store, [events.where(~is_deleted)])
             self.forget_ended(store, watermark)
@@ -117,7 +117,7 @@ class EventGeometry(WindowGeometry[EventStore]):
                 yield ResultWindows(0, windows, store.keys.take(windows.keys))
 
     def forget(self, store: EventStore, previous: InputsProgress, progress: InputsProgress) -> None:
-        """Drop the events that nothing needs."""
+        """Drop the events that no row may revise any more and no open window needs."""
         del previous
         self.forget_ended(store, progress.least.watermark)
 
@@ -245,13 +245,13 @@ class EventGridGeometry(EventGeometry):
         """Return for each event whether it has ended, and is a member of no open window."""
         first_open = self.grid.windows.first_open(watermark)
         low, high = slices_of(self.grid, events.low, events.high)
-        is_counted = events.weight > 0  # an event that the filter leaves out is a member of no window
-        is_in_open_window = is_counted & self._are_between(low, high, first_open, INFINITY)
+        is_member = events.weight > 0  # an event that the filter leaves out is a member of no window
+        is_in_open_window = is_member & self._are_between(low, high, first_open, INFINITY)
         are_over: BoolArray = ends_before(events.high, watermark) & ~is_in_open_window
         return are_over
 
     def output_watermark(self, progress: InputsProgress, first_start: int) -> int:
-        """Return the output watermark of windows whose starts are known."""
+        """Return the tick before which no later output changes anything: a grid says where open windows start."""
         return output_watermark([self.grid], progress.least.watermark, at_end=self._at_end)
 
     def _runs(self, events: StretchTable, first: int, last: int) -> StretchTable:

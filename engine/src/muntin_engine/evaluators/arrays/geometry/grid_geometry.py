@@ -139,7 +139,7 @@ class GridGeometry(StretchGeometry):
         return store.codec.write(self.values.merge_alike(tables, store.keys))
 
     def output_watermark(self, progress: InputsProgress, first_start: int) -> int:
-        """Return the output watermark of windows whose starts are known."""
+        """Return the tick before which no later output changes anything: a grid says where open windows start."""
         del first_start
         return output_watermark(self._grids, progress.least.watermark, at_end=self._at_end)
 
@@ -191,7 +191,7 @@ class GrowingGeometry(GridGeometry):
     """
 
     def restore(self, store: StretchStore, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
-        """Merge the entries of the log."""
+        """Read the slices of the log; those of complete windows become one state for each key."""
         super().restore(store, entries, cells, progress)
         carry_slices(store.stretches, self._first_open(progress), self.values, store.keys)
         store.rewritten_bytes = store.codec.size_of(len(store.stretches))

@@ -288,7 +288,7 @@ class _Table:
     """
 
     def __init__(self, runs: _Runs, keys: int, count: int) -> None:
-        """Prepare a table.
+        """Prepare a table: find the cells that have rows, and count these.
 
         Args:
             runs: The stretches, whose keys are numbered from 0.

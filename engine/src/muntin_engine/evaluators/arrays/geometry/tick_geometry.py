@@ -95,7 +95,7 @@ class TickGeometry(StretchGeometry):
             yield self.window_results(store, 0, windows)
 
     def forget(self, store: StretchStore, previous: InputsProgress, progress: InputsProgress) -> None:
-        """Drop what ends before the watermark."""
+        """Drop the stretches that end before the watermark, if it has moved."""
         if previous.least.watermark != progress.least.watermark:
             self._drop_ended(store, progress.least.watermark)
 
@@ -211,7 +211,7 @@ class SnapshotGeometry(TickGeometry):
             store.stretches.tables.append(store.unwritten)
 
     def join(self, tables: Sequence[StretchTable], keys: KeyTable) -> StretchTable:
-        """Put events side by side."""
+        """Put the events of several tables side by side; events of snapshots are never merged."""
         del keys
         return concat(tables)
 

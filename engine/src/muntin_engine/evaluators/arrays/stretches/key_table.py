@@ -70,7 +70,7 @@ class KeyTable:
     """
 
     def __init__(self) -> None:
-        """Know no keys."""
+        """Start without keys."""
         self._codes: dict[Hashable, int] = {}
         self._tables: list[pa.Table] = []
         self._most = FEW_KEYS

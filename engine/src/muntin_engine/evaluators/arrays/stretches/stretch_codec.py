@@ -80,13 +80,17 @@ class ColumnFormat(StretchFormat):
     def read_blob(self, blob: bytes, keys: KeyTable, *, with_rows: bool) -> Arrival:
         """Decode a blob of a map task."""
         parts = {**self._parts, LISTS: None} if with_rows else self._parts
-        return coded(keys, *from_blob(blob, parts, has_rows=not self._parts))
+        has_rows = not self._parts  # if stretches have no values of their own, their rows are sent
+        blob_keys, stretches, packed = from_blob(blob, parts, has_rows=has_rows)
+        return coded(keys, blob_keys, stretches, packed)
 
     def read_entry(self, entry: LogEntry, keys: KeyTable) -> Arrival:
-        """Decode a log entry."""
+        """Decode a log entry; only components of forms need an upgrade if an older schema version wrote it."""
         if entry.schema_version is None or not self.forms:
-            return coded(keys, *from_blob(entry.data, self._parts))
-        return coded(keys, *from_old_blob(entry.data, self.forms, entry.schema_version))
+            entry_keys, stretches, packed = from_blob(entry.data, self._parts)
+        else:
+            entry_keys, stretches, packed = from_old_blob(entry.data, self.forms, entry.schema_version)
+        return coded(keys, entry_keys, stretches, packed)
 
     def entries(self, stretches: StretchTable, keys: KeyTable, size: int, packed: Sequence[bytes]) -> Iterator[Entry]:
         """Encode stretches as log entries of up to about `ENTRY_BYTES` each."""
