@@ -9,7 +9,7 @@ from tests.cli.running import CommandRun, Run
 
 
 def test_a_checkpoint_is_copied_with_a_folder_and_it_is_said_where_it_goes_on(muntin: Run, tmp_path: Path) -> None:
-    record = {"places": [str(tmp_path / "late"), str(tmp_path / "results")]}
+    record = {"destinations": [str(tmp_path / "late"), str(tmp_path / "results")]}
     for name, content in {
         "checkpoint/metadata": "{}",
         "checkpoint/commits/3": "v1",

@@ -14,6 +14,7 @@ from muntin_engine.evaluators.declarations.combinations import COMBINATIONS
 from muntin_engine.monitoring.exported_metrics import EXPORTED
 from muntin_engine.monitoring.opentelemetry import otel_name
 from muntin_engine.plan.chosen_evaluator import Arrivals, Geometry, Held
+from muntin_engine.plan.evaluator_declaration import Demand
 from muntin_engine.sql_text.clauses import EMITS, REFINEMENTS
 from muntin_engine.sql_text.dialect import QUERY_CLAUSES, STREAM_CLAUSES
 from tests.docs.pages import DOCS, ROOT
@@ -25,9 +26,16 @@ def cell(geometry: Geometry, arrivals: Arrivals, held: Held) -> str:
     combination = COMBINATIONS.get((geometry, arrivals, held))
     if combination is None:
         return "-"
-    demands = [str(demand.__doc__).rstrip(".") for demand in combination.demands]
+    demands = [demanded(demand) for demand in combination.demands]
     emits = ", ".join(f"`{emission}`" for emission in combination.emits)
-    return f"{emits}; {'; '.join(text[0].lower() + text[1:] for text in demands)}" if demands else emits
+    return f"{emits}; {'; '.join(demands)}" if demands else emits
+
+
+def demanded(demand: Demand) -> str:
+    """Return the condition that the docstring of a demand states."""
+    match = re.match(r"Demand that (.+?)(?:; return why not, or None)?\.", str(demand.__doc__))
+    assert match is not None, f"the docstring of {demand} states its condition as others do"
+    return match[1]
 
 
 def table() -> str:

@@ -97,5 +97,7 @@ def test_results_late_rows_and_metrics_go_to_databases_and_kafka(spark: SparkSes
         ).fetchall()
         assert bikes == [("north", 0, 10, 1), ("south", 10, 20, 2)]
         assert connection.execute("SELECT sum(accepted), sum(late) FROM progress").fetchall() == [(3, 1)]
-        owners = connection.execute("SELECT table_name, batch, length(read) FROM muntin_batches ORDER BY 1").fetchall()
+        owners = connection.execute(
+            "SELECT table_name, batch, length(input_id) FROM muntin_batches ORDER BY 1"
+        ).fetchall()
         assert owners == [("bikes", 2, 16), ("progress", 2, 16)]

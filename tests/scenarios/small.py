@@ -60,7 +60,7 @@ def with_small_limits(seed: int) -> Iterator[None]:
     """Use small limits for odd seeds; for every third seed, treat all kinds of windows as those of users."""
     with pytest.MonkeyPatch.context() as patch:
         if seed % 3 == 2:
-            patch.setattr(fast_assigners, "SPECIAL", {})
+            patch.setattr(fast_assigners, "FAST_ASSIGNERS", {})
         if seed % 2:
             for name, value in limits_in_engine():
                 patch.setattr(name, value)

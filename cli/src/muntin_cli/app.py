@@ -59,6 +59,7 @@ app.add_typer(checkpoint.checkpoint)
 
 
 def _show_version(is_wanted: bool) -> None:
+    """Print the version and end the command, if `--version` is given."""
     if is_wanted:
         typer.echo(f"muntin {version('muntin-cli')}")
         raise typer.Exit

@@ -24,7 +24,7 @@ class BacktestReport:
     """A comparison of two versions, as it is shown."""
 
     def __init__(self, result: Backtest, rows: int, fail_if: str) -> None:
-        """Take a comparison.
+        """Choose the differences that are shown.
 
         Args:
             result: The comparison.
@@ -83,35 +83,38 @@ class BacktestReport:
     def _show_columns(self) -> None:
         """Print the summary of each column."""
         heads = ["column", "changed", "only old", "only new"]
-        distributed = any(column.distribution for column in self._result.columns)
-        if distributed:
+        has_distributions = any(column.distribution for column in self._result.columns)
+        if has_distributions:
             heads += ["new - old: least", "quartile", "median", "quartile", "largest", "mean"]
         lines: list[list[str]] = []
         for column in self._result.columns:
             line = [column.name, *map(str, column.counts.values())]
             if column.distribution is not None:
                 line += _spelled_distribution(column.distribution)
-            lines.append(line + [""] * (len(heads) - len(line)))
+            missing_cells = len(heads) - len(line)
+            lines.append(line + [""] * missing_cells)
         show_table(heads, lines)
 
     def _show_differences(self) -> None:
         """Print the largest differences, or those of them that meet the condition."""
         # Columns that say where a result lies, such as its window, stand between its key and its values.
-        places = [name for name in self._listed[0] if name not in ("column", "key", "kind", "old", "new", "difference")]
+        shown_elsewhere = ("column", "key", "kind", "old", "new", "difference")
+        place_names = [name for name in self._listed[0] if name not in shown_elsewhere]
         lines: list[list[str]] = []
         for difference in self._listed:
             size = difference["difference"]
+            places = [spelled_value(difference[name]) for name in place_names]
             lines.append(
                 [
                     difference["column"],
                     _spelled_key(difference["key"]),
-                    *(spelled_value(difference[name]) for name in places),
+                    *places,
                     spelled_value(difference["old"]),
                     spelled_value(difference["new"]),
-                    difference["kind"] if size is None else _spelled_number(size),
+                    difference["kind"] if size is None else _spelled_number(size),  # only numbers have a size
                 ]
             )
-        show_data(["column", "key", *places, "old", "new", "new - old"], lines)
+        show_data(["column", "key", *place_names, "old", "new", "new - old"], lines)
         if self._is_cut:
             show(f"... these are the first {len(lines)}; --rows shows more, and --output writes all")
 
@@ -149,7 +152,7 @@ def write_pages(folder: Path, old: Recording, new: Recording, keys: Sequence[Any
 
 
 def _version_as_data(version: VersionOutcome) -> dict[str, Any]:
-    """Return what a version cost and gave as data for programs."""
+    """Return the costs and the results of a version as data for programs."""
     return {**version._asdict(), "modules": list(version.modules)}
 
 
@@ -186,6 +189,7 @@ def _spelled_seconds(seconds: float) -> str:
 
 
 def _spelled_bytes(size: float) -> str:
+    """Return a number of bytes in the largest unit of which there is at least one."""
     for unit in _SIZES[:-1]:
         if size < 1000:
             return f"{size:.3g} {unit}"

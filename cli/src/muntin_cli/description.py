@@ -170,4 +170,5 @@ def _example_of(cls: type[M], parameters: Mapping[str, object]) -> tuple[M, dict
 
 
 def _spell_state(annotation: object) -> str:
+    """Return the type of a state as Python writes it, without the `~` of type variables; empty for no state."""
     return "" if annotation is None else inspect.formatannotation(annotation).replace("~", "")

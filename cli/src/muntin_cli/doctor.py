@@ -92,6 +92,7 @@ def java_home_for_spark() -> str:
 
 
 def _check_ours(package: str) -> Sign:
+    """Return the version of a package of ours, or a note that it is not installed."""
     installed_version = _version(package)
     if installed_version:
         return Sign(package, Health.OK, installed_version)
@@ -99,7 +100,7 @@ def _check_ours(package: str) -> Sign:
 
 
 def _check_local_queries() -> Iterator[Sign]:
-    """Yield what queries over tables in this process need."""
+    """Yield the state of each requirement of queries over tables in this process."""
     if not _version("duckdb"):
         yield Sign("local queries", Health.NOTE, _NO_LOCAL)
         return
@@ -107,7 +108,7 @@ def _check_local_queries() -> Iterator[Sign]:
 
 
 def _check_queries_on_spark() -> Iterator[Sign]:
-    """Yield what queries on Spark need, over streams and on clusters."""
+    """Yield the state of each requirement of queries on Spark, which run over streams and on clusters."""
     if not _has_pyspark():
         yield Sign("streams", Health.NOTE, _NO_SPARK)
         return
@@ -123,7 +124,7 @@ def _check_requirements(package: str, extra: str = "") -> Iterator[Sign]:
         if requirement.name in _OURS or not _belongs_to(requirement, extra):
             continue
         if requirement.name == "pyspark" and _is_client_alone():
-            requirement.name = _CLIENT  # it is PySpark without Spark
+            requirement.name = _CLIENT  # the client has PySpark's modules, so it meets the requirement
         yield _check_requirement(requirement, package)
 
 
@@ -160,6 +161,7 @@ def _is_client_alone() -> bool:
 
 
 def _java() -> str:
+    """Find the Java that Spark would run on, and return its version and its home."""
     from muntin_engine.backends.spark.session.java import find_java
 
     java = find_java()
@@ -236,7 +238,7 @@ def _spark() -> str:
 
 
 def _guarded(topic: str, look: Callable[[], str]) -> Sign:
-    """Return the text that a function finds for a topic, or its error as trouble."""
+    """Call a function that examines a topic, and return its text, or its error as trouble."""
     try:
         return Sign(topic, Health.OK, look())
     except (MuntinError, ImportError) as error:

@@ -50,7 +50,7 @@ def can_evaluate() -> bool:
 def evaluations_of(module: Module, parameters: Mapping[str, object], catalog: Catalog) -> Iterator[Evaluation]:
     """Yield the evaluation under each kind of window, for final results; a column of any type is read as a float."""
     windows: Iterable[tuple[str, WindowSpecification]] = example_windows(catalog)
-    # It follows a stream without windows, so there is one way to evaluate it.
+    # A stream operator has no windows, so there is one way to evaluate it.
     if isinstance(module, StreamOperator):
         windows = [(str(Unwindowed()), Unwindowed())]
     for name, window in windows:
@@ -120,7 +120,14 @@ def _plan(module: Module, parameters: Mapping[str, object], window: WindowSpecif
 def _evaluation(
     module: Module, parameters: Mapping[str, object], window: WindowSpecification, evaluation: Evaluation
 ) -> Evaluation:
-    """Complete an evaluation whose window and events are set."""
+    """Plan a query of a module over windows, and add the choice or the refusal to an evaluation.
+
+    Args:
+        module: The module.
+        parameters: The parameters that it was made with.
+        window: The windows.
+        evaluation: The evaluation with the names of its windows and events alone.
+    """
     from muntin_engine.plan.explanation import topics_of
 
     try:

@@ -16,7 +16,7 @@ class OfferKind:
 
     Attributes:
         name: Name, as `--kind` takes it.
-        description: What such a thing gives, in a few words.
+        description: Result of such a thing, in a few words.
         example: Last part of the example's name, which is also the name of its file.
         usage: File of the template that shows how a query uses the example.
         is_named: True if queries find it by its name, and False if programs import it.

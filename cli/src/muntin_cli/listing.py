@@ -40,7 +40,12 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class LoadFailure:
-    """A plugin that could not be loaded."""
+    """A plugin that could not be loaded.
+
+    Attributes:
+        kind: Class of the error.
+        message: Message of the error.
+    """
 
     kind: str
     message: str
@@ -95,7 +100,7 @@ def offer_of(offered: Offered, plugin: Plugin) -> Offer:
 
 
 def _types(offered: Offered) -> tuple[str, str]:
-    """Return the types of an input and of a result; empty for what has none."""
+    """Return the types of an input and of a result as text; empty for a type that such an offer does not have."""
     if isinstance(offered, Function):
         return "", spell(offered.result)
     if issubclass(offered, Module):

@@ -46,15 +46,16 @@ def module_at(path: Path, name: str) -> type[Module]:
     """
     code = _code_at(path)
     candidates = _imported_modules(path, code)
-    named = [module for module in candidates if module.name == name]
-    if len(named) == 1:
-        return named[0]
+    namesakes = [module for module in candidates if module.name == name]
+    if len(namesakes) == 1:
+        return namesakes[0]
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
         raise UsageError(f"{path} has no module\n  expected: a class of a module, or a plugin whose {_HOOK} returns it")
-    offers = "\n".join(f"    {_described(module)}" for module in sorted(named or candidates, key=_described))
-    reason = f"{len(named)} modules are called {name}" if named else f"no module is called {name}"
+    listed = sorted(_described(module) for module in namesakes or candidates)
+    offers = "\n".join(f"    {description}" for description in listed)
+    reason = f"{len(namesakes)} modules are called {name}" if namesakes else f"no module is called {name}"
     raise UsageError(
         f"{path}: {reason}; it has\n{offers}\n"
         "  expected: one module of that name, or one alone: name the file that has it"
@@ -67,8 +68,9 @@ class _CodeAtPath:
 
     Attributes:
         root: The folder that imports begin in.
-        names: The Python modules to import.
-        plugins: The places of plugins, as entry points name them; none where classes are looked for.
+        names: The names of the Python modules to import.
+        plugins: The values of the entry points that declare plugins, such as `weather.plugin:Plugin`, one for each
+            name; empty for code without entry points.
     """
 
     root: Path
@@ -77,10 +79,11 @@ class _CodeAtPath:
 
     @property
     def top_names(self) -> set[str]:
-        """The first parts of the names that are imported from the root and not from elsewhere."""
+        """The names of the packages and files that the root has, and that are imported from there alone."""
         names = {name.partition(".")[0] for name in self.names}
+        # If the code is files, and no package, a file may import the files beside it.
         if all((self.root / f"{name}.py").exists() for name in names):
-            names |= {file.stem for file in self.root.glob("*.py")}  # a file may import those beside it
+            names |= {file.stem for file in self.root.glob("*.py")}
         return names - set(sys.stdlib_module_names) - _SHARED
 
 
@@ -91,9 +94,9 @@ def _code_at(path: Path) -> _CodeAtPath:
         UsageError: There is none.
     """
     path = path.resolve()
-    file = path.with_name(f"{path.name}.py")
-    if not path.exists() and file.is_file():
-        path = file
+    file_with_ending = path.with_name(f"{path.name}.py")
+    if not path.exists() and file_with_ending.is_file():
+        path = file_with_ending
     if path.is_file():
         if path.suffix != ".py":
             raise UsageError(f"{path} is no file of Python\n  expected: a file such as new_spread.py, or a folder")
@@ -109,7 +112,7 @@ def _code_at(path: Path) -> _CodeAtPath:
 
 
 def _place_of(file: Path) -> tuple[Path, str]:
-    """Return the folder that imports of a file begin in, and its name from there, with the packages that it is in."""
+    """Return the folder that imports of a file begin in, and the name by which the file is imported from there."""
     parts = [] if file.stem == "__init__" else [file.stem]
     folder = file.parent
     while (folder / "__init__.py").exists():
@@ -119,7 +122,11 @@ def _place_of(file: Path) -> tuple[Path, str]:
 
 
 def _entry_points(file: Path) -> list[str]:
-    """Return the places of the plugins that a project declares."""
+    """Return the values of the entry points of Muntin's that a `pyproject.toml` declares; none without such a file.
+
+    Raises:
+        UsageError: The file cannot be read.
+    """
     if not file.is_file():
         return []
     try:
@@ -130,7 +137,7 @@ def _entry_points(file: Path) -> list[str]:
 
 
 def _package_in(folder: Path) -> Path:
-    """Return the package that a folder is, or has.
+    """Return the folder of the package that a folder is, or the one that it has in it or in its `src`.
 
     Raises:
         UsageError: It has none, or several.
@@ -163,9 +170,9 @@ def _imported_modules(path: Path, code: _CodeAtPath) -> list[type[Module]]:
     Raises:
         UsageError: It cannot be imported.
     """
-    # The same names may be installed: the code at the path takes their place for the import, and no longer.
-    own_names = code.top_names
-    installed = _taken_out(own_names)
+    # Packages of the same names may be installed: the code at the path takes their place for the import, and no longer.
+    names = code.top_names
+    installed = _taken_out(names)
     sys.path.insert(0, str(code.root))
     importlib.invalidate_caches()
     try:
@@ -176,20 +183,23 @@ def _imported_modules(path: Path, code: _CodeAtPath) -> list[type[Module]]:
         raise UsageError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(str(code.root))
-        new_code = _taken_out(own_names)
+        new_code = _taken_out(names)
         sys.modules.update(installed)
         _keep_beside(new_code)
     return offers or _defined_modules(imported, new_code.values())
 
 
 def _taken_out(top_names: Iterable[str]) -> dict[str, ModuleType]:
-    """Take the Python modules of some packages out of those that imports find."""
+    """Remove the Python modules of some packages from `sys.modules`, and return them by name."""
     names = [name for name in sys.modules if name.partition(".")[0] in top_names]
     return {name: sys.modules.pop(name) for name in names}
 
 
 def _keep_beside(new_code: Mapping[str, ModuleType]) -> None:
-    """Keep Python modules under names of their own, by which the annotations and sources of their classes are read."""
+    """Put Python modules back into `sys.modules` under other names, which their classes are told as their homes.
+
+    Without a home, the annotations and the source of a class could not be read.
+    """
     for name, python_module in new_code.items():
         kept_name = f"{_BESIDE}.{name}"
         sys.modules[kept_name] = python_module
@@ -200,7 +210,12 @@ def _keep_beside(new_code: Mapping[str, ModuleType]) -> None:
 
 
 def _offers(imported: Sequence[ModuleType], plugins: Sequence[str]) -> list[type[Module]]:
-    """Return what plugins offer: those of entry points, or Python modules that have the hook."""
+    """Return the modules that plugins offer.
+
+    Args:
+        imported: The Python modules that were imported.
+        plugins: The entry point of each of them; if there are none, each that has the hook is a plugin.
+    """
     objects: list[Any] = list(imported)
     if plugins:
         objects = []
@@ -216,7 +231,12 @@ def _offers(imported: Sequence[ModuleType], plugins: Sequence[str]) -> list[type
 
 
 def _defined_modules(imported: Sequence[ModuleType], new_code: Iterable[ModuleType]) -> list[type[Module]]:
-    """Return the classes of modules that Python modules define, or else those that they import from elsewhere."""
+    """Return the module classes that code defines; if it defines none, those that it imports from elsewhere.
+
+    Args:
+        imported: The Python modules whose names are searched.
+        new_code: All Python modules of the code, which may define the classes.
+    """
     homes = {python_module.__name__ for python_module in new_code}
     defined: dict[type[Module], None] = {}
     imported_from_elsewhere: dict[type[Module], None] = {}
@@ -232,12 +252,12 @@ def _defined_modules(imported: Sequence[ModuleType], new_code: Iterable[ModuleTy
 
 
 def _is_module(value: object) -> bool:
-    """True for a class of modules with a name, which queries can run."""
+    """Return True for a module class that queries can run: it is not abstract, and has a name."""
     is_class = isinstance(value, type) and issubclass(value, Module) and not inspect.isabstract(value)
     return is_class and isinstance(getattr(value, "name", None), str)
 
 
 def _described(module: type[Module]) -> str:
-    """Return the name and the place of a module."""
+    """Return the name, the version and the place of a module, for an error."""
     home = module.__module__.removeprefix(f"{_BESIDE}.")
     return f"{module.name} {getattr(module, 'version', '')}".strip() + f" ({home}.{module.__qualname__})"

@@ -57,7 +57,7 @@ def create_package(name: str, folder: Path, kinds: Sequence[OfferKind] = (DEFAUL
 
 
 def _usage(template: Traversable, kinds: Sequence[OfferKind]) -> str:
-    """Return how queries use the examples of kinds, as Markdown; kinds that are used alike are shown once."""
+    """Return Markdown that shows how queries use the examples of kinds; kinds that are used alike are shown once."""
     texts: dict[str, str] = {}
     for kind in kinds:
         if kind.usage not in texts:
@@ -146,4 +146,5 @@ def _walk(folder: Traversable, path: str = "") -> Iterator[tuple[str, Traversabl
 
 
 def _renamed(text: str, name: str) -> str:
+    """Replace the name of the template's plugin in a text or a path by another one."""
     return text.replace(f"muntin-{_PLACEHOLDER}", distribution_of(name)).replace(_PLACEHOLDER, name)

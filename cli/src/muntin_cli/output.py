@@ -30,7 +30,7 @@ _COLOURS: Final[Mapping[str, str]] = {
 _REPORT: Final[ContextVar[TextIO | None]] = ContextVar("_REPORT", default=None)
 """The destination of what is shown; None for the standard output as it is."""
 _OWNS_PROCESS: Final[ContextVar[bool]] = ContextVar("_OWNS_PROCESS", default=False)
-"""Whether the process ends with the command."""
+"""True if the process ends with the command."""
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def report_on_stdout_alone() -> Iterator[None]:
 def _report_stream() -> TextIO:
     """Return a stream to the present standard output.
 
-    Where the process is the command's own, file descriptor 1 leads to the standard error from now on.
+    In a process that ends with the command, file descriptor 1 leads to the standard error from now on.
     """
     out: TextIO = sys.stdout
     is_replaced = out is not sys.__stdout__
@@ -113,7 +113,7 @@ def show_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, is_wide: 
     table = Table(box=None, pad_edge=False, show_header=bool(heads), header_style="bold")
     for number in range(column_count):
         is_first = number == 0
-        # The first column has names, which nobody finds if they are broken.
+        # The first column has names: they are not broken, so that a reader can search for them.
         table.add_column(
             heads[number] if heads else "", style="bold" if is_first else "", overflow="fold", no_wrap=is_first
         )

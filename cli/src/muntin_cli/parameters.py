@@ -110,9 +110,8 @@ def example_of(cls: type[M], user_parameters: Mapping[str, object] | None = None
 
     Args:
         cls: Class of the example.
-        user_parameters: Parameters that the user knows. Required parameters besides them are chosen by their types.
-            If the user knows none, and the constructor is not content with the required ones, one optional parameter
-            is added.
+        user_parameters: Parameters that the user gives. Other required parameters are chosen by their types. If the
+            user gives none, and the constructor refuses the required ones alone, one optional parameter is added.
 
     Returns:
         An instance and its parameters; None if no parameters were found that the constructor takes.
@@ -130,9 +129,12 @@ def example_of(cls: type[M], user_parameters: Mapping[str, object] | None = None
             required.append(parameter)
         elif parameter.default is not parameter.empty and not known_parameters:
             optional.append(parameter)
-    # Defaults first. Where the constructor refuses them, as those that exclude each other, one more parameter is set.
-    for chosen in [required, *([*required, parameter] for parameter in optional)]:
-        examples = {parameter.name: list(_examples(parameter.annotation)) for parameter in chosen}
+    # First the required parameters alone; then with one optional parameter, as of a constructor that takes one of two.
+    attempts = [required]
+    for parameter in optional:
+        attempts.append([*required, parameter])
+    for chosen_parameters in attempts:
+        examples = {parameter.name: list(_examples(parameter.annotation)) for parameter in chosen_parameters}
         for values in islice(_choices(examples), _MOST_TRIES):
             parameters = known_parameters | values
             try:
@@ -155,12 +157,13 @@ def _choices(examples: Mapping[str, Sequence[object]]) -> Iterator[dict[str, obj
 
 
 def _is_required(parameter: inspect.Parameter) -> bool:
+    """Return True for a parameter without a default; `*values` and `**options` may be empty."""
     is_open = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     return parameter.default is parameter.empty and not is_open
 
 
 def _examples(annotation: object) -> Iterable[object]:
-    """Return values that a parameter with an annotation may have."""
+    """Return values that a parameter with an annotation may have, the likeliest first."""
     if annotation in _EXAMPLES:
         return _EXAMPLES[annotation]
     origin = get_origin(annotation)
@@ -180,6 +183,7 @@ def _examples(annotation: object) -> Iterable[object]:
 
 
 def _parse_value(text: str) -> object:
+    """Return the value of a Python literal, or the text itself if it is none."""
     try:
         return literal_of(text)
     except (ValueError, SyntaxError):

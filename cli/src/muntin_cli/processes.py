@@ -21,8 +21,8 @@ def ask_python(program: Path, question: object, python: str = sys.executable) ->
     """Run a program that reads a question as JSON and answers in JSON, in an empty folder that is not on its path.
 
     Args:
-        program: Python file that imports nothing of ours. Its answer is the last line that it prints which begins
-            with `answer: `; modules that it imports may print anything, also when it ends.
+        program: Python file that imports nothing of ours. Of the lines that it prints, the last one that begins with
+            `answer: ` is its answer; modules that it imports may print anything, also when it ends.
         question: Value that the program reads from its standard input.
         python: Python that runs the program.
 

@@ -43,11 +43,20 @@ def show_first_rows(rows: DataFrame) -> None:
 
 
 def write_all_rows(rows: DataFrame, path: Path) -> int:
-    """Write the rows of a query that has ended, and return how many they are; see `write_rows`."""
+    """Write the rows of a query, and return their number.
+
+    Args:
+        rows: The rows of a query that is no stream.
+        path: A file whose suffix names the format; any other path becomes a folder of Parquet files.
+
+    Raises:
+        UsageError: The path exists already, or cannot be written.
+    """
     if path.suffix.lower() in FORMATS:
         return write_rows(rows.toArrow(), path)
     check_free(path)
     rows.write.parquet(str(path))
+    # Counting the files is cheaper than running the query once more.
     return rows.sparkSession.read.parquet(str(path)).count()
 
 
@@ -81,6 +90,8 @@ def progress_of(spark: SparkSession, description: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _TaskCount:
+    """The number of Spark's tasks, and of those that are completed."""
+
     completed: int
     total: int
 
@@ -102,7 +113,11 @@ def _count_tasks(spark: SparkSession) -> _TaskCount | None:
 
 
 class _InputCount:
-    """Counts the rows and micro-batches of a streaming query from its progress."""
+    """Counts the rows and micro-batches of a streaming query from its progress.
+
+    Attributes:
+        rows: The number of rows so far.
+    """
 
     def __init__(self, query: StreamingQuery) -> None:
         self._query = query
@@ -116,7 +131,7 @@ class _InputCount:
 
     def update(self) -> None:
         """Add the micro-batches that ended since the last update."""
-        for progress in self._query.recentProgress:  # Spark keeps the last hundred
+        for progress in self._query.recentProgress:  # Spark keeps that of the last hundred micro-batches
             if progress["batchId"] > self._last_batch:
                 self._last_batch = progress["batchId"]
                 self.rows += progress["numInputRows"]
@@ -124,6 +139,9 @@ class _InputCount:
 
 def follow(start: Callable[[], StreamingQuery]) -> int:
     """Run a streaming query until it ends or Ctrl-C, and show its progress.
+
+    Args:
+        start: The function that starts the query.
 
     Returns:
         The number of rows that the query has read.
@@ -137,6 +155,7 @@ def follow(start: Callable[[], StreamingQuery]) -> int:
         try:
             while not query.awaitTermination(1):
                 count.update()
+                # `counted` makes a plural by an "s".
                 batches = counted(count.batches, "micro-batch").replace("batchs", "batches")
                 bar.update(task, description=f"{counted(count.rows, 'row')} in {batches}; Ctrl-C ends it")
         except KeyboardInterrupt:

@@ -69,7 +69,7 @@ def write_rows(rows: pa.Table, path: Path) -> int:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Write to another path in the block, which gets the name when it is complete: a reader never sees a part of it.
+    """Yield a path to write to in the block; the file gets its name at the end, so that no reader sees a part of it.
 
     Raises:
         UsageError: The file cannot be written.
@@ -87,7 +87,7 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 def _write_file(rows: pa.Table, path: Path, format_name: str) -> None:
-    """Write rows in a format. What pandas would make of whole numbers with nulls is kept from CSV and JSON."""
+    """Write rows in a format; CSV and JSON by DuckDB, since pandas would make floats of whole numbers with nulls."""
     if format_name == "parquet":
         import pyarrow.parquet as pq
 

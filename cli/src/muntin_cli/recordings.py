@@ -35,9 +35,9 @@ def opened(path: Path, files: Sequence[Path], keys: Sequence[str] = ()) -> Recor
 
     Args:
         path: Folder of the recording.
-        files: Files of Python that define modules of the query; and `NAME=PATH`, where the module of a name is replaced
-            by the one at a path.
-        keys: Keys as text, each with commas between its columns; all rows without any.
+        files: Files of Python that define modules of the query; and values `NAME=PATH`, which replace the module of a
+            name by the one at a path.
+        keys: Keys as text, each with commas between its columns; empty for the rows of all keys.
 
     Raises:
         EnvironmentLacksError: The engine is not installed.
@@ -57,8 +57,10 @@ def opened(path: Path, files: Sequence[Path], keys: Sequence[str] = ()) -> Recor
     if not keys:
         return recording
     columns = [f"{column.name} ({column.type})" for column in recording.plan.keys]
-    # A key of one column may have a comma in its text.
-    key_tuples = [tuple(key.split(",")) if len(columns) > 1 else (key,) for key in keys]
+    key_tuples: list[tuple[str, ...]] = []
+    for key in keys:
+        # A key of one column may have a comma in its text.
+        key_tuples.append(tuple(key.split(",")) if len(columns) > 1 else (key,))
     if all(len(key) == len(columns) for key in key_tuples):
         try:
             return recording.with_batches([batch.of_keys(key_tuples) for batch in recording.batches])
@@ -112,7 +114,7 @@ class ModuleOptions:
 
 
 def modules_in(files: Sequence[Path]) -> list[Any]:
-    """Return the modules, functions, policies, triggers and windows that files have: first those that they define.
+    """Return the modules, functions, policies, triggers and windows in files: first those that the files define.
 
     Raises:
         UsageError: A file cannot be run.
@@ -140,7 +142,7 @@ def story_of(recording: Recording, keys: Sequence[str] = ()) -> Story:
 
 
 def _is_of_queries(thing: object) -> bool:
-    """True for a function, and for a class of modules, windows, triggers, refinements or policies."""
+    """Return True for a function, and for a class of modules, windows, triggers, refinements or policies."""
     if not isinstance(thing, type):
         return isinstance(thing, Function)
     kinds = Module | WindowSpecification | Trigger | ResultRefinement | ProgressPolicy
@@ -164,7 +166,7 @@ def spelled_value(value: Any) -> str:
 def condition(text: str) -> Callable[[Mapping[str, Any]], bool]:
     """Compile a condition on a row of results, written in Python over its columns, such as `sum_km > 100`.
 
-    A row for which it raises a `TypeError` does not meet it: a null is no number.
+    A row for which the condition raises a `TypeError` does not meet it: a null cannot be compared with a number.
 
     Raises:
         UsageError: The text is no expression of Python.

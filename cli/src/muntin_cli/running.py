@@ -92,7 +92,7 @@ def parse_window(text: str) -> WindowSpecification:
     words = text.replace("(", " ").replace(")", " ").replace(",", " ").split()
     if not words:
         raise _no_window(text, "")
-    # As in a shell: the name, values by place, and values by name.
+    # As in a shell: first the name, then values by position, and values by name.
     values: list[int | str] = []
     named_values: list[str] = []
     for word in words[1:]:
@@ -108,6 +108,7 @@ def parse_window(text: str) -> WindowSpecification:
 
 
 def _no_window(text: str, reason: str) -> UsageError:
+    """Return the error for a text that names no windows."""
     return UsageError(
         f"{text!r} names no window{reason}\n"
         f"  expected: {', '.join(map(repr, usages()))}, or a plugin's kind with its parameters\n"
@@ -139,7 +140,11 @@ def query_of(module: Module, window: WindowSpecification, clip: str, timestamps:
 
 
 def _definition(file: Path, definitions: Mapping[str, object], name: str, kind: type[T]) -> T | None:
-    """Return a file's definition of a name; None if there is none, an error if it is of another type."""
+    """Return a file's definition of a name; None if there is none.
+
+    Raises:
+        UsageError: The definition is of another type.
+    """
     value = definitions.get(name)
     if value is not None and not isinstance(value, kind):
         raise UsageError(f"{file} defines {name} as {value!r}\n  expected: a muntin.testing.{kind.__name__}")

@@ -51,10 +51,15 @@ def _shape_of_one_input(offered: Offered) -> str:
         return "row operator"
     if issubclass(offered, StreamOperator):
         return "stream operator"
-    words = ["time-sensitive"] if offered.is_time_sensitive else []
-    words += ["ordered"] if offered.reads_order else []
-    words += ["incremental"] if offered.is_incremental else []
-    return " ".join([*words, "operator" if offered.is_operator else "aggregate"])
+    words: list[str] = []
+    if offered.is_time_sensitive:
+        words.append("time-sensitive")
+    if offered.reads_order:
+        words.append("ordered")
+    if offered.is_incremental:
+        words.append("incremental")
+    words.append("operator" if offered.is_operator else "aggregate")
+    return " ".join(words)
 
 
 def capabilities_of(module: Module) -> list[str]:

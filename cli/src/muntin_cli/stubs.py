@@ -67,7 +67,7 @@ class CallFiles:
 
 
 def _says(text: str, expected: str) -> bool:
-    """Return True if a file has the code that it should have, however a formatter has laid it out."""
+    """Return True if a text has the expected code, however a formatter has laid it out."""
     try:
         return ast.dump(ast.parse(text)) == ast.dump(ast.parse(expected))
     except SyntaxError:
@@ -90,7 +90,8 @@ def calls_of(catalog: Catalog, name: str) -> CallFiles:
     classes: dict[str, type[Module]] = {}
     for full_name, cls in sorted(plugin.modules.items()):
         call_name = full_name.rpartition(".")[2]
-        if not keyword.iskeyword(call_name):  # module("...") names one that is no name of Python
+        # A module whose name is a keyword gets no call: a query names it by module("...").
+        if not keyword.iskeyword(call_name):
             classes[call_name] = cls
     if not classes:
         raise UsageError(f"the plugin {plugin.name} has no modules, which typed calls are of")
@@ -111,6 +112,7 @@ def _package_folder(plugin: str) -> Path:
 
 
 def _code_of(plugin: str, classes: Mapping[str, type[Module]]) -> str:
+    """Return the text of the module `calls`, with a typed call for each module class of a plugin, by its name."""
     imports = Imports()
     imports.add("muntin", "typed_call")
     calls: list[str] = []
@@ -122,6 +124,7 @@ def _code_of(plugin: str, classes: Mapping[str, type[Module]]) -> str:
 
 
 def _stub_of(plugin: str, classes: Mapping[str, type[Module]]) -> str:
+    """Return the text of the stub, with a function for each module class of a plugin, by its name."""
     imports = Imports()
     imports.add(_CALL, "ModuleCall")
     functions = [_function_of(name, cls, imports) for name, cls in classes.items()]
@@ -159,6 +162,7 @@ class Imports:
 
 
 def _is_of_python(module: str) -> bool:
+    """Return True for a module of the standard library."""
     return re.split(r"\W", module)[0] in sys.stdlib_module_names
 
 
@@ -183,25 +187,27 @@ def _columns_of(cls: type[Module], imports: Imports) -> list[str]:
     inputs = cls.input_fields()
     if inputs:
         imports.add(_CALL, "StreamColumns")
-        return [f"{part.name}: Column | tuple[Column, ...] | StreamColumns" for part in inputs]
-    wanted = cls.input_field().type
-    if wanted == _ANYTHING:
+        return [f"{module_input.name}: Column | tuple[Column, ...] | StreamColumns" for module_input in inputs]
+    input_type = cls.input_field().type
+    if input_type == _ANYTHING:
         return ["column: Column = ...", "/"]
-    if not isinstance(wanted, Struct):
+    if not isinstance(input_type, Struct):
         return ["column: Column", "/"]
 
-    # One column that is a struct may stand for all of them, so that only the first is required.
-    first, *others = _names_of_columns(cls, wanted.fields)
-    return [f"{first}: Column", *(f"{other}: Column = ..." for other in others), "/"]
+    # One column that is a struct may stand for all columns, so that only the first is required.
+    first_name, *further_names = _names_of_columns(cls, input_type.fields)
+    further_columns = [f"{name}: Column = ..." for name in further_names]
+    return [f"{first_name}: Column", *further_columns, "/"]
 
 
 def _names_of_columns(cls: type[Module], fields: Sequence[Field]) -> list[str]:
-    """Return the names of fields, with others where they cannot be those of parameters."""
-    taken = inspect.signature(cls).parameters
+    """Return a parameter name for each field: its own, or `column1` and so on if Python or the constructor has it."""
+    constructor_parameters = inspect.signature(cls).parameters
     names: list[str] = []
-    for number, part in enumerate(fields, 1):
-        is_free = part.name.isidentifier() and not keyword.iskeyword(part.name) and part.name not in taken
-        names.append(part.name if is_free else f"column{number}")
+    for number, input_field in enumerate(fields, 1):
+        name = input_field.name
+        is_free = name.isidentifier() and not keyword.iskeyword(name) and name not in constructor_parameters
+        names.append(name if is_free else f"column{number}")
     return names
 
 
@@ -220,7 +226,7 @@ def _parameters_of(cls: type[Module], imports: Imports) -> list[str]:
 
 
 def _default_text(default: object) -> str:
-    """Return a default as it may stand in a stub: a number, a text or a word, and dots for anything else."""
+    """Return a default as a stub has it: numbers, text, booleans and None as they are, and dots for anything else."""
     if isinstance(default, str) and '"' not in default:
         return f'"{repr(default)[1:-1]}"'
     is_plain = default is None or type(default) in (bool, int, float, str)

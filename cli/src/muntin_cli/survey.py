@@ -92,7 +92,7 @@ def _load_in_process(plugin: str, distribution: str, path: str, seconds: float) 
                 cwd=folder,
                 env={**os.environ, "PYTHONPATH": path},
                 stdin=subprocess.DEVNULL,
-                stdout=log,  # a file, which no process that the plugin leaves behind keeps open for a reader
+                stdout=log,  # a file: a pipe would stay open as long as a process that the plugin has started
                 stderr=log,
             )
             try:
@@ -101,14 +101,14 @@ def _load_in_process(plugin: str, distribution: str, path: str, seconds: float) 
                 reason = f"it takes more than {seconds:g} s; if it needs longer, set {PATIENCE_VARIABLE}"
                 return _failed(plugin, distribution, reason)
             finally:
-                # It may still run, after a timeout or an interrupt of the command.
+                # The process may still run, after a timeout or an interrupt of the command.
                 process.kill()
                 process.wait()
         try:
             if code == 0:
                 return _listing(json.loads(answer.read_bytes()))
         except (OSError, ValueError):
-            pass  # it ended before it had written an answer
+            pass  # the process ended before it had written an answer
         lines = output.read_text("utf-8", "replace").strip().splitlines()
         last_line = cut(lines[-1], 500) if lines else "it printed nothing"
         ending = f"is ended by signal {-code}" if code < 0 else f"ends with code {code}"
@@ -126,4 +126,5 @@ def _listing(answer: Any) -> Listing:
 
 
 def _failed(plugin: str, distribution: str, reason: str) -> Listing:
+    """Return the listing of a plugin that could not be loaded."""
     return Listing({}, (), (failure_of(PluginLoadError(plugin, distribution, reason)),))

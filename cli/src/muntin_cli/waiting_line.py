@@ -48,7 +48,7 @@ class WaitingLine:
             self._thread.join()
 
     def _show(self) -> None:
-        """Show the line until the block is over. The thread of the block itself is busy, and cannot."""
+        """Show the line until the block is over; it runs in a thread of its own, as that of the block is busy."""
         start = monotonic()
         if self._is_over.wait(_HIDDEN_SECONDS):
             return
@@ -65,6 +65,6 @@ class WaitingLine:
 
 
 def _is_watched() -> bool:
-    """True if the standard error is a terminal, and the line is wanted."""
+    """Return True if the standard error is a terminal, and the line is not switched off."""
     is_hidden = os.environ.get(VARIABLE, "").casefold() == "off"
     return not is_hidden and sys.stderr.isatty()

@@ -146,24 +146,28 @@ def draw_kind(kind: WindowSpecification) -> str:
 
 
 def _makes_windows(function: Callable[..., Any]) -> bool:
+    """Return True if the annotation of a function says that it returns windows that cut the axis."""
     return_type = signature_of(function).return_annotation
     return isinstance(return_type, type) and issubclass(return_type, WindowKind)
 
 
 def _return_type(function: Callable[..., WindowKind]) -> type[WindowKind]:
+    """Return the kind of windows that a function makes, by its annotation."""
     return_type: type[WindowKind] = signature_of(function).return_annotation
     return return_type
 
 
 def _main_parameters(callable: Callable[..., Any]) -> list[str]:
-    """Return the names of the required parameters; that of the first one, if none is required."""
+    """Return the names of the required parameters; if none is required, the name of the first one."""
     return _required(callable) or list(signature_of(callable).parameters)[:1]
 
 
 def _required(callable: Callable[..., Any]) -> list[str]:
+    """Return the names of the parameters without a default."""
     parameters = signature_of(callable).parameters.values()
     return [parameter.name for parameter in parameters if parameter.default is parameter.empty]
 
 
 def _length(place: int) -> str:
+    """Return an example of a kind's length: an hour for the first one, ten minutes for those after it."""
     return "10 minutes" if place else "1 hour"

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from muntin_engine.sinks.sink import Sink
     from muntin_engine.sinks.written_batch import WrittenBatch
 else:
-    _PLACES: Final = {
+    _NAMES_OF_MODULES: Final = {
         "muntin_engine.api.changelogs": ("final_rows", "fold", "net_changes"),
         "muntin_engine.api.events": ("events",),
         "muntin_engine.api.functions": ("condition", "expression", "functions"),
@@ -114,38 +114,41 @@ else:
         "muntin_engine.backends.spark.checkpoints.query_texts": ("read_query",),
         "muntin_engine.backends.spark.checkpoints.state_table": ("read_state",),
     }
-    _PLACE_OF: Final = {name: place for place, names in _PLACES.items() for name in names}
+    _MODULE_OF_NAME: Final = {name: module for module, names in _NAMES_OF_MODULES.items() for name in names}
 
     def __getattr__(name):
-        """Import the place of a name when it is first used.
+        """Return the class or function of a public name, whose module is imported when the name is first used.
 
-        A query is planned without PySpark, and the process that Spark starts on the driver for each stateful operator
-        needs nothing of the engine but that operator.
+        Importing `muntin_engine` alone stays cheap. A query can so be planned where PySpark is not installed, and the
+        process that Spark starts on the driver for each stateful operator imports nothing but that operator.
 
         Raises:
+            AttributeError: The engine has no such name.
             SetupError: The name is of something that runs on Spark, and PySpark is not installed.
         """
-        if name not in _PLACE_OF:
+        if name not in _MODULE_OF_NAME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from muntin_engine.needed import engine_module  # it brings the SDK, which that process does without
+        # Not at the top of the file: `needed` imports the SDK, which the process of an operator can do without.
+        from muntin_engine.needed import engine_module
 
-        value = getattr(engine_module(_PLACE_OF[name], name), name)
-        globals()[name] = value
+        module = engine_module(_MODULE_OF_NAME[name], name)
+        value = getattr(module, name)
+        globals()[name] = value  # the next use finds the name here, and does not call this function
         return value
 
     def __dir__():
-        """Return the names of everything that is there, used or not."""
+        """Return all public names, also those whose modules are not imported yet."""
         return sorted({*globals(), *__all__})
 
 
 def _make_warner() -> QueryObserver:
-    """Make what warns of rows that no sink takes."""
+    """Make the observer that warns of late and rejected rows that no sink takes, and of values that no column holds."""
     from muntin_engine.monitoring.observer import Warner
 
     return Warner()
 
 
-OBSERVERS.attach(_make_warner)  # here, as this module is imported by every program that has a query
+OBSERVERS.attach(_make_warner)  # attached here, because every program that has a query imports this module
 
 __all__ = [
     "Alert",

@@ -30,7 +30,11 @@ _FRAME_PACKAGES: Final = frozenset({"pandas", "polars", "pyarrow", "duckdb"})
 
 
 def backend_module(kind: type) -> ModuleType | None:
-    """Return the module of the backend that has rows of a type where they are; None for rows in this process."""
+    """Return the module of the backend whose package defines a type, or a type that it derives from.
+
+    Returns:
+        The module, which is imported by the call; None for a type of no backend, such as a table in this process.
+    """
     for package in _packages_of(kind):
         name = _MODULES.get(package)
         if name is not None:
@@ -39,28 +43,39 @@ def backend_module(kind: type) -> ModuleType | None:
 
 
 def input_module(thing: object) -> ModuleType | None:
-    """Return the module of the backend that takes an input of a query, or a session; None if none does.
+    """Return the module of the backend that takes an input of a query, or a session.
+
+    Args:
+        thing: The input or session, or any other object.
+
+    Returns:
+        The module; None if no backend takes the object.
 
     Raises:
         SetupError: A package is missing that the backend needs.
     """
     module = backend_module(type(thing))
-    if module is not None or not _may_be_table(thing):
+    if module is not None:
         return module
+    if not _may_be_table(thing):
+        return None
     needed("duckdb", _WITHOUT_SPARK, "local")
     check_installed("sqlglot", _WITHOUT_SPARK, "local")  # it is imported with the first expression in SQL
     return imported_backend(LOCAL)
 
 
 def _may_be_table(thing: object) -> bool:
-    """True if something may be a table in this process, or a path of one."""
+    """True if an object may be a table in this process, or the path of a table; only reading it shows whether it is."""
+    if isinstance(thing, str | os.PathLike):
+        return True
     kind = type(thing)
-    is_from_library = not _FRAME_PACKAGES.isdisjoint(_packages_of(kind))
-    return is_from_library or isinstance(thing, str | os.PathLike) or hasattr(kind, "__arrow_c_stream__")
+    if not _FRAME_PACKAGES.isdisjoint(_packages_of(kind)):
+        return True
+    return hasattr(kind, "__arrow_c_stream__")  # by this protocol, tables of any library give their rows to Arrow
 
 
 def _packages_of(kind: type) -> list[str]:
-    """Return the packages of a type and of those that it derives from."""
+    """Return the packages that define a type and the types that it derives from."""
     return [ancestor.__module__.partition(".")[0] for ancestor in kind.__mro__]
 
 

@@ -1,4 +1,4 @@
-"""Muntin: what module writers and query writers name every day; the rest is in its room, such as `muntin.windows`."""
+"""Muntin: the names that module and query writers use every day; others are in rooms such as `muntin.windows`."""
 
 from muntin.axis import EARLIEST, INFINITY, Axis, Duration, Instant, instant, moment, ticks
 from muntin.catalog.hooks import hookimpl

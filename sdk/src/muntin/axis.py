@@ -49,12 +49,16 @@ class DecimalLength(int):
 
     @classmethod
     def of(cls, ticks: int, places: int) -> DecimalLength:
-        """Return a length of some ticks of an axis of decimals."""
+        """Return a length in ticks of an axis whose times have so many decimal places."""
         return cls(ticks * 10 ** (MOST_PLACES - places))
 
     def __repr__(self) -> str:
+        """Spell the length as a query writes it: a whole number as it is, any other as a `Decimal`."""
         number = decimal_of(int(self), MOST_PLACES)
-        return str(int(number)) if number == int(number) else f"Decimal('{number.normalize(_EXACT):f}')"
+        if number == int(number):
+            return str(int(number))
+        without_trailing_zeros = number.normalize(_EXACT)
+        return f"Decimal('{without_trailing_zeros:f}')"
 
     __str__ = __repr__
 
@@ -94,10 +98,11 @@ _PLURALS: Final = tuple(f"{unit}s" for unit in ("week", *_SPELLED))
 def ticks(duration: Duration) -> int:
     """Return a duration in ticks.
 
-    Text and timedeltas are read as time, so as microseconds; an int is taken as it is. A minus in front of a text is
-    for all of it, so that an offset may go either way. The result remembers which of the two it was: a query refuses a
-    bare number where its axis is time, and a time where it is not. Where a query makes a module, a duration that the
-    module's constructor reads is in ticks of the axis of that query, or refused in the same way.
+    Text and timedeltas are read as time, so as microseconds; an int is taken as it is. A minus in front of a text
+    applies to the whole text, so that an offset may go either way. The result remembers whether it was written as a
+    time or as a bare number: a query refuses a bare number where its axis is time, and a time where it is not. While a
+    query makes a module, durations in the module's constructor are read as ticks of the axis of that query, or refused
+    in the same way.
 
     Args:
         duration: For example `600`, `timedelta(minutes=10)`, `"10 minutes"`, `"1 hour 30 minutes"` or `"-2 hours"`;
@@ -106,8 +111,8 @@ def ticks(duration: Duration) -> int:
             and windows of months are made by `calendar`.
 
     Raises:
-        DurationError: The text has no number, an unknown unit, or a unit without a fixed length (month, year); or a
-            decimal is no number of at most 18 places.
+        DurationError: The text has no number, an unknown unit, or a unit without a fixed length (month, year); a
+            decimal is infinite, NaN, or has more than 18 decimal places; or the duration is of another type.
 
     Example:
         >>> ticks("10 minutes")
@@ -119,7 +124,7 @@ def ticks(duration: Duration) -> int:
     """
     length = _length(duration)
     read = _READ.get()
-    # Outside a query lengths keep the note of how they were written, and a query reads them later.
+    # Outside a query a length keeps the class that says how it was written, and a query reads it later.
     if read is None or isinstance(length, ReadLength):
         return length
     return ReadLength(read(length))
@@ -132,9 +137,10 @@ def lengths_read_by(read: Callable[[int], int]) -> Iterator[None]:
     A module reads its durations in its constructor, before it knows of any query; a query knows what its ticks are.
 
     Args:
-        read: The function from a length, as `ticks` returns it elsewhere, to ticks of that axis; it may refuse one.
+        read: The function from a length, as `ticks` returns it outside a query, to ticks of that axis. It raises an
+            error for a length that does not fit the axis.
     """
-    # A context variable, as queries may be built in several threads at once.
+    # A context variable rather than a global one, as queries may be built in several threads at once.
     token = _READ.set(read)
     try:
         yield
@@ -147,9 +153,10 @@ def _length(duration: Duration) -> int:
     if isinstance(duration, bool):
         raise DurationError(duration, "it is a bool")
     if isinstance(duration, int):
-        # A length that `ticks` returned earlier is of such a class already.
-        is_length = isinstance(duration, TimeLength | DecimalLength | ReadLength)
-        return duration if is_length else BareLength(duration)
+        # A length that `ticks` returned earlier is an int of such a class already.
+        if isinstance(duration, TimeLength | DecimalLength | ReadLength):
+            return duration
+        return BareLength(duration)
     if isinstance(duration, Decimal):
         return _decimal_length(duration)
     if isinstance(duration, timedelta):
@@ -160,6 +167,7 @@ def _length(duration: Duration) -> int:
 
 
 def _decimal_length(number: Decimal) -> DecimalLength:
+    """Read a decimal as a length; refuse one that is not finite, or has too many decimal places."""
     scaled = Fraction(number) * 10**MOST_PLACES if number.is_finite() else None
     if scaled is None or scaled.denominator > 1:
         raise DurationError(number, f"it is not a number of at most {MOST_PLACES} decimal places")
@@ -177,11 +185,17 @@ def decimal_of(ticks: int, places: int) -> Decimal:
 
 
 def clock_ticks(duration: Duration) -> int:
-    """Return a duration by the clock in microseconds, whatever the query's axis is."""
+    """Return a duration by the clock in microseconds, whatever the query's axis is.
+
+    Raises:
+        DurationError: The duration cannot be read, or is a decimal.
+    """
     length = _length(duration)
     if isinstance(length, DecimalLength):
         raise DurationError(duration, "it is a number, and a clock has time")
-    return BareClockLength(length) if isinstance(length, BareLength) else int(length)
+    if isinstance(length, BareLength):
+        return BareClockLength(length)  # a query whose axis is time refuses it
+    return int(length)
 
 
 def _parse(text: str) -> int:
@@ -189,29 +203,43 @@ def _parse(text: str) -> int:
     sign = _SIGN.match(text)
     length = text if sign is None else text[sign.end() :]
     terms = _TERM.findall(length)
-    # Whatever is left beside the terms is no part of a length.
-    if not terms or _TERM.sub("", length).strip(" ,\t"):
+    # Only spaces and commas may stand between the terms.
+    between_terms = _TERM.sub("", length)
+    if not terms or between_terms.strip(" ,\t"):
         raise DurationError(text, "it is not a list of numbers with units")
     total = sum(_term(text, number, unit) for number, unit in terms)
     return total if sign is None else -total
 
 
 def _term(text: str, number: str, unit: str) -> int:
-    """Read a term of a length, such as `30 minutes`, in microseconds; the whole text is for messages."""
-    size = _UNITS.get(unit.lower())
-    if size is None:
+    """Return the microseconds of one term of a length, such as `30 minutes`.
+
+    Args:
+        text: The whole length as it was written, for messages.
+        number: The number of the term, with or without a decimal point.
+        unit: The unit of the term.
+    """
+    unit_size = _UNITS.get(unit.lower())
+    if unit_size is None:
         raise _unknown_unit(text, number, unit)
+
+    # The part behind the point is computed in whole numbers: as a float, 0.1 seconds would not be exact.
     whole, _, fraction = number.partition(".")
-    scale: int = 10 ** len(fraction)
-    # In whole numbers: as a float, 0.1 seconds would not be exact.
-    microseconds, remainder = divmod(int(fraction or 0) * size, scale)
+    fraction_scale: int = 10 ** len(fraction)
+    microseconds, remainder = divmod(int(fraction or 0) * unit_size, fraction_scale)
     if remainder:
         raise DurationError(text, f"{number} {unit} is not a whole number of microseconds")
-    return int(whole) * size + microseconds
+    return int(whole) * unit_size + microseconds
 
 
 def _unknown_unit(text: str, number: str, unit: str) -> DurationError:
-    """Return the error of a unit without a fixed length, or of one that there is not."""
+    """Return the error for a unit that has no fixed length, such as a month, or that does not exist.
+
+    Args:
+        text: The whole length as it was written.
+        number: The number before the unit.
+        unit: The unit.
+    """
     days = _DAYS.get(unit.lower().rstrip("s"))
     if days is not None:
         # A calendar counts whole months: for any other number an example shows its windows.
@@ -226,7 +254,8 @@ def _unknown_unit(text: str, number: str, unit: str) -> DurationError:
     plural = _closest_unit(unit)
     if plural is not None:
         known_unit = plural.removesuffix("s") if number == "1" else plural
-        corrected = re.sub(rf"(?<=\d)\s*{re.escape(unit)}\b", f" {known_unit}", text)
+        unit_after_number = rf"(?<=\d)\s*{re.escape(unit)}\b"
+        corrected = re.sub(unit_after_number, f" {known_unit}", text)
         advice = f"did you mean {corrected!r}?\n  {advice}"
     return DurationError(text, f"the unit {unit!r} is unknown", advice)
 
@@ -285,9 +314,9 @@ def offset_ticks(offset: Duration | date, period: int) -> int:
 
     Args:
         offset: A length as `ticks` reads it; or the start of any of the windows: a datetime, where a naive one is in
-            UTC, or a date, which is midnight in UTC.
-        period: The distance between neighbouring starts, in ticks. A datetime or date counts modulo the period, so that
-            two origins of the same windows are equal.
+            UTC, or a date, which stands for its midnight in UTC.
+        period: The distance between neighbouring starts, in ticks. A datetime or date is reduced modulo the period, so
+            that the starts of two of the windows give the same offset.
 
     Example:
         >>> offset_ticks(date(2024, 5, 1), ticks("7 days")) == ticks("6 days")
@@ -379,7 +408,7 @@ class Axis(StrEnum):
         if self is not Axis.TIME:
             return length
         second = _UNITS["second"]
-        return -(-length // second) * second
+        return -(-length // second) * second  # minus twice: `//` rounds down
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,4 +439,4 @@ class DecimalAxis:
 
 
 AnyAxis: TypeAlias = Axis | DecimalAxis
-"""A function that spells ticks in messages."""
+"""The axis of a query, which spells its ticks in messages."""

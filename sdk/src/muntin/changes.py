@@ -30,7 +30,9 @@ P = TypeVar("P", covariant=True)
 
 
 def same_id(id: Hashable) -> Hashable:
-    """Return an id such that equal ones are one: all NaNs are, as they are among keys.
+    """Return an id as it is, except that every NaN becomes the same object, so that all NaNs are one id.
+
+    NaN is not equal to itself, but a dictionary finds an object that is the same one. All NaNs are one key, too.
 
     Example:
         >>> same_id(float("nan")) is same_id(float("nan")), same_id("a")
@@ -106,7 +108,7 @@ class Punctuation:
 
     @property
     def sync_time(self) -> int:
-        """The guaranteed tick."""
+        """The tick that the guarantee is about."""
         return self.time
 
 
@@ -146,14 +148,14 @@ def fold(changes: Iterable[Change[P]]) -> Mapping[Identity, Event[P]]:
     for change in changes:
         if isinstance(change, Punctuation):
             continue
-        # The start belongs to the name: it never changes, as revisions move ends alone.
+        # The start is part of an event's identity, as it never changes: a revision moves the end alone.
         identity = (change.id, change.event.start)
         event = table.get(identity)
         if isinstance(change, Insertion):
             if event is not None:
                 raise StreamError(f"event {change.id!r} is inserted twice: {event} and {change.event}", id=change.id)
             table[identity] = change.event
-        # A revision names the event as it was, so one that was lost or doubled on the way is found.
+        # A revision carries the event as it was, so a revision that was lost or came twice is noticed here.
         elif event != change.event:
             message = f"a revision of event {change.id!r} expects {change.event}, the table has {event}"
             raise StreamError(message, id=change.id)

@@ -23,7 +23,7 @@ _TIMES: Final = (
     *(seconds * 10**6 for seconds in _SECONDS),
     *(tenths * _DAY // 10 for tenths in _TENTHS_OF_DAYS),
 )
-"""Microseconds that a column may have where the axis is time: ten columns are a time that people count in."""
+"""The scales of an axis of time, in microseconds a column: ten columns, from label to label, are a round length."""
 
 
 class Look(StrEnum):
@@ -47,7 +47,7 @@ class Bar:
         end: First tick after it; `INFINITY` draws an arrow, an end equal to the start a mark.
         note: The text after it.
         look: Its meaning.
-        whole: The lifetime that it is a part of, or had before; pictures draw the rest of it pale.
+        whole: The lifetime that the bar is a part of, or had before; pictures draw the rest of that lifetime pale.
         is_struck: True for a retracted row; pictures strike it through.
     """
 
@@ -76,10 +76,15 @@ class Bar:
 
 
 def span(bars: Sequence[Bar]) -> tuple[int, int]:
-    """Return the first and the last tick of a ruler above bars."""
+    """Return the first and the last tick of a ruler above bars.
+
+    Bars without a start or an end do not count there. The ruler reaches at least a tick past each start, so that a bar
+    without an end is seen.
+    """
     ends = [bar.end for bar in bars if not bar.is_open]
     starts = [bar.start for bar in bars if not bar.has_no_start] or [0]
-    return min(starts), max([*ends, *(start + 1 for start in starts)])
+    ticks_after_starts = [start + 1 for start in starts]
+    return min(starts), max([*ends, *ticks_after_starts])
 
 
 @dataclass(frozen=True)
@@ -110,11 +115,11 @@ def spell_tick(tick: int, axis: Axis) -> str:
         >>> spell_tick(30_600_000_000, Axis.TIME), spell_tick(0, Axis.TIME), spell_tick(7, Axis.TICKS)
         ('08:30', '1970-01-01', '7')
     """
-    at = moment(tick) if axis is Axis.TIME else None
-    if at is None:
+    tick_moment = moment(tick) if axis is Axis.TIME else None
+    if tick_moment is None:
         return str(tick)
-    time = at.time().isoformat().removesuffix(":00")
-    return at.date().isoformat() if time == "00:00" else time
+    time = tick_moment.time().isoformat().removesuffix(":00")  # without seconds that are zero
+    return tick_moment.date().isoformat() if time == "00:00" else time
 
 
 def timeline(rows: Iterable[Bar | str], axis: Axis = Axis.TICKS) -> str:
@@ -161,37 +166,51 @@ class _Ruler:
     def over(cls, bars: Sequence[Bar], axis: Axis) -> _Ruler:
         """Return a ruler for bars, with the finest round scale on which they fit."""
         low, high = span(bars)
-        least = max(1, -(-(high - low) // _COLUMNS))
-        if axis is Axis.TIME:  # a point lasts a microsecond, for which no column is needed
-            # The smallest round scale that fits all columns; beyond the list, whatever fits.
-            least = next((scale for scale in _TIMES if scale * _COLUMNS >= high - low - 1), least)
-        return cls(low, high, least, axis)
+        # The length is divided by the columns and rounded up: by `//` of the negative, as `//` rounds down.
+        finest = max(1, -(-(high - low) // _COLUMNS))
+        if axis is Axis.TIME:
+            # The last bar may be a point, whose single microsecond needs no column: hence the `- 1`. A length for
+            # which the list of round scales is too short keeps the finest one.
+            finest = next((scale for scale in _TIMES if scale * _COLUMNS >= high - low - 1), finest)
+        return cls(low, high, finest, axis)
 
     def column(self, tick: int) -> int:
+        """Return the column of a tick; the first column for ticks before the ruler."""
         return (max(tick, self.low) - self.low) // self.scale
 
     def labels(self) -> str:
-        step = _GAP * self.scale
-        texts = [self._label(tick, step) for tick in range(self.low, self.high + 1, step)]
+        """Return the line above the bars: a label every ten columns, or at fewer places if labels would touch."""
+        ticks_apart = _GAP * self.scale
+        texts = [self._label(tick, ticks_apart) for tick in range(self.low, self.high + 1, ticks_apart)]
         longest = max(map(len, texts))
-        steps = -(-(longest + 2) // _GAP)  # where labels would touch each other, some are left out
-        return "".join(text.ljust(steps * _GAP) for text in texts[::steps])
+        every_nth = -(-(longest + 2) // _GAP)  # rounded up: two columns stay free between labels
+        return "".join(text.ljust(every_nth * _GAP) for text in texts[::every_nth])
 
-    def _label(self, tick: int, step: int) -> str:
-        """Return the text at a tick: where labels are days apart, the date."""
-        is_date = self.axis is Axis.TIME and step % _DAY == 0
-        return spell_tick(tick - tick % _DAY if is_date else tick, self.axis)
+    def _label(self, tick: int, ticks_apart: int) -> str:
+        """Return the label at a tick: the date where labels are whole days apart, and else its time or number.
+
+        Args:
+            tick: The tick.
+            ticks_apart: The distance to the next label, in ticks.
+        """
+        if self.axis is Axis.TIME and ticks_apart % _DAY == 0:
+            tick -= tick % _DAY  # midnight is spelled as a date
+        return spell_tick(tick, self.axis)
 
     def draw(self, bar: Bar, indent: int) -> str:
+        """Return the line of a bar: its label in `indent` columns, its shape below the ruler, and its note."""
         width = self.column(self.high) + 2
         body = " " * self.column(bar.start) + self._shape(bar)
         return f"{bar.label.ljust(indent)}{body.ljust(width)}  {bar.note}".rstrip()
 
     def _shape(self, bar: Bar) -> str:
+        """Return the shape of a bar, such as `[---)`: at least its two ends, however short it is."""
         if bar.is_mark:
             return "!"
-        length = self.column(self.high if bar.is_open else bar.end) - self.column(bar.start) - 1
-        return "[" + "-" * max(0, length) + (">" if bar.is_open else ")")
+        end_column = self.column(self.high if bar.is_open else bar.end)
+        between_ends = max(0, end_column - self.column(bar.start) - 1)
+        end_sign = ">" if bar.is_open else ")"
+        return "[" + "-" * between_ends + end_sign
 
 
 def draw_windows(windows: Iterable[Window], events: Iterable[Event[object]] = ()) -> str:

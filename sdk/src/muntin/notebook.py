@@ -1,4 +1,4 @@
-"""What a notebook shows: facts and rows as tables, and text as it is, with everything in them escaped."""
+"""HTML for notebooks: facts and rows as tables, and text as it is, with everything in them escaped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEFT: Final = 'style="text-align: left"'
 
 
 def facts_html(facts: Iterable[tuple[str, str]]) -> str:
-    """Return a table with a fact in each row: its topic and its text.
+    """Return an HTML table with a fact in each row: its topic and its text.
 
     Example:
         >>> print(facts_html([("reads", "a < b")]).replace(_LEFT, "..."))
@@ -26,7 +26,7 @@ def facts_html(facts: Iterable[tuple[str, str]]) -> str:
 
 
 def rows_html(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table with names above its columns.
+    """Return an HTML table of rows of values, with names above its columns.
 
     Example:
         >>> print(rows_html(["n"], [[2]]))
@@ -41,14 +41,15 @@ def rows_html(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def text_html(text: str) -> str:
-    """Return text with its line breaks and spaces."""
+    """Return text as HTML that keeps its line breaks and spaces."""
     return f"<pre>{escape(text)}</pre>"
 
 
 def folded_html(summary: str, html: str) -> str:
-    """Return HTML that a click on its summary opens."""
+    """Return HTML of which only the summary is shown until a click on it."""
     return f"<details><summary>{escape(summary)}</summary>{html}</details>"
 
 
 def _with_breaks(text: str) -> str:
+    """Escape a text for HTML, with its line breaks."""
     return escape(text).replace("\n", "<br>")

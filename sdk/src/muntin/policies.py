@@ -22,7 +22,7 @@ class _Policy(StrEnum):
 
     @classmethod
     def _instead_of(cls, word: str) -> str | None:
-        """Return the advice on a word that stands for something else; None for any other word."""
+        """Return what to write in place of a word of another system, such as Spark; None if the word is not known."""
         return None
 
 
@@ -55,14 +55,14 @@ class ClipPolicy(_Policy):
 
     NONE = "none"
     """The lifetime as it is; the default for modules without `needs`. If the module reads ends that may still move, a
-    window waits until its members have ended, and one event that never ends keeps it open for ever."""
+    window waits until its members have ended, and a single event that never ends keeps the window open for ever."""
     LEFT = "left"
     """A start before the window becomes the window's start. Windows wait as under `none`."""
     RIGHT = "right"
     """An end after the window becomes the window's end. Windows close at their end, and events that last longer keep no
     state. It is for patterns such as "A followed by B", which need the true start."""
     FULL = "full"
-    """Both: every lifetime lies inside the window, as a share of the window's time needs it."""
+    """Both: every lifetime lies inside the window. A module that computes a share of the window's time needs it."""
 
     @property
     def clips_left(self) -> bool:
@@ -168,11 +168,11 @@ class Refinement(_Policy):
     a table that is overwritten by key and window. If events are revised, a window that loses its last member has early
     results and no final one."""
     DISCARD = "discard"
-    """Each result covers the members since the last one, the final one too: the reader adds them up. If there are none,
-    there is no final row. Not possible where a member may change after it was emitted: for events with an id, and
-    samples."""
+    """Each result, the final one too, covers the members since the last result: the reader adds the results up. If no
+    member came since, there is no final row. Not possible where a member may change after it was emitted: for events
+    with an id, and samples."""
     RETRACT = "retract"
-    """Each result covers all members so far, and the last one is retracted first, by its `event_id`. The final result
+    """Each result covers all members so far, and retracts the result before it by its `event_id`. The final result
     retracts the last early one, even if both are equal. Rows that were inserted and not retracted are live, at any
     time."""
 
@@ -181,16 +181,16 @@ class LatePolicy(_Policy):
     """The treatment of late rows, which change the axis before the watermark: the `late_policy` of `events`."""
 
     SIDE = "side"
-    """The default: it goes to the side output `late_rows()`, with how late it was."""
+    """The default: a late row goes to the side output `late_rows()`, which says how late it was."""
     DROP = "drop"
-    """It is counted and not kept."""
+    """A late row is counted and not kept."""
     ADJUST = "adjust"
     """An insertion that ends after the watermark starts at the watermark instead; any other late row goes to the side
     output, and so does every late point event. A later revision of an adjusted event names its true start, as any
-    revision does; if its new end does not lie after the adjusted start, nothing is left of the event. A revision that
-    expects such an end is rejected as one of an unknown event. Samples cannot be adjusted."""
+    revision does. If the new end of that revision does not lie after the adjusted start, nothing is left of the event,
+    and a further revision of it is rejected as one of an unknown event. Samples cannot be adjusted."""
     CORRECT = "correct"
-    """Results are corrected for some time, see `correct`."""
+    """A late row corrects results, up to an allowed lateness: see `correct`."""
 
 
 class OutputContract(_Policy):
@@ -241,27 +241,32 @@ _NOT_EMIT_POLICIES: Final = {
 
 
 def parse_policy(kind: type[PolicyT], value: PolicyT | str) -> PolicyT:
-    """Return a policy from its text."""
+    """Return the policy of a kind from its text.
+
+    Raises:
+        PolicyError: The kind has no such policy. The message lists those that it has.
+    """
     try:
         return kind(value)
     except ValueError:
         members = ", ".join(repr(str(member)) for member in kind)
         article = "an" if kind.__name__.startswith("E") else "a"
 
-        # A word of another system, such as Spark's output modes, has better advice than the nearest spelling.
         similar_members = get_close_matches(str(value).lower(), [str(member) for member in kind], n=1, cutoff=0.7)
-        # A function such as `early`, given without its call, is named by its name.
-        name = getattr(value, "__name__", None)
-        instead = kind._instead_of((name or str(value)).lower())
+        # Someone who writes `emit=early` for `emit=early(...)` gives a function: messages name it by its name.
+        function_name = getattr(value, "__name__", None)
+        instead = kind._instead_of((function_name or str(value)).lower())
+
+        # For a word of another system, such as Spark's output modes, there is better advice than a similar spelling.
         suggestion = ErrorMessage()
-        if similar_members:
-            suggestion = ErrorMessage(f"\n  did you mean {similar_members[0]!r}?")
         if instead is not None:
             suggestion = ErrorMessage("\n  {instead}", instead=instead)
+        elif similar_members:
+            suggestion = ErrorMessage(f"\n  did you mean {similar_members[0]!r}?")
         raise PolicyError(
             "{written} is not {article} {kind}; there are {members}{suggestion}",
             value=value,
-            written=name or repr(value),
+            written=function_name or repr(value),
             article=article,
             kind=kind.__name__,
             members=members,
@@ -303,9 +308,9 @@ def correct(allowed: Duration) -> Lateness:
     time corrects it, with a retraction. A row that is later still goes to the side output of late rows.
 
     Over hopping, tumbling and calendar windows of events without ids lateness is counted from the ends of windows: a
-    row corrects all of its windows until the watermark is the allowed time past the end of the first one. Elsewhere it
-    counts from the row's own time. Results get the columns `change` and `event_id`. With another `emit` than `"final"`
-    results come as that says, and windows close later by the allowed time.
+    row corrects all of its windows until the watermark is the allowed time past the end of the first one. Elsewhere
+    lateness is counted from the row's own time. Results get the columns `change` and `event_id`. With another `emit`
+    than `"final"` results come when that policy says, and windows close later by the allowed time.
 
     Args:
         allowed: The allowed lateness.
@@ -319,7 +324,7 @@ def correct(allowed: Duration) -> Lateness:
         3600000000
     """
     span = ticks(allowed)
-    # The length of the longest window: beyond it ticks would overflow.
+    # The upper bound is the length of the longest window: a longer lateness could overflow when added to a tick.
     if not 0 < span <= 2**60:
         raise PolicyError(
             "late rows correct results for some time, got {value!r}\n  for none, use {side}",
@@ -333,7 +338,11 @@ _CORRECT_HOUR: Final = Argument("late_policy", Call("correct", "1 hour"))
 
 
 def parse_lateness(value: Lateness | LatePolicy | str) -> Lateness:
-    """Make the treatment of late rows from a policy or its text."""
+    """Make the treatment of late rows from a policy or its text.
+
+    Raises:
+        PolicyError: There is no such policy, or it is `correct` without the time for which rows correct results.
+    """
     if isinstance(value, Lateness):
         return value
     try:

@@ -54,8 +54,10 @@ class Idle:
 
     def describe(self, spell: Callable[[int], str]) -> str:
         """Describe the rule; `spell` turns a number of ticks into words."""
-        then = "is left out" if self.lag is None else f"is taken to be {spell(self.lag)} behind the clock"
-        return f"a source that is silent for {spell(self.after)} {then}"
+        treatment = "is left out"
+        if self.lag is not None:
+            treatment = f"is taken to be {spell(self.lag)} behind the clock"
+        return f"a source that is silent for {spell(self.after)} {treatment}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +86,20 @@ class SourceProgress:
 class ProgressPolicy(ABC):
     """The rule that advances the watermark of an input.
 
-    Subclass it for a rule of your own: a frozen dataclass whose fields are numbers and text, a length among them made
-    by `ticks("10 minutes")`. The engine calls `watermark` for each source after each micro-batch, from the first one
-    with rows of the source on. The watermark of the source is the largest answer so far, so it never goes back.
+    Subclass it for a rule of your own: a frozen dataclass whose fields are numbers and text; a field that is a length
+    is made by `ticks("10 minutes")`. The engine calls `watermark` for each source after each micro-batch, beginning
+    with the first micro-batch that has rows of the source. The watermark of the source is the largest answer so far, so
+    it never goes back.
 
-    It runs in the tasks of the stateful operator, in each for itself, and again after a failure; so that all close the
-    same windows, an answer depends on the fields and the argument alone. What the policy needs of the past is in the
-    argument, and the engine keeps it in the checkpoint. A query goes on from a checkpoint with other values of the
-    fields, and from the same class and `starts_kept` alone.
+    The policy runs in every task of the stateful operator, and runs again after a failure. All these calls must close
+    the same windows, so an answer depends on the fields and the argument alone. The argument has what a policy may need
+    to know of the past, and the engine keeps it in the checkpoint. A query can resume from a checkpoint with other
+    values of the fields, but not with another class or another `starts_kept`.
 
-    Laws (checked by `muntin.testing.ProgressPolicyLaws`): 1. *Definition.* It is a frozen dataclass that can be
-    pickled, and says what it does. 2. *Answers.* They are whole numbers or None, also for fewer rows than it would
-    like. 3. *Cuts.* It makes no difference where micro-batches end. 4. *No memory.* Answers depend on the argument
-    alone: not on a clock of its own or randomness.
+    Laws (checked by `muntin.testing.ProgressPolicyLaws`): 1. *Definition.* The policy is a frozen dataclass that can be
+    pickled, and describes itself in words. 2. *Answers.* Answers are whole numbers or None, also while few rows have
+    come. 3. *Cuts.* Answers do not depend on where micro-batches end. 4. *No memory.* Answers depend on the argument
+    alone: not on a clock of the policy's own, or on randomness.
 
     Cost: a call per source and bucket in each micro-batch; every task sends `starts_kept` numbers per source.
 
@@ -145,19 +148,20 @@ class ProgressPolicy(ABC):
         return self.describe(_spell_length)
 
     def with_idle(self: PolicyT, after: Duration, *, lag: Duration | None = None) -> PolicyT:
-        """Return the policy with a rule for sources that say nothing.
+        """Return the policy with a rule for sources that send no rows.
 
-        Time passes by the clock that the input brings: rows with a reading of a clock. Without a reading no source is
-        ever idle.
+        Time passes by the clock of the input, which comes as rows with a reading of a clock. Without a reading no
+        source is ever idle.
 
         Args:
             after: The silence after which a source is idle.
-            lag: The source is then taken to be complete up to this long before the clock. None: it is left out of the
-                minimum over the sources until it speaks again; if all are idle, the furthest of them counts.
+            lag: The distance behind the clock up to which an idle source is taken to be complete. With None, an idle
+                source is left out of the minimum over the sources until it sends a row again; if all sources are idle,
+                the one that has come furthest counts.
 
         Raises:
             PolicyError: The time to wait is not above zero, or the lag is negative.
-            DurationError: One of them cannot be read.
+            DurationError: The time to wait or the lag cannot be read.
 
         Example:
             >>> bounded_delay("10 minutes").with_idle("1 minute", lag="15 minutes").idle
@@ -216,12 +220,15 @@ class BoundedDisorder(ProgressPolicy):
 
     @property
     def starts_kept(self) -> int:
-        """The greatest disorder and one: the smallest of these starts is what `watermark` answers."""
+        """One start more than the greatest disorder: the smallest of them is the watermark."""
         return self.rows + 1
 
     def watermark(self, progress: SourceProgress) -> int | None:
         """Return the `(rows + 1)`-th largest start; None while fewer rows have come."""
-        return progress.latest[self.rows] if len(progress.latest) > self.rows else None
+        if len(progress.latest) <= self.rows:
+            return None
+        # A row that starts before it would have `rows + 1` rows before it that start later: one too many.
+        return progress.latest[self.rows]
 
     def describe(self, spell: Callable[[int], str]) -> str:
         """Describe the rule in words."""
@@ -238,13 +245,13 @@ class Periodic(ProgressPolicy):
 
     def watermark(self, progress: SourceProgress) -> int | None:
         """Return the newest start less the delay, if a step has been passed."""
-        # Steps of a span end at its multiples, so the watermark is the last one up to the bound.
         bound = progress.newest - self.delay
         if self.span is not None:
+            # Steps of a span end at its multiples: the watermark is the last multiple up to the bound.
             return bound // self.span * self.span
         if not self.rows:
             return None
-        # The number of rows has passed a multiple of the step in this micro-batch.
+        # A step of rows is passed in the micro-batch in which their number reaches a multiple of the step.
         has_passed_a_step = progress.rows // self.rows > progress.rows_before // self.rows
         return bound if has_passed_a_step else None
 
@@ -294,12 +301,12 @@ def ordered() -> BoundedDelay:
 
 
 def bounded_disorder(rows: int) -> BoundedDisorder:
-    """Return the policy of an input in which at most some number of rows that start later come before a row.
+    """Return the policy of an input in which a bounded number of rows that start later come before any row.
 
-    The input is complete up to the `(rows + 1)`-th largest start `s` seen, equal starts counted each. *Nothing may
-    come before it:* a row with a start below `s` would have at least `rows + 1` rows before it that start later.
-    *Nothing more can be said:* a row that starts at `s` has at most `rows` rows before it that start later, so it may
-    still come. The bound depends on which rows came, not on their order.
+    The input is complete up to the `(rows + 1)`-th largest start `s` so far, where rows with equal starts count one by
+    one. *No row before `s` may come:* it would have at least `rows + 1` rows before it that start later. *A row at `s`
+    may still come:* at most `rows` rows before it start later. So no larger bound is right. The bound depends on which
+    rows came, not on their order.
 
     Args:
         rows: The number of rows, 0 to `MOST_ROWS`; 0 is the same as `ordered`.
@@ -323,20 +330,20 @@ def punctuate_every(*, rows: int | None = None, span: Duration | None = None, de
     """Return a bounded delay whose watermark moves in steps.
 
     Args:
-        rows: Move when the number of rows seen passes a multiple of this.
-        span: Move to multiples of this alone: the last one not after the newest start less the delay.
+        rows: The number of rows in a step: the watermark moves when the number of rows so far passes a multiple of it.
+        span: The length of a step: the watermark is a multiple of it, the last one up to the newest start less the
+            delay.
         delay: The distance behind the newest start at which the input is taken to be complete.
 
     Raises:
         PolicyError: Not exactly one of `rows` and `span` is given, it is not above zero, or the delay is negative.
-        DurationError: One of them cannot be read.
+        DurationError: The span or the delay cannot be read.
 
     Example:
         >>> print(punctuate_every(rows=1000, delay=5))
         5 ticks behind the newest start, every 1000 rows
     """
     step = rows if span is None else ticks(span)
-    # Exactly one of the two, a whole number above zero.
     gives_one = (rows is None) != (span is None)
     is_whole = isinstance(step, int) and not isinstance(step, bool)
     if not gives_one or not is_whole or step is None or step <= 0:
@@ -354,15 +361,24 @@ def punctuate_every(*, rows: int | None = None, span: Duration | None = None, de
 def identity_of(policy: ProgressPolicy) -> dict[str, Any]:
     """Return the part of a policy that the state of a query depends on, as plain data.
 
-    Delays and lags are not part of it: they may change from one run to the next and count from then on.
+    Delays and lags are not part of it: a run may begin with other ones, which then count from there on.
     """
-    # A checkpoint keeps so many starts: a policy that reads more would miss some.
+    # A checkpoint has as many starts as the policy kept: a policy that reads more of them would miss some.
     starts_kept = {"starts": policy.starts_kept} if policy.starts_kept else {}
     return {"kind": type(policy).__name__, **starts_kept, "by_key": policy.by_key}
 
 
 def _span(name: str, value: Duration, read: Callable[[Duration], int] = ticks) -> int:
-    """Read a length that may be zero; `name` is what the message calls it."""
+    """Read a length that may be zero.
+
+    Args:
+        name: The name of the length in a message.
+        value: The length as it was written.
+        read: The function that makes ticks of it, `ticks` or `clock_ticks`.
+
+    Raises:
+        PolicyError: The length is negative or too long.
+    """
     span = read(value)
     if not 0 <= span <= _LONGEST:
         raise PolicyError(

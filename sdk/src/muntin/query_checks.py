@@ -42,21 +42,26 @@ _YEAR: Final = 366 * 24 * 60 * 60 * 10**6
 
 
 def check_instance(module: object) -> None:
-    """Refuse a computation, in a query without Spark, of anything but an instance of a module class.
+    """Refuse anything but an instance of a module class as the module of a `Computation`.
 
     Raises:
         QueryError: The module is a class, or something else.
     """
     if not isinstance(module, Module):
-        name = module.__name__ if isinstance(module, type) else "Spread"
+        # A class is most likely a module that was written without its parentheses; for the rest, an example.
+        class_name = module.__name__ if isinstance(module, type) else "Spread"
         raise QueryError(
             f"a computation is made of an instance of a module class, got {safe_repr(module)}\n"
-            f"  write Computation({name}()), with the parameters in the inner parentheses"
+            f"  write Computation({class_name}()), with the parameters in the inner parentheses"
         )
 
 
 def check_computations(computations: object, kind: type) -> None:
     """Refuse anything but a list of computations.
+
+    Args:
+        computations: The value that a user gave as the computations of a query.
+        kind: The class of computations.
 
     Raises:
         QueryError: The computations are something else, such as a module.
@@ -78,10 +83,10 @@ class QueryShape:
         clip: The clipping of lifetimes before time-sensitive modules see them.
         timestamps: The lifetime of the output.
         forget_keys_after: The time for which a key may be silent, in ticks; None if a key is never forgotten.
-        is_time_bound: The contract of a module makes results time-bound, as `timestamps` may do too.
-        lasting: The words of messages for events that last longer than a tick; empty if they last one, or are not
-            known.
-        points_advice: The words of messages for what makes points of events that last longer than a tick.
+        is_time_bound: True if the contract of a module makes results time-bound, as `timestamps` may do too.
+        lasting: The words by which messages name the events if they last longer than a tick; empty if they last one
+            tick, or if that is not known.
+        points_advice: The advice in messages on how to make points of events that last longer than a tick.
         written_window: The windows as a query writes them; None to spell their ticks.
         written_age: The time for which a key may be silent, as a query writes it; empty to spell its ticks.
     """
@@ -124,14 +129,14 @@ class QueryShape:
             self._refuse_time_bound()
 
     def _refuse_misfit_of_input(self, module: Module) -> None:
-        """Refuse a module that shares its query though it may not, or that cannot follow these events and windows.
+        """Refuse an operator that is not alone, and a module that does not suit the windows or the events.
 
         Raises:
-            QueryError: An operator is not alone, a module over windows has none, or a module that follows points gets
-                events that last.
+            QueryError: An operator is not the only module, a module that needs windows is in a query without any, or a
+                module that follows points gets events that last longer than a tick.
         """
         label = _label(module)
-        # Aggregates of a query share one row per window; an operator returns any number of rows, and none to share.
+        # Aggregates of a query share one row per window; an operator returns any number of rows, which nothing shares.
         if module.is_operator and len(self.modules) > 1:
             raise QueryError(
                 f"{label} is an operator, which returns rows, and shares a query with {len(self.modules) - 1} more\n"
@@ -145,7 +150,7 @@ class QueryShape:
                 kind=kind,
                 windows=Call("tumbling", "10 minutes"),
             )
-        # A `StreamOperator` is called once per event, when the watermark passes its start, and never hears of its end.
+        # A `StreamOperator` is called once per event, when the watermark passes its start, and is never told its end.
         if isinstance(self.window, Unwindowed) and self.lasting and not isinstance(module, IntervalOperator):
             raise QueryError(
                 "{module} follows events at points in time, and these are {lasting}, whose end may yet be revised "
@@ -162,7 +167,7 @@ class QueryShape:
         """Refuse a module that is not made for the clip or the timestamps of the query.
 
         Raises:
-            PolicyError: The module does not accept the clip, or returns no lifetimes, which the timestamps would keep.
+            PolicyError: The module does not accept the clip, or it returns no lifetimes for the timestamps to keep.
         """
         label = _label(module)
         if self.clip not in module.accepted_clips:
@@ -184,11 +189,11 @@ class QueryShape:
             )
 
     def _refuse_misfit_of_row_windows(self) -> None:
-        """Refuse events that last, and policies of lifetimes, in a query over windows of rows.
+        """Refuse events that last longer than a tick, and policies of lifetimes, in a query over windows of rows.
 
         Raises:
             QueryError: The events last longer than a tick.
-            PolicyError: The timestamps are of lifetimes, or a clip has nothing to clip.
+            PolicyError: The timestamps keep or cut lifetimes, or a clip is given, for which there is nothing to clip.
         """
         if self.lasting:
             raise QueryError(
@@ -206,7 +211,7 @@ class QueryShape:
                 windows=self._written_window,
                 right=_ALIGNED,
             )
-        # A clip that a module is made for is allowed all the same: it is that module's default, and changes nothing.
+        # The clip that a module is made for is allowed all the same: it is the default, and changes nothing here.
         default_clips = [default_clip(module, module.needs) for module in self.modules]
         if self.clip is not ClipPolicy.NONE and self.clip not in default_clips:
             raise PolicyError(
@@ -217,7 +222,10 @@ class QueryShape:
             )
 
     def _refuse_forgetting(self, age: int) -> None:
-        """Refuse an age of keys that is no length, or that does not go with the windows or the timestamps.
+        """Refuse to forget silent keys after an age that is not a length, or with such windows or timestamps.
+
+        Args:
+            age: The time for which a key may be silent, in ticks.
 
         Raises:
             PolicyError: The age is not above zero, the windows are windows of rows, or results are time-bound.
@@ -237,7 +245,8 @@ class QueryShape:
                 value=written_age,
                 windows=self._written_window,
             )
-        # Silence is known only when it has lasted; a time-bound result would have to know of it from its start.
+        # That a key is silent is known only when the time has passed; a time-bound result would have to know it from
+        # the beginning of the silence.
         if self.is_time_bound or self.timestamps is TimestampPolicy.TIME_BOUND:
             raise PolicyError(
                 "{argument} cuts windows where a key has been silent for long enough, which is not known any earlier, "
@@ -248,10 +257,10 @@ class QueryShape:
             )
 
     def _refuse_time_bound(self) -> None:
-        """Refuse time-bound results of windows whose contents, or whose ends, are not known in time.
+        """Refuse time-bound results of windows whose members or ends are not known in time.
 
         Raises:
-            PolicyError: The windows cannot be time-bound, or their ends move and a module sees them.
+            PolicyError: The windows do not say when their members are known, or their ends move and a module sees them.
         """
         if not self.window.can_be_time_bound:
             raise PolicyError(
@@ -280,7 +289,13 @@ class QueryShape:
 
 
 def undeclared_result(module: str, misfit: str, where: str = "") -> ModuleContractError:
-    """Return the error of a result that is not of the type that its module declares."""
+    """Return the error of a result that is not of the type that its module declares.
+
+    Args:
+        module: The name and version of the module.
+        misfit: The difference between the value and the declared type, in words.
+        where: Whole lines of the message that name the key and window; empty if there are none.
+    """
     return ModuleContractError(
         f"{module} returned a value that is not what it declares: {misfit}\n{where}"
         "  return what the class declares in its brackets, or declare what it returns"
@@ -288,7 +303,11 @@ def undeclared_result(module: str, misfit: str, where: str = "") -> ModuleContra
 
 
 def check_start(module: Module, row: Event[object], window: Window, key: object = _NO_KEY) -> None:
-    """Refuse a row that keeps its own lifetime and starts before its window."""
+    """Refuse a row that keeps its own lifetime and starts before its window, unless its module never promised that.
+
+    Raises:
+        ModuleContractError: The row starts before its window.
+    """
     if row.start < window.start and module.contract is not OutputContract.UNRESTRICTED:
         raise ModuleContractError(
             f"{_label(module)} returned an event that starts at {row.start}, "
@@ -299,7 +318,17 @@ def check_start(module: Module, row: Event[object], window: Window, key: object 
 
 
 def check_cause(module: Module, start: int, cause: int, key: object = _NO_KEY) -> None:
-    """Refuse a row of a stream operator that starts before the event or the wake-up that it comes from."""
+    """Refuse a row of a stream operator that starts before the event or the wake-up that caused it.
+
+    Args:
+        module: The operator.
+        start: The start of the row.
+        cause: The time of the event or the wake-up.
+        key: The key, for messages.
+
+    Raises:
+        ModuleContractError: The row starts before its cause.
+    """
     if start < cause:
         raise ModuleContractError(
             f"{_label(module)} returned an event that starts at {start}, before its cause at {cause}\n"
@@ -311,18 +340,20 @@ def check_cause(module: Module, start: int, cause: int, key: object = _NO_KEY) -
 def time_asked_for(
     module: Module, answer: object, time: int, key: object = _NO_KEY, axis: AnyAxis = Axis.TICKS
 ) -> int | None:
-    """Return the time that a stream operator asks to be woken at, which may have passed; None if it asks for none.
+    """Return the time at which a stream operator asks to be woken; None if it does not.
+
+    The time may lie in the past.
 
     Args:
         module: The operator.
         answer: The value that its `next_time` returned.
-        time: The time of the previous call.
+        time: The time up to which the operator has been called.
         key: The key, for messages.
         axis: The axis of the query.
 
     Raises:
-        ModuleContractError: The answer is not a time. A small number on an axis of timestamps is a length: as a time it
-            would lie in 1970, years before the call.
+        ModuleContractError: The answer is not a time. A small number on an axis of timestamps is refused as a length:
+            as a time it would lie in 1970, years before the call.
     """
     if answer is None:
         return None
@@ -344,7 +375,7 @@ def time_asked_for(
             f"{_label(module)} returned {safe_repr(answer)} from next_time\n{_key_line(key)}"
             "  expected: a time in ticks, which is a whole number, or None for no wake-up"
         )
-    # A time that never comes is no wake-up.
+    # At infinity is never: the operator is not woken.
     return wake_up if wake_up < INFINITY else None
 
 
@@ -379,11 +410,17 @@ def check_needs(modules: Sequence[Module], window: WindowSpecification, axis: Ax
 
 
 def default_clip(module: Module | type[Module], needs: Needs) -> ClipPolicy | None:
-    """Return the clip of a query that names none; None if the module has no preference."""
-    # Without a need, a module that takes lifetimes as they are has no preference.
-    if needs.clip is not None or ClipPolicy.NONE in module.accepted_clips:
+    """Return the clip that a module is made for, which holds if a query names none; None if it has no preference.
+
+    Args:
+        module: The module, or its class.
+        needs: The needs that the module declares.
+    """
+    if needs.clip is not None:
         return needs.clip
-    # The members are in order of how much they change: the first accepted one changes the least.
+    if ClipPolicy.NONE in module.accepted_clips:
+        return None  # it takes lifetimes as they are
+    # The policies are in order of how much they change: the first accepted one changes the least.
     for policy in ClipPolicy:
         if policy in module.accepted_clips:
             return policy
@@ -397,7 +434,7 @@ def clip_of(modules: Sequence[Module]) -> ClipPolicy | None:
         clip = default_clip(module, module.needs)
         if clip is not None:
             clips[module.name] = clip
-    # For the message: where preferences differ, any policy that all modules accept may be chosen instead.
+    # Where preferences differ, the message offers the policies that all modules accept.
     accepted = list(ClipPolicy)
     for module in modules:
         accepted = [policy for policy in accepted if policy in module.accepted_clips]

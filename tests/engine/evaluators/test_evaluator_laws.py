@@ -3,10 +3,12 @@
 Admission: each row takes effect or is refused, once; neither the order of a batch nor where batches end matters.
 Trace: a process that reads the state back goes on as one that kept it; merged entries say the same; keys that come and
 go get other numbers and keep their values.
+Memory: what a batch made and nobody needs is freed at once, without the cyclic garbage collector.
 """
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -154,6 +156,26 @@ def test_rows_are_admitted_once_in_any_order(name: str, evaluator: str) -> None:
 @EVERY_RUN
 def test_a_state_is_the_same_kept_read_back_or_merged(name: str, evaluator: str) -> None:
     check_trace(name, evaluator)
+
+
+@pytest.mark.cases(16)
+@EVERY_RUN
+def test_a_batch_leaves_no_cycles_behind(name: str, evaluator: str) -> None:
+    """The collector rests during a batch, and a cycle would hold the rows and results of the whole batch after it."""
+    feed = Feed(QUERIES[name], evaluator)
+    play(feed, drawn(name, 3, batches=2))  # imports, and what is made once for a query
+    gc.collect()
+    gc.disable()
+    try:
+        play(feed, drawn(name, 3))
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        left_behind = Counter(f"{type(thing).__module__}.{type(thing).__qualname__}" for thing in gc.garbage)
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert {kind: count for kind, count in left_behind.items() if kind.startswith("muntin")} == {}
 
 
 def test_every_evaluator_of_windows_over_one_stream_is_tried() -> None:

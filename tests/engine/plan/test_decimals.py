@@ -22,10 +22,12 @@ from muntin_engine.wire.times import as_ticks, as_times, too_far
 from muntin_patterns import FollowedBy
 from tests.engine.plan.plans import plan_of, planned
 
-HALF, QUARTER, ONE = (AxisScale(Axis.TICKS, places=2).resolve(tumbling(Decimal(size))) for size in ("0.5", "0.25", "1"))
+HALF, QUARTER, ONE = (
+    AxisScale(Axis.TICKS, decimal_places=2).resolve(tumbling(Decimal(size))) for size in ("0.5", "0.25", "1")
+)
 SETTINGS: dict[str, Any] = {
     "axis": Axis.TICKS,
-    "places": 2,
+    "decimal_places": 2,
     "columns": {"start": NamedColumn("price", "decimal(10,2)")},
 }
 
@@ -42,7 +44,7 @@ def test_a_checkpoint_knows_the_places_and_says_lengths_in_decimals() -> None:
         check_plans([plan_of(**(settings | goes_on))], [identity], "s3://a/b", DECLARATIONS)
     for changed, message in (
         ({"window": QUARTER}, ("tumbling(Decimal('0.5'))", "tumbling(Decimal('0.25'))")),
-        ({"places": 3}, ("decimals of 2 places", "decimals of 3 places")),
+        ({"decimal_places": 3}, ("decimals of 2 places", "decimals of 3 places")),
     ):
         with pytest.raises(StateMismatchError) as refused:
             check_plans([plan_of(**(settings | changed))], [identity], "s3://a/b", DECLARATIONS)

@@ -42,7 +42,7 @@ from tests.engine.plan.queries import NAMES
 TIME = AxisScale(Axis.TIME)
 TICKS = AxisScale(Axis.TICKS)
 MILLIS = AxisScale(Axis.TICKS, "ms")
-CENTS = AxisScale(Axis.TICKS, places=2)
+CENTS = AxisScale(Axis.TICKS, decimal_places=2)
 SECOND = 1_000_000
 UNITS = [("s", 1), ("ms", 1000), ("us", SECOND), ("ns", 1000 * SECOND)]
 
@@ -281,7 +281,7 @@ def test_a_duration_of_a_module_that_means_nothing_on_the_axis_is_refused(
         ),
         (
             CENTS.resolve(hopping(2, Decimal("0.5"))),
-            {"places": 2, "columns": {"start": replace(AT, type="decimal(10,2)")}},
+            {"decimal_places": 2, "columns": {"start": replace(AT, type="decimal(10,2)")}},
             ["hopping(2, Decimal('0.5'))", "less than 2.00"],
         ),
     ],

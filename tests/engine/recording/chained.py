@@ -66,7 +66,7 @@ class ChainedRun(RecordedRun):
 
     @property
     def _rows_recording(self) -> RowRecording:
-        return self._writer.before[0]
+        return self._writer.inner_rows[0]
 
     def number(self, key: Any, event: Event[Any]) -> int:
         """Return the number that stands for a result, whose end may become another one."""
@@ -91,7 +91,7 @@ class ChainedRun(RecordedRun):
         """Run a task of the second query, which reads the results of these buckets of the first."""
         schema = self.task.results.append(pa.field(CHANGE, pa.string())).append(pa.field(SOURCE, pa.string()))
         batches = list(EventReader(schema, self.task.plan.lifetime_column)([self._blobs(buckets)]))
-        passed = self._writer.before[0].of_task(self._number, partition, PASSED_ON)
+        passed = self._writer.inner_rows[0].of_task(self._number, partition, PASSED_ON)
         assert passed is not None
         rows: list[dict[str, Any]] = []
         for batch in batches:

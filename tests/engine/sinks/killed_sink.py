@@ -66,7 +66,7 @@ def main(kind: str, place: str, progress: str) -> None:
     sys.stdout.write("begins\n")
     sys.stdout.flush()
     for number in count(first):
-        sink.take_read(f"read {number}")
+        sink.take_input_id(f"read {number}")
         sink.write(batch_of(number, changes), number)
         new_file = done.with_suffix(".new")
         new_file.write_text(str(number))

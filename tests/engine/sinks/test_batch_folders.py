@@ -75,34 +75,36 @@ def test_a_micro_batch_that_is_empty_when_it_comes_again_is_dropped(tmp_path: Pa
 def test_the_watermark_is_kept_with_the_last_micro_batch_and_never_goes_back(tmp_path: Path) -> None:
     folders = LocalBatchFolders(tmp_path)
     assert folders.last is None
-    folders.keep(0, 10)
-    folders.keep(1, 30)
-    folders.keep(2, 20)  # a micro-batch without a row knows less
-    assert LocalBatchFolders(tmp_path).last == LastBatch(batch=2, tick=30, before=30, writes=3)
+    folders.record_batch(0, 10)
+    folders.record_batch(1, 30)
+    folders.record_batch(2, 20)  # a micro-batch without a row knows less
+    assert LocalBatchFolders(tmp_path).last == LastBatch(batch=2, watermark=30, previous_watermark=30, writes=3)
     assert visible(tmp_path) == {}
 
 
 def test_while_a_micro_batch_is_replaced_the_one_before_it_counts(tmp_path: Path) -> None:
     folders = LocalBatchFolders(tmp_path)
-    folders.keep(4, 10)
-    folders.keep(5, 30)
-    folders.go_back(6)
-    assert folders.last == LastBatch(batch=5, tick=30, before=10, writes=2), "it is new"
-    folders.go_back(5)
-    assert folders.last == LastBatch(batch=4, tick=10, before=None, writes=3)
-    folders.keep(5, 30)
+    folders.record_batch(4, 10)
+    folders.record_batch(5, 30)
+    folders.undo_record(6)
+    assert folders.last == LastBatch(batch=5, watermark=30, previous_watermark=10, writes=2), "it is new"
+    folders.undo_record(5)
+    assert folders.last == LastBatch(batch=4, watermark=10, previous_watermark=None, writes=3)
+    folders.record_batch(5, 30)
     again = folders.last
-    assert again == LastBatch(batch=5, tick=30, before=10, writes=4), "a reader sees that something happened"
+    assert again == LastBatch(batch=5, watermark=30, previous_watermark=10, writes=4), (
+        "a reader sees that something happened"
+    )
 
 
 def test_of_a_checkpoint_that_was_put_back_nothing_is_known(tmp_path: Path) -> None:
     folders = LocalBatchFolders(tmp_path)
     for batch_id, tick in [(4, 10), (5, 30), (6, 40)]:
-        folders.keep(batch_id, tick)
-    folders.go_back(5)
-    assert folders.last == LastBatch(batch=4, tick=None, before=None, writes=4)
-    folders.keep(5, 20)
-    assert folders.last == LastBatch(batch=5, tick=20, before=None, writes=5)
+        folders.record_batch(batch_id, tick)
+    folders.undo_record(5)
+    assert folders.last == LastBatch(batch=4, watermark=None, previous_watermark=None, writes=4)
+    folders.record_batch(5, 20)
+    assert folders.last == LastBatch(batch=5, watermark=20, previous_watermark=None, writes=5)
 
 
 class Uncounted:
@@ -133,8 +135,8 @@ def test_the_last_micro_batch_is_known_whether_or_not_it_had_rows_or_was_cut_sho
     assert folders.last_written == WrittenBatch(-1)
     put(folders, 0, "a")
     assert folders.last_written == WrittenBatch(0), "its writing was cut short before that was kept"
-    folders.keep(0, read="one file")
-    folders.keep(1, read="another one")
+    folders.record_batch(0, input_id="one file")
+    folders.record_batch(1, input_id="another one")
     assert folders.last_written == WrittenBatch(1, "another one"), "it had no rows"
     put(folders, 2, "b")
     (tmp_path / "batch=x").mkdir()
@@ -147,7 +149,7 @@ def test_the_newest_folder_is_missed_when_it_or_a_file_in_it_is_gone(tmp_path: P
         if text:
             put(folders, batch_id, text)
             (tmp_path / f"batch={batch_id}/more").write_text("more")
-        folders.keep(batch_id)
+        folders.record_batch(batch_id)
     assert folders.last_written == WrittenBatch(2)
     put(folders, 1, "bb")  # the size was kept with two files
     message = (
@@ -160,10 +162,10 @@ def test_the_newest_folder_is_missed_when_it_or_a_file_in_it_is_gone(tmp_path: P
         StateError, match=r"batch=1, which micro-batch 1 wrote, is gone\n  what the checkpoint has done"
     ):
         _ = folders.last_written
-    folders.go_back(2)
+    folders.undo_record(2)
     with pytest.raises(StateError, match="is gone"):
         _ = folders.last_written
-    folders.go_back(1)
+    folders.undo_record(1)
     assert folders.last_written == WrittenBatch(0), "it is written again"
 
 
@@ -267,7 +269,7 @@ def test_old_folders_and_files_that_are_no_rows_may_be_removed(tmp_path: Path) -
     for batch_id in range(3):
         put(folders, batch_id, "rows")
         (tmp_path / f"batch={batch_id}/_SUCCESS").write_text("nothing")
-        folders.keep(batch_id)
+        folders.record_batch(batch_id)
     shutil.rmtree(tmp_path / "batch=0")
     shutil.rmtree(tmp_path / "batch=1")
     (tmp_path / "batch=2/_SUCCESS").unlink()
@@ -275,6 +277,6 @@ def test_old_folders_and_files_that_are_no_rows_may_be_removed(tmp_path: Path) -
 
 
 def test_a_record_of_an_older_version_says_nothing_of_files(tmp_path: Path) -> None:
-    record = {"batch": 1, "tick": 10, "before": None, "writes": 2, "read": "x"}
+    record = {"batch": 1, "watermark": 10, "previous_watermark": None, "writes": 2, "input_id": "x"}
     (tmp_path / "_last.json").write_text(checksummed(record))
     assert LocalBatchFolders(tmp_path).last_written == WrittenBatch(1, "x")

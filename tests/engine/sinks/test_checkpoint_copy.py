@@ -31,17 +31,17 @@ def metadata_of(root: str) -> str:
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Path:
     root = tmp_path / 'a "checkpoint" [1]'
-    record = {"queries": [], "names": [], "text": "", "places": [f"{tmp_path}/late", f"{tmp_path}/results"]}
+    record = {"queries": [], "names": [], "text": "", "destinations": [f"{tmp_path}/late", f"{tmp_path}/results"]}
     contents = {
         "metadata": '{"id":"00000000-0000-0000-0000-000000000001"}',
         ".metadata.crc": "crc",
         "offsets/7": "v1\n{}",
         "offsets/8": "v1\n{}",
         "commits/7": "v1\n{}",
-        "muntin/0/part-00000-a.txt": json.dumps(record | {"places": ["elsewhere"]}),
+        "muntin/0/part-00000-a.txt": json.dumps(record | {"destinations": ["elsewhere"]}),
         "muntin/3/part-00000-b.txt": json.dumps(record),
         "muntin/3/.part-00000-b.txt.crc": "crc",
-        "muntin/8/part-00000-c.txt": json.dumps(record | {"places": ["never committed"]}),
+        "muntin/8/part-00000-c.txt": json.dumps(record | {"destinations": ["never committed"]}),
         METADATA: metadata_of(f"file:{root}"),
         "state/0/_metadata/v2/.0.crc": "crc",
         SCHEMA: "a schema",
@@ -66,7 +66,7 @@ def test_a_copy_is_the_checkpoint_but_for_the_paths_in_it(checkpoint: Path, tmp_
     assert after[METADATA].decode() == metadata_of(f"file:{tmp_path}/to/copy")
     assert contents(checkpoint) == before
     assert (copy.path, copy.files, copy.last_batch) == (f"{tmp_path}/to/copy", len(after), 7)
-    assert copy.places == (f"{tmp_path}/late", f"{tmp_path}/results"), "those of the last committed record"
+    assert copy.destinations == (f"{tmp_path}/late", f"{tmp_path}/results"), "those of the last committed record"
 
 
 def test_folders_that_are_copied_too_are_those_that_the_copy_has_written_to(checkpoint: Path, tmp_path: Path) -> None:
@@ -74,9 +74,9 @@ def test_folders_that_are_copied_too_are_those_that_the_copy_has_written_to(chec
     (tmp_path / "results/batch=7/part-0.parquet").write_text("rows")
     copy = copy_checkpoint(checkpoint, tmp_path / "copy", {tmp_path / "results": tmp_path / "copied"})
     assert contents(tmp_path / "copied") == {"batch=7/part-0.parquet": b"rows"}
-    assert copy.places == (f"{tmp_path}/copied", f"{tmp_path}/late")
+    assert copy.destinations == (f"{tmp_path}/copied", f"{tmp_path}/late")
     record = tmp_path / "copy/muntin/3/part-00000-b.txt"
-    assert json.loads(record.read_text())["places"] == [f"{tmp_path}/copied", f"{tmp_path}/late"]
+    assert json.loads(record.read_text())["destinations"] == [f"{tmp_path}/copied", f"{tmp_path}/late"]
     assert not record.with_name(f".{record.name}.crc").exists()
 
 

@@ -96,7 +96,7 @@ def opened(place: Place, table: str = "bikes", query: str = "q1", keys: tuple[st
 def test_a_micro_batch_that_comes_again_changes_nothing(place: Place) -> None:
     sink = opened(place)
     assert sink.last_written == WrittenBatch(-1)
-    sink.take_read("offsets of 0")
+    sink.take_input_id("offsets of 0")
     sink.take_watermark(10)
     write(sink, 0, [{"n": 1}, {"n": 2}])
     assert sink.last_written == WrittenBatch(0, "offsets of 0")

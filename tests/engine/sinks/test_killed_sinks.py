@@ -15,7 +15,7 @@ from typing import Final
 import psycopg
 import pytest
 
-from muntin_engine.testing.sink_stream import changed_columns, expected_rows
+from muntin_engine.testing.sink_stream import compared_columns, expected_rows
 from tests.engine.sinks.kafka_brokers import brokers
 from tests.engine.sinks.killed_sink import rows_in
 from tests.engine.sinks.postgresql_server import running_server
@@ -85,7 +85,7 @@ def _place(kind: str, folder: Path, request: pytest.FixtureRequest) -> str:
 
 
 def _rows(kind: str, place: str, changes: bool) -> list[dict[str, object]]:
-    names = changed_columns(changes=changes, wider=False)
+    names = compared_columns(changes=changes, has_new_column=False)
     return [{name: row[name] for name in names} for row in rows_in(kind, place).to_pylist()]
 
 

@@ -92,7 +92,7 @@ def test_a_file_is_replaced_and_leaves_nothing_beside_it(tmp_path: Path) -> None
 
 def test_no_byte_of_a_file_can_change_without_being_noticed(tmp_path: Path) -> None:
     folder = OwnedFolder(tmp_path)
-    folder.replace("f.json", Pointer("version-3", 3, watermark=41, read="a"))
+    folder.replace("f.json", Pointer("version-3", 3, watermark=41, input_id="a"))
     whole = (tmp_path / "f.json").read_bytes()
     for place, byte in enumerate(whole):
         for bit in range(8):

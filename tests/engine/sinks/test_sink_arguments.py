@@ -178,6 +178,6 @@ def test_a_sink_needs_no_more_than_write() -> None:
     sink.open("q")
     sink.take_watermark(5)
     sink.take_count(7)
-    sink.take_read("a file")
+    sink.take_input_id("a file")
     assert sink.last_written is None
     assert sink.folder is None

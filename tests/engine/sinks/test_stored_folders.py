@@ -78,8 +78,8 @@ def test_the_address_chooses_and_what_is_secret_in_it_is_not_shown(s3: str) -> N
         "ParquetFolder('s3://bucket/results')",
         "ParquetFolder('memory:///metrics')",
     ]
-    assert [sink.place for sink in chosen.values()] == ["s3://bucket/results", "memory:///metrics"]
-    assert SECRET not in repr([str(sink) + str(sink.place) for sink in chosen.values()])
+    assert [sink.destination for sink in chosen.values()] == ["s3://bucket/results", "memory:///metrics"]
+    assert SECRET not in repr([str(sink) + str(sink.destination) for sink in chosen.values()])
     with pytest.raises(QueryError, match="are the same sink, ParquetFolder") as caught:
         choose_sinks({"": {"results": address, "late_rows": address}}, "checkpoint")
     assert SECRET not in str(caught.value)

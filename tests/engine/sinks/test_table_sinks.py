@@ -117,9 +117,9 @@ def test_addresses_name_catalogues_and_folders(tmp_path: Path) -> None:
         "IcebergTable('bikes.late', 'default')",
         "DeltaLakeTable('lake/m')",
     ]
-    assert chosen["metrics"].place == f"delta:{Path('lake/m').absolute()}"
+    assert chosen["metrics"].destination == f"delta:{Path('lake/m').absolute()}"
     secret = {"type": "sql", "uri": "postgresql://user:hidden@host/catalog"}
-    assert "hidden" not in str(IcebergTable("a.b", secret)) + IcebergTable("a.b", secret).place
+    assert "hidden" not in str(IcebergTable("a.b", secret)) + IcebergTable("a.b", secret).destination
     for name in ("hours", ".hours", "bikes."):
         with pytest.raises(QueryError, match="is no table of Iceberg"):
             IcebergTable(name)

@@ -26,7 +26,7 @@ def write(path: Path, batch_id: int, text: str) -> None:
 
 
 def rows(path: Path) -> str:
-    folder = TableVersions(path).rows
+    folder = TableVersions(path).rows_folder
     assert folder is not None
     return (folder / "rows").read_text()
 
@@ -34,7 +34,7 @@ def rows(path: Path) -> str:
 def test_a_table_that_was_never_written_has_no_rows_and_no_micro_batch(tmp_path: Path) -> None:
     table = TableVersions(tmp_path)
     assert table.current is None
-    assert table.rows is None
+    assert table.rows_folder is None
     assert not table.last_written.includes(0)
 
 
@@ -67,7 +67,7 @@ def test_a_version_that_was_cut_short_counts_for_nothing(tmp_path: Path) -> None
 def test_micro_batches_without_a_change_move_the_pointer_alone(tmp_path: Path) -> None:
     write(tmp_path, 0, "a")
     table = TableVersions(tmp_path)
-    folder = table.rows
+    folder = table.rows_folder
     assert folder is not None
     table.publish(folder, 1)
     table.publish(folder, 2)
@@ -82,7 +82,7 @@ def test_the_watermark_moves_with_the_pointer_and_never_back(tmp_path: Path) -> 
     write(tmp_path, 0, "a")
     table = TableVersions(tmp_path)
     pointers = []
-    folder = table.rows
+    folder = table.rows_folder
     assert folder is not None
     for batch_id, watermark in enumerate([None, 5, None, 3, 9], 1):
         table.publish(folder, batch_id, watermark=watermark, is_revisable=batch_id > 2)
@@ -145,10 +145,10 @@ def test_rows_that_are_gone_or_fewer_are_noticed(tmp_path: Path) -> None:
         TableVersions(tmp_path).last_written.includes(1)
 
 
-def test_the_pointer_says_what_its_micro_batch_read(tmp_path: Path) -> None:
+def test_the_pointer_has_the_input_of_its_micro_batch(tmp_path: Path) -> None:
     write(tmp_path, 0, "a")
     table = TableVersions(tmp_path)
     assert ChangelogTable(tmp_path).last_written == WrittenBatch(0, "")
-    assert table.rows is not None
-    table.publish(table.rows, 1, read="these files")
+    assert table.rows_folder is not None
+    table.publish(table.rows_folder, 1, input_id="these files")
     assert ChangelogTable(tmp_path).last_written == WrittenBatch(1, "these files")

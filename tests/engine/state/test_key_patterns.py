@@ -48,7 +48,7 @@ def test_a_key_is_as_far_as_the_furthest_pattern_that_allows_it(
     for key in KEYS:
         times = [time for pattern, time in (*stored, *reported) if time > watermark and key in allowed(pattern)]
         assert patterns.watermark_of(key) == max(times, default=EARLIEST)
-        assert patterns.reached_by(key) == max((time for time in times if time < INFINITY), default=EARLIEST)
+        assert patterns.finite_watermark_of(key) == max((time for time in times if time < INFINITY), default=EARLIEST)
     data = patterns.to_data()
     assert len(patterns) == len(data) == len(dict.fromkeys(data))
 

@@ -20,7 +20,7 @@ def check_discovery(package: Package, catalog: Catalog) -> tuple[Section, list[P
     entry_values = {entry.name: entry.value for entry in package.entries}
     sound_catalog, listing = sound(Catalog(catalog.entries, frozenset(entry_values)))
     distribution = f"{package.name} {package.version}"
-    # Errors are in the listing, where each plugin was loaded by itself.
+    # The listing has the errors already: each plugin was loaded by itself for it.
     plugins, _ = sound_catalog.plugins()
     loaded = [plugin for plugin in plugins if plugin.distribution == distribution]
     items = [_check_offers(plugin, entry_values[plugin.name]) for plugin in loaded]
@@ -29,6 +29,12 @@ def check_discovery(package: Package, catalog: Catalog) -> tuple[Section, list[P
 
 
 def _check_offers(plugin: Plugin, entry_value: str) -> Item:
+    """Say how many things a plugin offers; a finding if it offers nothing.
+
+    Args:
+        plugin: The plugin.
+        entry_value: The value of its entry point, such as `muntin_weather.plugin`.
+    """
     if not offered_by(plugin):
         return finding(f"{plugin.name} = {entry_value} offers nothing\n  return something from muntin_modules()")
     return ok(f"{plugin.name} = {entry_value}: {count_offers(plugin)}")

@@ -59,6 +59,7 @@ def badge_for(package: Package, folder: Path) -> str:
 
 
 def _version(package: Package, folder: Path) -> Item:
+    """Say which version would be released; it has to be raised if its tag is at another commit than the present one."""
     tag = f"v{package.version}"
     tagged_commit = _git(folder, "rev-parse", "--verify", "--quiet", f"{tag}^{{commit}}")
     if tagged_commit and tagged_commit != _git(folder, "rev-parse", "HEAD"):
@@ -67,7 +68,7 @@ def _version(package: Package, folder: Path) -> Item:
 
 
 def _metadata(project: Mapping[str, Any]) -> Iterator[Item]:
-    """Yield what the table `project` of `pyproject.toml` says, or does not."""
+    """Say of the description, the authors and the addresses in `pyproject.toml` whether they are written."""
     description = project.get("description", "")
     if not description or _TEMPLATE_DESCRIPTION in description:
         yield to_do("pyproject.toml does not say what the package computes\n  write description, in one line")
@@ -85,7 +86,13 @@ def _metadata(project: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def _file(folder: Path, name: str, contents: str) -> Item:
-    """Say whether a file whose name begins in a way is there and has a text."""
+    """Say whether a folder has a file that is not empty.
+
+    Args:
+        folder: The folder.
+        name: The beginning of the file's name, such as README.
+        contents: The contents that such a file ought to have, in words.
+    """
     file = _find(folder, name)
     if file is None or not file.read_bytes().strip():
         return to_do(f"there is no {name}\n  write {contents}")
@@ -93,6 +100,7 @@ def _file(folder: Path, name: str, contents: str) -> Item:
 
 
 def _changelog(package: Package, folder: Path) -> Item:
+    """Say whether there is a changelog that has the version of the package."""
     file = _find(folder, "CHANGELOG") or _find(folder, "CHANGES")
     if file is None:
         return to_do("there is no CHANGELOG.md\n  write what each version changes")
@@ -102,6 +110,7 @@ def _changelog(package: Package, folder: Path) -> Item:
 
 
 def _classifiers(project: Mapping[str, Any]) -> Iterator[Item]:
+    """Say whether the classifiers of `pyproject.toml` name the versions of Python, and that the package has types."""
     classifiers: Sequence[str] = project.get("classifiers", ())
     pythons = [classifier.rpartition(" ")[2] for classifier in classifiers if classifier.startswith(_PYTHON)]
     if pythons:
@@ -113,7 +122,11 @@ def _classifiers(project: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def _laws(package: Package, plugins: Sequence[Plugin]) -> Item:
-    """Say whether a test file that tries laws has each offer, or any test tries laws if queries name no offer."""
+    """Say whether the tests try the laws of each offer.
+
+    They do so for an offer if a file that has a laws class mentions it. Of a package whose offers have no names, such
+    as sinks, it is enough that some test tries laws.
+    """
     texts: list[str] = []
     for file in sorted(package.tests.rglob("*.py")) if package.tests is not None else ():
         text = file.read_text(encoding="utf-8", errors="replace")
@@ -133,6 +146,7 @@ def _laws(package: Package, plugins: Sequence[Plugin]) -> Item:
 
 
 def _tag(package: Package, folder: Path) -> Item:
+    """Say whether the commit of the version is tagged, and what a tag has as its effect."""
     tag = f"v{package.version}"
     if _git(folder, "tag", "--list", tag):
         return ok(f"tag {tag}")
@@ -166,7 +180,7 @@ def _find(folder: Path, name: str) -> Path | None:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """Return what git prints; empty if the folder is in no repository, or git is not installed."""
+    """Run git in a folder and return its output; empty if the folder is in no repository, or git is not installed."""
     try:
         process = run(["git", *arguments], str(folder))
     except EnvironmentLacksError:

@@ -70,6 +70,7 @@ class Report:
         return self._count(Result.TO_DO)
 
     def _count(self, result: Result) -> int:
+        """Return the number of items with a result, over all sections."""
         count = 0
         for section in self.sections:
             count += sum(item.result is result for item in section.items)

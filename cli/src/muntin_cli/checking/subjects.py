@@ -53,7 +53,7 @@ def subjects_in(plugins: Sequence[Plugin], parameters: ParametersByModule) -> Su
     subjects: list[CheckedSubject] = []
     unmade: dict[str, str] = {}
     for plugin in plugins:
-        # Classes need an instance, for which parameters may have to be chosen; functions do not.
+        # A class is tried by an instance, for which parameters may have to be chosen; a function is tried as it is.
         classes: dict[str, type[Module] | type[Trigger] | type[WindowSpecification]] = {
             **plugin.modules,
             **plugin.triggers,

@@ -74,7 +74,7 @@ def _pickled(subject: CheckedSubject) -> bytes | Item:
 
 
 def _pickler() -> Callable[[Any], bytes]:
-    """Return what queries on Spark pickle with; where PySpark is not installed, what those in processes here do."""
+    """Return the function with which a query pickles modules: PySpark's, or, if it is not installed, the engine's."""
     try:
         dumps: Callable[[Any], bytes] = import_module("pyspark.cloudpickle").dumps
     except ImportError:
@@ -85,6 +85,7 @@ def _pickler() -> Callable[[Any], bytes]:
 
 
 def _summary(pickled: Mapping[str, bytes]) -> Iterator[Item]:
+    """Yield the number of pickled subjects and the size of the largest; nothing if there are none."""
     if pickled:
         largest = max(pickled, key=lambda label: len(pickled[label]))
         yield ok(f"{counted(len(pickled), 'module')}, the largest is {largest}: {len(pickled[largest])} bytes")

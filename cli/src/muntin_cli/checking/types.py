@@ -30,7 +30,7 @@ def check_types(package: Package) -> Section:
 
 
 def _types_of(name: str) -> Iterator[Item]:
-    """Yield what a type checker says of a package or module, and a finding if users' type checkers would ignore it."""
+    """Yield the result of a type checker on a package or module; and a finding if it ships no types to its users."""
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         yield finding(f"{name} has no sources\n  expected: a package with an __init__.py, or a module")
@@ -79,5 +79,6 @@ def _mypy_path(root: Path) -> dict[str, str]:
 
 
 def _short(file: str, root: Path) -> str:
+    """Return the path of a file below a root; the name alone of a file elsewhere."""
     path = Path(file)
     return str(path.relative_to(root)) if path.is_relative_to(root) else path.name

@@ -47,6 +47,7 @@ def check(
 
 
 def _check_laws(subjects: Subjects, package: Package, progress: WaitingLine) -> Section:
+    """Try the laws of subjects; if the libraries for that are not installed, say so in a note."""
     if not has_laws():
         return Section("laws", (note(f"laws are not tried; they are {LAWS_NEED}"),))
     from muntin_cli.checking.laws import check_laws

@@ -175,11 +175,18 @@ def _record(file: Path, inputs: Sequence[str], folder: Path, options: ModuleOpti
 
 
 def _way_to_rows(recording: Path | None, modules: Sequence[Path]) -> str:
-    """Return in words how the rows of a difference are found."""
+    """Return the advice on how to see the rows behind a result.
+
+    Args:
+        recording: The folder with the recorded rows; None if they are not kept.
+        modules: The values of `--module`.
+    """
     if recording is None:
         return "the rows of these results: add --page FOLDER, or --record FOLDER for muntin look"
     from shlex import join
 
-    options = [part for module in modules for part in ("--module", str(module))]
+    options: list[str] = []
+    for module in modules:
+        options += ["--module", str(module)]
     command = join(["muntin", "look", str(recording), "--key", "KEY", *options])
     return f"the rows of a result: {command}\n  without NAME=PATH it shows the old version"

@@ -48,12 +48,17 @@ def copy(
         copy = copy_checkpoint(source, target, dict(map(_folder_and_copy, folder or [])))
     until = f"up to micro-batch {copy.last_batch}" if copy.last_batch >= 0 else "without any micro-batch"
     show(f"copied {counted(copy.files, 'file')} to {copy.path}, {until}")
-    for place in copy.places:
-        show(f"its query goes on in {place}, or in another place that you name")
+    for destination in copy.destinations:
+        show(f"its query goes on in {destination}, or in another place that you name")
     return ExitCode.OK
 
 
 def _folder_and_copy(text: str) -> tuple[str, str]:
+    """Return the folder and its copy that a value of `--folder` names.
+
+    Raises:
+        UsageError: The text does not have the form `FROM=TO`.
+    """
     source, _, target = text.partition("=")
     if not source or not target:
         raise UsageError(f"--folder {text} names no copy\n  write --folder /data/results=/copies/results")

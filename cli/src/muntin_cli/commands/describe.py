@@ -127,6 +127,7 @@ def _facts(description: Description) -> Iterator[tuple[str, str]]:
 
 
 def _clip(description: Description) -> str:
+    """Return in words the clips that a module accepts, and the one of a query that names none."""
     is_any = len(description.clips) == len(ClipPolicy)
     accepted = "any" if is_any else f"only {' or '.join(description.clips)}"
     if description.default_clip in ("", ClipPolicy.NONE):

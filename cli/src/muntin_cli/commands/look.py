@@ -64,7 +64,8 @@ def look(
         read_story()  # an error of the recording is shown here, and not only on the page
         with served_page(read_story, lambda: _version_of(recording)) as address:
             show(f"{recording.name} is shown at {address} until Ctrl-C")
-            _open(address, opens)
+            if opens:
+                _open(address)
             _wait()
         return ExitCode.OK
     file = out or Path(f"{recording.resolve().name}.html")
@@ -75,7 +76,8 @@ def look(
     except OSError as error:
         raise UsageError(f"{file} cannot be written: {error.strerror}\n  name another file with --out") from error
     show(f"wrote {file}")
-    _open(file.resolve().as_uri(), opens)
+    if opens:
+        _open(file.resolve().as_uri())
     return ExitCode.OK
 
 
@@ -85,9 +87,8 @@ def _version_of(folder: Path) -> tuple[int, int]:
     return len(times), max(times, default=0)
 
 
-def _open(address: str, is_wanted: bool) -> None:
-    if not is_wanted:
-        return
+def _open(address: str) -> None:
+    """Open a page in a browser, or say that there is none."""
     import webbrowser
 
     if not webbrowser.open(address):

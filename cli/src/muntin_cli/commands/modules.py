@@ -40,13 +40,15 @@ def modules(is_wide: IsWide = False, as_json: AsJson = False) -> ExitCode:
 
 
 def _show(listing: Listing, *, is_wide: bool) -> None:
+    """Print the offers, then the plugins that could not be loaded; a wide table names the package of each offer."""
     if listing.offers and is_wide:
-        rows = [(o.name, o.version, o.shape, o.reads, o.returns, o.distribution) for o in listing.offers]
-        show_table(("name", "version", "shape", "reads", "returns", "from"), rows, is_wide=True)
+        wide_rows: list[tuple[str, ...]] = []
+        for offer in listing.offers:
+            wide_rows.append((offer.name, offer.version, offer.shape, offer.reads, offer.returns, offer.distribution))
+        show_table(("name", "version", "shape", "reads", "returns", "from"), wide_rows, is_wide=True)
     elif listing.offers:
-        show_table(
-            ("name", "shape", "reads", "returns"), [(o.name, o.shape, o.reads, o.returns) for o in listing.offers]
-        )
+        rows = [(offer.name, offer.shape, offer.reads, offer.returns) for offer in listing.offers]
+        show_table(("name", "shape", "reads", "returns"), rows)
         show()
         show_table((), list(listing.plugins.items()))
     elif not listing.failures:

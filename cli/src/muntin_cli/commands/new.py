@@ -57,9 +57,10 @@ def new(
 
 
 def _ask_for_kinds() -> list[OfferKind]:
-    """Ask in a terminal for kinds, by their numbers or names, until the answer names some; return them.
+    """Ask in a terminal for kinds, by their numbers or names, until the answer names some.
 
-    Where nobody can answer, it is the first kind.
+    Returns:
+        The kinds of the answer; the default kind if nobody can answer.
     """
     if not _is_asked():
         return [DEFAULT_KIND]

@@ -143,7 +143,17 @@ def _answer_here(
 
 
 def _plain_rows(text: str, paths: dict[str, str], *, is_recorded: bool, explain: bool) -> pa.Table:
-    """Return the rows of a query without windows."""
+    """Return the rows of a query without windows.
+
+    Args:
+        text: The text of the query.
+        paths: The path of each table by its name.
+        is_recorded: True if the user asks for a recording.
+        explain: True if the user asks for the plan.
+
+    Raises:
+        UsageError: The user asks for a recording or a plan, which only queries over windows have.
+    """
     from muntin_engine.api.sql_query import plain_sql
 
     query = plain_sql(text, paths)
@@ -201,7 +211,7 @@ def _answer_on_spark(
 
 
 def _is_plain(spark: SparkSession, text: str) -> bool:
-    """True for a query without windows, which Spark answers alone.
+    """Return True for a query without windows, which Spark answers alone.
 
     Raises:
         QueryError: Neither Spark nor Muntin can parse the text.
@@ -211,7 +221,8 @@ def _is_plain(spark: SparkSession, text: str) -> bool:
     try:
         return not is_streaming_sql(text)
     except QueryError:
-        with suppress(Exception):  # Spark's grammar has more than that of the library that looks for windows
+        # Spark's grammar has more than that of the library that looks for windows: such a text has none.
+        with suppress(Exception):
             spark.sql(f"EXPLAIN {text}").collect()
             return True
         raise

@@ -83,6 +83,7 @@ def replay(
 
 
 def _compare_evaluators(recording: Recording) -> ExitCode:
+    """Replay a recording with each evaluator that can run its query, and say whether all give the same results."""
     try:
         with WaitingLine(f"replaying with each of {', '.join(recording.evaluators)}"):
             recording.check_evaluators()

@@ -79,6 +79,7 @@ def run(
 
 
 def _windows_for(module: Module, window: str) -> WindowSpecification:
+    """Return the windows that a text names; if it is empty, none for a stream operator, and else tumbling ones."""
     from muntin.windows.specification import Unwindowed
     from muntin_cli.running import parse_window
 
@@ -90,6 +91,11 @@ def _windows_for(module: Module, window: str) -> WindowSpecification:
 
 
 def _write(file: Path, picture: str) -> None:
+    """Write a picture into a file.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
     try:
         file.write_text(picture, encoding="utf-8")
     except OSError as error:
@@ -99,6 +105,11 @@ def _write(file: Path, picture: str) -> None:
 
 
 def _query_in(file: ScriptFile, path: Path) -> WindowedQuery:
+    """Return the query that a file defines.
+
+    Raises:
+        UsageError: It defines none.
+    """
     if file.query is None:
         raise UsageError(
             f"{path} defines no query, and no module is named\n"

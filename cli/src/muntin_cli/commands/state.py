@@ -43,6 +43,7 @@ def state(
         if key:
             rows = rows.where(_is_of(key))
         ordered = rows.orderBy("query", "key", "start", "kind", "module", "batch")
+        # One row more than is shown tells whether there are more.
         state_rows = [row.asDict() for row in ordered.limit(limit + 1).collect()]
     has_more = len(state_rows) > limit
     columns = _filled_columns(rows.columns, state_rows)
@@ -60,7 +61,7 @@ def state(
 
 
 def _filled_columns(names: list[str], rows: list[dict[str, Any]]) -> list[str]:
-    """Return the columns that have values, without the bucket, and without the query if there is one alone."""
+    """Return the columns that have values, without the bucket, and without the query if all rows are of one query."""
     columns: list[str] = []
     for name in names:
         if name != "bucket" and any(row[name] is not None for row in rows):
@@ -71,7 +72,11 @@ def _filled_columns(names: list[str], rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _is_of(key: str) -> str:
-    """Return the condition in SQL that a row has a key: `NAME=VALUE`, or a value that any of its columns has."""
+    """Return the condition in SQL that the key of a row is the one that the user named.
+
+    Args:
+        key: `NAME=VALUE`, for a column of the key; or a value, which any column of the key may have.
+    """
     escaped = key.replace("\\", "\\\\").replace("'", "\\'")
     name, has_name, value = escaped.partition("=")
     columns = "from_json(key, 'map<string, string>')"

@@ -111,7 +111,7 @@ def _origins(rows: Sequence[StoryRow]) -> dict[str, Any]:
 
 
 def _kind(row: StoryRow) -> int:
-    """Return what a row is in the picture: a bar, a change of one, or a mark."""
+    """Return the part of a row in the picture: a bar, a change of a bar, or a mark."""
     if row.fate != "counted" or row.start is None:
         return OTHER
     if row.event is None:
@@ -178,4 +178,5 @@ def _result_lanes(changes: Sequence[StoryChange]) -> tuple[list[int], list[int |
 
 
 def _end(start: int | None, end: int | None) -> int:
+    """Return the end of a bar; a bar without an end is one tick long."""
     return (start or 0) + 1 if end is None else end

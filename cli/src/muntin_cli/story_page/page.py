@@ -63,10 +63,12 @@ def embedded(data: Any) -> str:
 
 
 def _read(name: str) -> str:
+    """Return the text of an asset."""
     return (_ASSETS / name).read_text(encoding="utf-8").strip()
 
 
 def _hash(text: str) -> str:
+    """Return the hash by which the page's security policy allows a script or a style of this text."""
     return f"'sha256-{b64encode(sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
 
 

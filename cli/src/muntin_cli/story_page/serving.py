@@ -24,6 +24,14 @@ _HOST: Final = "127.0.0.1"
 
 @dataclass(frozen=True)
 class _StoryVersion:
+    """A story as it was at some version.
+
+    Attributes:
+        version: The version; it differs once the story has gone on.
+        story: The story.
+        data: Its packed data, as JSON.
+    """
+
     version: Hashable
     story: Story
     data: bytes
@@ -63,6 +71,7 @@ def served_page(read: Callable[[], Story], read_version: Callable[[], Hashable])
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            """Answer with the page or the data of the story, to requests that name this machine as their host."""
             port = self.server.server_port  # type: ignore[attr-defined]  # it is a ThreadingHTTPServer
             if self.headers.get("Host") not in (f"{_HOST}:{port}", f"localhost:{port}"):
                 self.send_error(HTTPStatus.FORBIDDEN, "This page is for this machine alone")
@@ -72,6 +81,7 @@ def served_page(read: Callable[[], Story], read_version: Callable[[], Hashable])
                 self._answer_story()
 
         def _answer_story(self) -> None:
+            """Answer with the page or the data of the story; with the text of the error if it cannot be read now."""
             try:
                 current = served_story.current()
             except (MuntinError, OSError) as error:

@@ -26,7 +26,7 @@ _TABLES_OF_TYPES: Final[Mapping[str, str]] = {
     "ndarray": "an array is a table as pandas.DataFrame(array, columns=[...])",
     "Series": "a Series is a table as series.to_frame()",
 }
-"""What to write to make a table of objects that are none, by the names of their types."""
+"""Advice on making a table of objects that are not tables, by the names of their types."""
 
 
 def check_dataframe(call: str, df: object) -> None:
@@ -42,6 +42,7 @@ def check_dataframe(call: str, df: object) -> None:
     if is_input(df):
         return
     type_name = type(df).__name__
+    # Only None and numbers are shown themselves; what else a caller passes may be long.
     got = f"{df!r:.80}" if isinstance(df, int | None) else f"a {type_name}"
     advice = f"\n  {_TABLES_OF_TYPES[type_name]}" if type_name in _TABLES_OF_TYPES else ""
     raise QueryError(
@@ -51,7 +52,10 @@ def check_dataframe(call: str, df: object) -> None:
 
 
 def check_each(arguments: Mapping[str, object]) -> None:
-    """Raise unless each argument names a column; None is an argument that is left out.
+    """Raise unless each argument names a column or is None, which is an argument that is left out.
+
+    Args:
+        arguments: The arguments by the names that an error has for them.
 
     Raises:
         QueryError: An argument is something else.
@@ -99,14 +103,14 @@ def order_columns(order: object) -> Any:
 
 
 def columns_by_name(argument: str, columns: object) -> dict[str, Any]:
-    """Return the columns of results by their names.
+    """Return the columns that an argument of a join names, by the names that they get in the results.
 
     Args:
         argument: The name of the argument.
-        columns: A name, several names, or columns by the names that they get.
+        columns: A name, several names, or a mapping from the names in the results to columns.
 
     Raises:
-        QueryError: An item is not a column, or an expression without a name.
+        QueryError: An item is not a column, or it is an expression without a name.
     """
     if isinstance(columns, Mapping):
         by_name = dict(columns)
@@ -164,7 +168,7 @@ def check_specification(window: object, argument: str = "") -> None:
     example = "tumbling('10 minutes')"
     with suppress(DurationError):
         if isinstance(window, str) and ticks(window) > 0:
-            example = f"tumbling({window!r})"  # a length was given: most likely of such a window
+            example = f"tumbling({window!r})"  # the caller gives a length, most likely that of tumbling windows
     raise QueryError(
         f"{prefix}{spelled(window)} is not a window specification; expected, for example, {prefix}{example}"
     )
@@ -202,14 +206,18 @@ def spelled(value: object) -> str:
     if isinstance(value, type | FunctionType):
         return value.__name__
     text = repr(value)
-    has_address = " at 0x" in text  # which would differ from run to run, and says nothing
+    has_address = " at 0x" in text  # an address would differ from run to run, and it says nothing
     if has_address or "\n" in text:
         return f"a {type(value).__name__}"
     return f"{text:.80}"
 
 
 def check_shedding(most_held: object, when_full: object) -> None:
-    """Raise unless the arguments of `shedding` limit the events of a key.
+    """Raise unless the arguments of `EventStream.shedding` limit the events that a key holds.
+
+    Args:
+        most_held: The argument with the limit.
+        when_full: The argument with the fate of events that come to a full key.
 
     Raises:
         QueryError: The limit is not a whole number above zero, or `when_full` is neither `shed` nor `fail`.

@@ -58,7 +58,7 @@ def net_changes(batch: FrameT, key: str | Sequence[str] | None = None) -> FrameT
     """
     net_changes_of_batch = getattr(type(batch), "net_changes", None)
     changes: FrameT
-    if net_changes_of_batch is not None:  # a batch of `muntin_engine.testing`
+    if net_changes_of_batch is not None:  # a batch that `muntin_engine.testing` made, which no backend knows
         changes = net_changes_of_batch(batch, key)
     else:
         changes = backend_of(batch).changelogs.net_changes(batch, key)

@@ -138,7 +138,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         muntin.errors.QueryError: schema= declares 'km' as float, and in the input it is double
           declare it as it is, or cast it before events()
     """
-    # What the arguments are, before what is in the columns: that may need a call of Spark.
+    # Checks of the arguments themselves. They come first, as checks of the columns may have to call Spark.
     check_dataframe("events", df)
     inputs = backend_of(df).inputs
     df = inputs.opened(df, None if schema is None else declared_schema(schema))
@@ -149,12 +149,13 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     row_order = order_columns(order)
     check_flag("edge", edge)
     progress = _progress_of(watermark)
-    check_columns({name for name, column in roles.items() if column is not None}, is_edge=edge)
+    named_roles = {role for role, column in roles.items() if column is not None}
+    check_columns(named_roles, is_edge=edge)
     assert first_column is not None, "check_columns refuses events without a time"
     check_buckets(buckets)
     check_sources(source, sources)
 
-    # The columns that the input has to have.
+    # Checks of the columns that the input has.
     condition = None
     if rows is not None:
         condition = inputs.condition(df, rows, "rows({})")
@@ -186,10 +187,14 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
 
 
 def _progress_of(watermark: object) -> ProgressPolicy:
-    """Return the progress policy of a stream: a policy, one of a delay, or punctuation alone for None.
+    """Return the progress policy that the argument `watermark` of `events` stands for.
+
+    Args:
+        watermark: A progress policy, a delay of the watermark behind the newest event, or None if only rows of
+            punctuation advance the watermark.
 
     Raises:
-        QueryError: The watermark is neither a delay nor a policy.
+        QueryError: The argument is something else.
         PolicyError: The delay is negative.
         DurationError: The delay cannot be read.
     """
@@ -211,10 +216,14 @@ def _progress_of(watermark: object) -> ProgressPolicy:
 
 
 def _check_ranges(key_ranges: object, progress: ProgressPolicy) -> None:
-    """Raise unless ranges of keys are pairs of columns by name, which the progress policy lets rows of punctuation use.
+    """Raise unless the argument `key_ranges` of `events` has a pair of columns for each key, by the key's name.
+
+    Args:
+        key_ranges: The argument.
+        progress: The progress policy of the stream, which has to allow punctuation of single keys.
 
     Raises:
-        QueryError: The ranges are something else, or the progress policy has no key punctuation.
+        QueryError: The argument is something else, or the progress policy has no key punctuation.
     """
     example = "key_ranges={'sensor': ('first_sensor', 'end_sensor')}"
     if not isinstance(key_ranges, Mapping):

@@ -35,9 +35,13 @@ def functions(
             that `muntin.function` made; with a session alone, all installed functions. In SQL the dot is an
             underscore: `stats_clamp(x, 0, 1)`.
 
+    Returns:
+        The names of the functions in SQL.
+
     Raises:
-        QueryError: The first argument is no session of Spark, and a function is neither a name nor made by
-            `muntin.function`; or, without a session, SQL has a function of the name itself.
+        QueryError: The first argument is neither a session of Spark nor a function, a further argument is neither a
+            name nor a function that `muntin.function` made, or SQL over tables in this process has a function of the
+            same name already.
         UnknownModuleError: No installed plugin offers a name.
     """
     for name in names:
@@ -108,24 +112,26 @@ def condition(
         (('kg',), ('limit',), {'more': 5})
     """
     boolean = Field("result", Scalar(ScalarKind.BOOLEAN), is_nullable=True)
-    test: Function[..., Any]
+    predicate: Function[..., Any]
     if isfunction(function):
-        test = Function(function.__qualname__, code_version(function), function, boolean)
+        # A plain function is taken to return a boolean: each of its results is checked when the query runs.
+        predicate = Function(function.__qualname__, code_version(function), function, boolean)
     elif isinstance(function, str):
-        test = installed().function(function)
+        predicate = installed().function(function)
     else:
         _check_condition(function)
-        test = cast("Function[..., Any]", function)
-    if test.is_vectorized or test.result.type != boolean.type:
-        fact = "is vectorised" if test.is_vectorized else f"returns {spell(test.result)}"
+        predicate = cast("Function[..., Any]", function)
+    if predicate.is_vectorized or predicate.result.type != boolean.type:
+        fact = "is vectorised" if predicate.is_vectorized else f"returns {spell(predicate.result)}"
         raise QueryError(
-            f"{test.name} {fact}\n  expected: a function of single values that returns bool or None{_EXAMPLE}"
+            f"{predicate.name} {fact}\n  expected: a function of single values that returns bool or None{_EXAMPLE}"
         )
+
     left_columns = tuple(left) if isinstance(left, list | tuple) else (left,)
     right_columns = tuple(right) if isinstance(right, list | tuple) else (right,)
     for column in (*left_columns, *right_columns):
         check_column("condition()", column)
-    return JoinCondition(test, left_columns, right_columns, parameters)
+    return JoinCondition(predicate, left_columns, right_columns, parameters)
 
 
 _EXAMPLE: Final = ", such as condition(lambda km, limit: km > limit, left='km', right='limit')"

@@ -161,7 +161,7 @@ class ChangesLifetimes(ChangesPayload):
                 "far, say so: {repeated}\n  otherwise take the points at the start, or ends that are never revised",
                 repeated=Call("to_points", "end", Argument("repeated", True)),
             )
-        return self._with_ends("to_points", PointsAtEnd(repeated))
+        return self._with_ends("to_points", PointsAtEnd(is_repeated=repeated))
 
     @step
     def to_edges(self) -> Self:
@@ -204,12 +204,12 @@ class ChangesLifetimes(ChangesPayload):
     def _by_column(
         self, call: str, column: Column, change: Callable[[LengthColumn], LifetimeChange], *, least: int, repeated: bool
     ) -> Self:
-        """Change lifetimes by a column of lengths, which is added to the events under a new name.
+        """Return the stream with lifetimes that change by a column of lengths.
 
         Args:
             call: The name of the call, for errors.
-            column: The lengths.
-            change: The class of the change, which is made with the column.
+            column: The lengths: a column of the events, or an expression over these.
+            change: Makes the change, given the column under its name in the stream.
             least: The least length that an event may have.
             repeated: True if revisions and retractions repeat the payload of their event.
 
@@ -218,14 +218,17 @@ class ChangesLifetimes(ChangesPayload):
         """
         check_column(call, column)
         check_flag("repeated", repeated)
-        if self.id is not None and not repeated and (self.rules or not self.inner):
+        # Results of another query repeat the payload of their event in every row; a union may have other streams too.
+        repeats_payload = repeated or (bool(self.inner) and not self.rules)
+        if self.id is not None and not repeats_payload:
             raise QueryError(
                 "{call}() by a column needs the payload in every row, and rows of revisions and retractions may have "
                 "none\n  if those of this stream repeat the payload of their event, say so: {repeated}",
                 call=call,
                 repeated=Call(call, ..., Argument("repeated", True)),
             )
-        # The lengths become a column of the events, under a name that none of them has.
+
+        # The lengths become a column of the events, under a name that no other column has.
         used_names = backend_of(self.df).inputs.column_names(self.df)
         number = 0
         while f"length_{number}" in used_names:
@@ -239,17 +242,21 @@ class ChangesLifetimes(ChangesPayload):
 
     @property
     def _ends_are_revised(self) -> bool:
-        """True if revisions still change ends: an earlier change, such as a duration, may have fixed them."""
+        """True if revisions may change ends: no earlier call, such as `set_duration`, has made these independent."""
         return self.new_end is not None and not any(change.fixes_ends for change in self.lifetime_changes)
 
     def _aligned(self, change: Align) -> Self:
-        """Return the stream with aligned lifetimes.
+        """Return the stream with lifetimes that are aligned to windows.
+
+        Args:
+            change: The change, with the windows.
 
         Raises:
             QueryError: Lifetimes cannot be aligned to these windows, or events are samples.
         """
         check_specification(change.windows)
         grid = change.windows.grid()
+        # Windows of a grid begin every `hop` ticks: they have gaps if they are shorter, and overlap if they are longer.
         if grid is None or grid.size < grid.hop:
             fact = "have gaps" if grid is not None else "are on no grid"
             overlapping = ", or hopping(...) with windows that overlap" if change.may_overlap else ""
@@ -279,6 +286,7 @@ class ChangesLifetimes(ChangesPayload):
         return self._changed(change)
 
     def _changed(self, change: LifetimeChange) -> Self:
+        """Return the stream with a further change of lifetimes, which follows those of earlier calls."""
         return replace(self, lifetime_changes=(*self.lifetime_changes, change))
 
 
@@ -288,7 +296,13 @@ def _is_length(value: object) -> TypeIs[Duration]:
 
 
 def _check_one_length(call: str, length: Duration, *, at_least: Duration = 0, repeated: bool) -> None:
-    """Raise if an argument is given that is only for a column of lengths, where all events have one length.
+    """Raise if a call with one length for all events has an argument that only a column of lengths can have.
+
+    Args:
+        call: The name of the call.
+        length: The length.
+        at_least: The argument `at_least` of the call, if it has one.
+        repeated: The argument `repeated` of the call.
 
     Raises:
         QueryError: `at_least` or `repeated` is given.
@@ -306,11 +320,15 @@ def _check_one_length(call: str, length: Duration, *, at_least: Duration = 0, re
 
 
 def _above_zero(call: str, length: Duration) -> int:
-    """Return a length in ticks.
+    """Return a length in ticks, which has to be above zero.
+
+    Args:
+        call: The name of the call that the length is for.
+        length: The length.
 
     Raises:
         DurationError: The length cannot be read.
-        QueryError: The length is not above zero.
+        QueryError: The length is zero or negative.
     """
     length_in_ticks = ticks(length)
     if length_in_ticks <= 0:

@@ -72,6 +72,8 @@ def module(
     """
     if isinstance(name, str):
         return module_call(installed().module(name), inputs, parameters)
+
+    # A function becomes a module class, whose version is a hash of its code.
     if not isinstance(name, type) and callable(name):
         function = _function_of(name)
         check_columns(inputs, function, reads_by_place=True)
@@ -79,6 +81,7 @@ def module(
         function_name, version = identity_of_function(function)
         cls = function_aggregate(function, len(inputs), name=function_name, version=version, returns=returns)
         return module_call(cls, inputs, parameters)
+
     _check_class(name)
     return module_call(with_version(name), inputs, parameters)
 

@@ -68,7 +68,8 @@ def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
                 f"{name!r} keeps no state, so its rows do not meet those of others in buckets\n"
                 "  write it with a query of its own"
             )
-    # One DataFrame, by identity: that two plans read the same rows cannot be known.
+
+    # It has to be the same object: of two DataFrames nobody can tell whether they have the same rows.
     first_name, first_query = next(iter(queries.items()))
     for name, query in queries.items():
         if query.source.rows.df is not first_query.source.rows.df:
@@ -82,7 +83,9 @@ def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
 
 
 def _with_metrics_names(queries: Mapping[str, Query]) -> dict[str, Query]:
-    """Return the queries with names for their metrics: the names that query writers gave, or else those in the pass.
+    """Return the queries, each with a name for its metrics.
+
+    A query keeps the name that `Query.named` gave it. Other queries get the name that they have in the pass.
 
     Raises:
         QueryError: Two queries have the same name for their metrics.
@@ -90,8 +93,10 @@ def _with_metrics_names(queries: Mapping[str, Query]) -> dict[str, Query]:
     named_queries: dict[str, Query] = {}
     for name, query in queries.items():
         named_queries[name] = query if query.is_named else replace(query, metrics_name=name, is_named=True)
-    # Of several queries with one name, the last one has it here, and the others differ from it.
-    query_by_metrics_name = {query.metrics_name: name for name, query in named_queries.items()}
+    query_by_metrics_name: dict[str, str] = {}
+    for name, query in named_queries.items():
+        query_by_metrics_name[query.metrics_name] = name
+    # If several queries have one name for their metrics, the mapping has the last one of them.
     for name, query in named_queries.items():
         other_name = query_by_metrics_name[query.metrics_name]
         if other_name != name:
@@ -142,10 +147,13 @@ class OnePass(WritesOutputs[Mapping[str, SinkLike], RecordLike | Mapping[str, Re
     def sinks_by_query(
         self, sinks: Mapping[str, Mapping[str, SinkLike] | None]
     ) -> Mapping[str, Mapping[str, SinkLike | None]]:
-        """Return the sinks by the name of their query and by output.
+        """Return the sinks by the names of their queries, and then by the outputs that they get.
+
+        Args:
+            sinks: The arguments of `write`: for each output, such as `results`, its sinks by the names of queries.
 
         Raises:
-            QueryError: Sinks are not named by queries.
+            QueryError: The sinks of an output are no mapping, or a name is not that of a query.
         """
         for output, named_sinks in sinks.items():
             if named_sinks is not None and not isinstance(named_sinks, Mapping):
@@ -157,7 +165,10 @@ class OnePass(WritesOutputs[Mapping[str, SinkLike], RecordLike | Mapping[str, Re
 
         sinks_by_query: dict[str, dict[str, SinkLike | None]] = {}
         for name in self.queries:
-            sinks_by_query[name] = {output: (named_sinks or {}).get(name) for output, named_sinks in sinks.items()}
+            sinks_of_query: dict[str, SinkLike | None] = {}
+            for output, named_sinks in sinks.items():
+                sinks_of_query[output] = None if named_sinks is None else named_sinks.get(name)
+            sinks_by_query[name] = sinks_of_query
         return sinks_by_query
 
     def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:
@@ -171,7 +182,11 @@ class OnePass(WritesOutputs[Mapping[str, SinkLike], RecordLike | Mapping[str, Re
         return "\n\n".join(texts)
 
     def _check_names(self, argument: str, names: Mapping[str, object] | Sequence[str]) -> None:
-        """Check that names in an argument are those of queries.
+        """Raise unless each name in an argument is that of a query.
+
+        Args:
+            argument: The name of the argument.
+            names: The names in it.
 
         Raises:
             QueryError: There is no query of a name.

@@ -69,8 +69,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
     def named(self, metrics_name: str) -> Self:
         """Return the query with a name for its metrics.
 
-        Without a name, metrics are called `muntin`; or `muntin` and the window if a Spark query contains several
-        queries.
+        Without a name, metrics are called `muntin`; if a Spark query contains several queries, the window is added.
         """
         check_name("metrics_name", metrics_name)
         return replace(self, metrics_name=metrics_name, is_named=True)
@@ -255,7 +254,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
         self._backend.record(self, Recorder.of(record))
 
     def _run_by(self, workers: int | None) -> Self:
-        """Return the query as a number of processes run it; None for as many as the backend takes."""
+        """Return the query to be run by a number of processes; None lets the backend choose the number."""
         if workers is None:
             return self
         self._backend.check_workers(workers)
@@ -267,7 +266,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
         return {"": self}
 
     def sinks_by_query(self, sinks: Mapping[str, SinkLike | None]) -> Mapping[str, Mapping[str, object]]:
-        """Return the sinks as those of the query without a name."""
+        """Return the sinks by output under an empty name, which is the name of a query that is written alone."""
         return {"": sinks}
 
     def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:

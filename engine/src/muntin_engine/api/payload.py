@@ -64,21 +64,22 @@ class ChangesPayload(InputRequest):
     def _computed(
         self, call: str, names: dict[str, None], columns: dict[str, ColumnLike], *, keeps_others: bool
     ) -> Self:
-        """Compute columns of the events.
+        """Return the stream with further columns of its events, and without the columns that are not kept.
 
         Args:
             call: The name of the call, for errors.
-            names: The names of columns to keep.
+            names: The names of the columns to keep, in the order of the keys.
             columns: The columns to add, by name.
-            keeps_others: True to keep all columns.
+            keeps_others: True to keep all other columns too.
 
         Raises:
             QueryError: A column cannot be computed, or replaces a column that the stream itself reads.
         """
         check_each({f"{call}({name})": column for name, column in columns.items()})
         inputs = backend_of(self.df).inputs
-        # Which columns make rows events is told by text alone: an expression may read any column whose name is a word
-        # of it. Of those, one column more is kept, and none is missing.
+        # The columns that make rows events, or that `where` reads, may be neither dropped nor replaced. They are found
+        # by their names alone: every column is one of them whose name is a word of such an expression. That may be a
+        # column too many, which is harmless, but never one too few.
         event_texts = list(self._texts())
         event_columns: list[str] = []
         for name in inputs.column_names(self.df):
@@ -110,14 +111,21 @@ class ChangesPayload(InputRequest):
             columns += [self.id, self.source]
         texts = [text_of(column) for column in columns if column is not None]
         all_names = backend_of(self.df).inputs.column_names(self.df)
+
+        # The columns that another query's results have as events are expressions over columns of the engine's own.
         if self.inner:
-            return [name for name in all_names if any(_may_read(text, name) for text in texts)]
+            names_read: list[str] = []
+            for name in all_names:
+                if any(_may_read(text, name) for text in texts):
+                    names_read.append(name)
+            return names_read
+
         names = {text.strip("`") for text in texts}
         names |= {length.name for length in self.length_columns}
         return [name for name in all_names if name in names]
 
     def _texts(self) -> Iterator[str]:
-        """Yield the texts of the columns that the stream itself reads."""
+        """Yield the texts of all columns that the stream itself reads: those that make rows events, and conditions."""
         orders = self.order if isinstance(self.order, tuple) else (self.order,)
         columns = [self.start, self.end, self.id, *orders, self.change, self.new_end, self.signal, self.source]
         columns += [*self.keys, *self.ranges.values(), *self.conditions]
@@ -128,12 +136,12 @@ class ChangesPayload(InputRequest):
 
 
 def text_of(column: ColumnLike) -> str:
-    """Return the text of a column; for a `Column`, the text that Spark prints."""
+    """Return the name or the expression of a column as text; for a `Column` of PySpark's, the text that it prints."""
     if isinstance(column, str):
         return column
     return str(column).removeprefix("Column<'").removesuffix("'>")
 
 
 def _may_read(text: str, name: str) -> bool:
-    """Return True if an expression may read a column: the name is one of its words."""
+    """Return True if an expression may read a column: the name of the column is one of the words of the expression."""
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None

@@ -158,11 +158,12 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
             >>> long_rides = rides.where("km > 20").extend("10 minutes").to_query()  # doctest: +SKIP
             >>> long_rides.write(checkpoint="checkpoint", results="long_rides")  # doctest: +SKIP
         """
-        # Events without a partner are what an anti join without another stream returns: see `JoinPlan`. Only samples
-        # read an order, by which the last one of a time counts.
+        # Of several samples at one time the last one by `order` counts; for other events the order means nothing here.
+        events = self if self.lifetimes == "edge" else replace(self, order=None)
+        # The events are planned as an anti join without a second stream, which returns all of them: see `JoinPlan`.
         columns = backend_of(self.df).inputs.payload_columns(self.df, self._columns_of_events())
         request = WindowRequest(
-            self if self.lifetimes == "edge" else replace(self, order=None),
+            events,
             Unwindowed(),
             emit=parse_policy(EmitPolicy, emit),
             join=JoinRequest(JoinKind.ANTI, (columns,)),
@@ -410,7 +411,8 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
             left = self._aligned(ShareWindows(same_window))
             right = right._aligned(ShareWindows(same_window))
         if kind is JoinKind.CLIP and right.lifetimes != "point":
-            right = right.to_points("start")  # only starts count, so that events need not be kept for their ends
+            right = right.to_points("start")  # only starts count, and points are not kept until the events end
+
         request = WindowRequest(
             replace(left, name="left"),
             Unwindowed(),
@@ -479,11 +481,12 @@ _OPERATOR: Final = ""
 
 
 def _plan_query(request: WindowRequest, modules: Mapping[str, ModuleCall] = MappingProxyType({})) -> Query[Any]:
-    """Plan a query.
+    """Make the query of a request, planned by the backend of its inputs.
 
     Args:
         request: The events and their windows, or their join.
-        modules: The modules by the names of their result columns, or an operator; none where the results are events.
+        modules: The aggregates by the names of their result columns, or one operator under the name `_OPERATOR`; none
+            for a join, and where the results are the events.
     """
     backend = backend_of_all(stream.df for stream in request.streams)
     sources, plan = backend.plan(request, modules)
@@ -534,6 +537,7 @@ class Query(Outputs[InputT], HasText, KnowsSparkWords):
                 or there is no such output.
         """
         if key is ...:
+            # Names that are no identifiers would be read as expressions without quotes.
             names = [plan_key.name for plan_key in self.plan.keys]
             key = [name if name.isidentifier() else f"`{name}`" for name in names]
         keys = key_columns(key)
@@ -543,7 +547,10 @@ class Query(Outputs[InputT], HasText, KnowsSparkWords):
             raise QueryError(
                 f"output={output!r} has no rows that can be events\n  there are 'results' and 'evicted_rows'"
             )
-        inner = replace(self, metrics_name=f"{self.metrics_name}.input", place_name=uuid4().hex)
+
+        # This query needs a name of its own: its metrics and its recording come from the same Spark query as those of
+        # the other one, which may read it several times.
+        inner = replace(self, metrics_name=f"{self.metrics_name}.input", inner_id=uuid4().hex)
         rows = self._backend.output_as_events(inner, output, row_order)
         return EventStream(
             df=rows.df,

@@ -51,6 +51,7 @@ def ship(
     for package in packages:
         if not isinstance(package, str | PathLike):
             raise NotShippableError(repr(package), "it is neither a name nor a path")
+    # The backend finds the session of a DataFrame itself.
     target: Any = session
     if isinstance(target, PlannedQuery):
         target = target.source.df

@@ -64,9 +64,9 @@ class KnowsSparkWords:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Fail as Python does, with advice in the message."""
+            """Raise Python's error of a missing attribute, with advice in its message."""
             try:
-                return object.__getattribute__(self, name)
+                return object.__getattribute__(self, name)  # raises Python's own error: the attribute is missing
             except AttributeError as error:
                 advice = self._advice_on(name)
                 if advice:
@@ -74,7 +74,10 @@ class KnowsSparkWords:
                 raise
 
         def _advice_on(self, name: str) -> str:
-            """Return advice on an attribute that does not exist; empty if there is none."""
+            """Return advice on an attribute that does not exist; empty if there is none.
+
+            Words of Spark come first, as over tables in this process where that is the input; then the closest name.
+            """
             owner = type(self).__name__
             advice = _ADVICE.get(owner, {}).get(name)
             advice_over_tables = _ADVICE_OVER_TABLES.get(owner, {}).get(name)

@@ -68,13 +68,17 @@ def sql(session_or_text: Any, text: str | None = None, /, *, modules: Iterable[A
 
 
 def _query(session: Any, text: str, modules: Iterable[Any], tables: Mapping[str, Any]) -> Query[Any]:
-    """Return the query of a text.
+    """Return the query that a text of SQL describes; see `sql`.
 
     Args:
-        session: The session of Spark; None where the tables say where the query runs.
+        session: The session of Spark; None to run the query where its tables are.
         text: The text.
         modules: Modules that are not installed.
-        tables: Tables by name.
+        tables: Tables by the names that the text has for them.
+
+    Raises:
+        QueryError: The text is not a query, or the query is refused; the message shows the place in the text.
+        SetupError: `sqlglot` is not installed.
     """
     needed("sqlglot", "sql(...)", "sql")
     from muntin_engine.sql_text.call_errors import call_error
@@ -86,6 +90,7 @@ def _query(session: Any, text: str, modules: Iterable[Any], tables: Mapping[str,
     classes = ProgramClasses.of(program_modules).classes
 
     def is_operator(name: str) -> bool:
+        """Return True if the module of a name returns rows."""
         cls = classes.get(name) or installed().module(name)
         return bool(getattr(cls, "is_operator", False))
 
@@ -94,13 +99,14 @@ def _query(session: Any, text: str, modules: Iterable[Any], tables: Mapping[str,
     def read_table(name: str) -> Any:
         return backend.table(session, name, tables)
 
-    # The text becomes the same steps as calls in Python, which then make the query and check it. What they refuse is
-    # told at its place in the text.
+    # The text is read into steps, each a call of the API, as they would be written in Python.
     source = SqlText(text)
     steps = read(source, is_operator, classes)
     if steps is None:
         runs_it = "DuckDB runs it: duckdb.sql(...)" if session is None else "Spark runs it: spark.sql(...)"
         raise QueryError(f"the text has no window, no joined streams and no pattern\n  {runs_it}")
+
+    # The calls make the query and check it. An error of a call becomes one at the place of the call in the text.
     try:
         query = QueryReader(read_table, program_modules).query(packed(steps))
         if is_stream(query.source.df):
@@ -112,7 +118,7 @@ def _query(session: Any, text: str, modules: Iterable[Any], tables: Mapping[str,
 
 
 def is_streaming_sql(text: str) -> bool:
-    """Return True if a text is a query of windows, streams or patterns, and False if it is Spark's SQL alone.
+    """Return True if a text is a query of windows, streams or patterns, and False if Spark alone can run it.
 
     Raises:
         QueryError: The text is not SQL.
@@ -126,15 +132,18 @@ def is_streaming_sql(text: str) -> bool:
 
 
 def plain_sql(text: str, tables: Mapping[str, Any]) -> Any:
-    """Return the rows of a query without windows over tables in this process, as a table that Arrow reads.
+    """Run a query of Spark's SQL without windows over tables in this process, and return its rows as a table.
 
     Args:
         text: The query.
         tables: The tables by name.
 
+    Returns:
+        A table that Arrow can read.
+
     Raises:
-        QueryError: The query is not known to mean the same without Spark, or there is no such table. The message shows
-            the line with a caret below the place.
+        QueryError: There is no such table, or the query has a part that may not mean the same without Spark. The
+            message shows the line with a caret below the place.
         SetupError: `duckdb` or `sqlglot` is not installed.
     """
     from muntin_engine.sql_text.refused_sql import placed
@@ -146,13 +155,12 @@ def plain_sql(text: str, tables: Mapping[str, Any]) -> Any:
 
 
 def errors_in_sql(text: str) -> AbstractContextManager[None]:
-    """Raise failures of rows in the block as errors with their place in a text of SQL.
+    """Return a context for code that runs a text of SQL in this process.
+
+    If a row cannot be computed there, the context raises a `QueryError` with the place of the fault in the text.
 
     Args:
-        text: The text that the block runs in this process.
-
-    Raises:
-        QueryError: A row cannot be computed.
+        text: The text of SQL.
     """
     from muntin_engine.sql_text.refused_sql import placed
 
@@ -160,15 +168,14 @@ def errors_in_sql(text: str) -> AbstractContextManager[None]:
 
 
 def spark_errors_in_sql(text: str, tables: Iterable[str] = ()) -> AbstractContextManager[None]:
-    """Raise errors of Spark in the block as errors of Muntin, with their place in a text of SQL.
+    """Return a context for code that runs a text of SQL on Spark.
+
+    If Spark refuses the text or fails on a row there, the context raises a `QueryError` with the place in the text. If
+    Python code that the query calls fails, it raises a `ModuleError`.
 
     Args:
-        text: The text that the block runs.
-        tables: The names of the tables that the text may read.
-
-    Raises:
-        QueryError: Spark refused the text, or failed on a row.
-        ModuleError: Python code that the query calls failed.
+        text: The text of SQL.
+        tables: The names of the tables that the text may read, for advice where one is missing.
     """
     from muntin_engine.sql_text.spark_errors import from_spark
 
@@ -176,7 +183,11 @@ def spark_errors_in_sql(text: str, tables: Iterable[str] = ()) -> AbstractContex
 
 
 def _backend(session: Any, tables: Mapping[str, Any]) -> Backend:
-    """Return the backend of a session and of tables.
+    """Return the backend that a session and tables belong to.
+
+    Args:
+        session: The session of Spark; None without one.
+        tables: The tables by name.
 
     Raises:
         QueryError: There is neither a session nor a table, or they are of several backends.

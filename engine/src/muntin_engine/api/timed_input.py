@@ -111,8 +111,8 @@ class TimedInput(InputRequest):
                 value=every,
                 example=Argument("every", "10 seconds"),
             )
-        if clock is None and not is_stream(self.df):
-            raise QueryError("a static input has ended, so no time passes for it: leave the clock out")
         if clock is None:
+            if not is_stream(self.df):
+                raise QueryError("a static input has ended, so no time passes for it: leave the clock out")
             clock = backend_of(self.df).inputs.clock(self.df, every)
         return replace(self, clock=clock)

@@ -45,12 +45,14 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
     Example:
         >>> both = union(bikes=bikes, scooters=scooters.shift("5 seconds"))  # doctest: +SKIP
     """
-    if unnamed or len(streams) < 2:  # one stream is itself
+    if unnamed or len(streams) < 2:
         raise QueryError("union() needs at least two streams, each with a name: union(bikes=bikes, scooters=scooters)")
     for name, stream in streams.items():
         _check_stream(name, stream)
+
+    # The streams have to fit together.
     first = next(iter(streams.values()))
-    for subject, value_of in _COMMON.items():
+    for subject, value_of in _SHARED_PROPERTIES.items():
         values = {name: value_of(stream) for name, stream in streams.items()}
         if len(set(values.values())) > 1:
             spelled_values = ", ".join(f"{name} {value}" for name, value in values.items())
@@ -61,11 +63,12 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
             "samples, which last until the next one of their key, and events with ends do not make one stream\n"
             "  give the samples a duration, set_duration(...), or make samples of all, to_edges()"
         )
+
     united = backend_of_all(stream.df for stream in streams.values()).inputs.unite(streams)
     if len(united.rules) > MOST_SOURCES:
         raise QueryError(f"a union has up to {MOST_SOURCES} sources, got {len(united.rules)}")
 
-    # The union has events with ends. If all streams have points, or all samples, it makes these of them again.
+    # `unite` gives all events ends. Where all streams have points, or all have samples, the union has these again.
     changes: tuple[LifetimeChange, ...] = ()
     if kinds_of_lifetimes == {"point"}:
         changes = (PointsAtStart(),)
@@ -73,7 +76,7 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
         changes = (ToEdges(),)
     clocks = [stream.clock for stream in streams.values() if stream.clock is not None]
     return replace(
-        first,  # whose other properties all streams share, by `_COMMON`
+        first,  # its other properties are those of all streams: see `_SHARED_PROPERTIES`
         df=united.rows.df,
         **united.rows.columns,
         is_edge=False,
@@ -87,7 +90,7 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
     )
 
 
-_COMMON: Final[dict[str, Callable[[EventStream], object]]] = {
+_SHARED_PROPERTIES: Final[dict[str, Callable[[EventStream], object]]] = {
     "number of keys": lambda stream: len(stream.keys),
     "unit": lambda stream: stream.unit,
     "policy for late rows": lambda stream: str(stream.late),

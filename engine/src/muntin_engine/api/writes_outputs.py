@@ -52,10 +52,13 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
 
     @abstractmethod
     def sinks_by_query(self, sinks: Mapping[str, SinksT | None]) -> Mapping[str, Mapping[str, object]]:
-        """Return the sinks by the name of their query and by output, given the argument of each output.
+        """Return the sinks by the names of their queries, and then by the outputs that they get.
+
+        Args:
+            sinks: The arguments of `write` that are sinks, by the name of the output.
 
         Raises:
-            QueryError: Sinks are not named by queries.
+            QueryError: In one pass, the sinks of an output are not named by queries.
         """
 
     def write(  # noqa: PLR0913  # a sink for each output, and how it runs
@@ -129,8 +132,16 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
             check_path("checkpoint", checkpoint)
         if name is not None:
             check_name("name", name)
-        outputs = self._written(results, late_rows, rejected_rows, evicted_rows, metrics)
-        return self._backend.write(WriteRequest(outputs, checkpoint, every, available_now, on_end, name, record))
+        request = WriteRequest(
+            outputs=self._written(results, late_rows, rejected_rows, evicted_rows, metrics),
+            checkpoint=checkpoint,
+            every=every,
+            available_now=available_now,
+            on_end=on_end,
+            name=name,
+            record=record,
+        )
+        return self._backend.write(request)
 
     def close_checkpoint(
         self,
@@ -237,6 +248,10 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
         return backend_of(first_query.source.df)
 
     def _written(self, *sinks: SinksT | None) -> WrittenOutputs:
-        """Return the queries with the sinks of their outputs, which are in the order of `OUTPUTS`."""
+        """Return the queries with the sinks of their outputs.
+
+        Args:
+            sinks: The sink of each output, in the order of `OUTPUTS`; None for an output that is not written.
+        """
         sinks_by_output = dict(zip(OUTPUTS, sinks, strict=True))
         return WrittenOutputs(self.queries_by_name, self.sinks_by_query(sinks_by_output))

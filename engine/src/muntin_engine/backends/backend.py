@@ -70,17 +70,17 @@ class Inputs(ABC):
 
     @abstractmethod
     def takes(self, thing: object) -> bool:
-        """True if something is an input of the backend, and no session or column."""
+        """True if an object is an input of the backend, and not a session or a column."""
 
     @abstractmethod
     def opened(self, df: Frame, schema: pa.Schema | None = None) -> Frame:
-        """Return a DataFrame as it travels with a request, so that its columns need not be described again and again.
+        """Return a DataFrame together with its columns, so that a query describes them only once.
 
         Args:
             df: The DataFrame.
-            schema: The columns that its writer declares, which are then all that it has; None to take those that it
-                has. Where the columns are known without a call, they are compared at once; otherwise rows fail that
-                are of other types.
+            schema: The columns that the query writer declares; the query then sees no others. None to use the columns
+                of the DataFrame. Where the backend knows the columns without a call to a server, the two are compared
+                at once. Elsewhere the query fails on rows that are of other types.
 
         Raises:
             QueryError: The DataFrame cannot be read, or does not have the declared columns.
@@ -111,10 +111,10 @@ class Inputs(ABC):
         Args:
             df: The DataFrame.
             condition: The condition, as text or as a column.
-            call: The call that takes it, for errors.
+            call: The call that takes the condition, for errors, with braces in the place of its text.
 
         Raises:
-            QueryError: The condition is none, or reads columns that the DataFrame does not have.
+            QueryError: The value is not true or false, or the condition reads columns that the DataFrame does not have.
         """
 
     @abstractmethod
@@ -124,28 +124,29 @@ class Inputs(ABC):
         keys: Sequence[ColumnLike],
         key_ranges: Mapping[str, tuple[ColumnLike | None, ColumnLike | None]],
     ) -> Mapping[str, ColumnLike]:
-        """Name the columns that bound keys as `InputRequest.ranges` does: `low0` and `high0` for the first key.
+        """Return the columns that bound keys, by the names of `InputRequest.ranges`: `low0` and `high0` for key 0.
 
         Args:
             df: The DataFrame.
             keys: The keys.
-            key_ranges: By the name of a key, the columns of the least value, and of the first that is too large.
+            key_ranges: By the name of a key, two columns: the least value of its range, and the first value above the
+                range. None in place of a column leaves that side open.
 
         Raises:
-            QueryError: There is no such key or column, or one is not of the type of the key.
+            QueryError: There is no such key or column, or a column is not of the type of its key.
         """
 
     def text_of_column(self, df: Frame, column: Column) -> str | None:
-        """Return the SQL that means the same over a DataFrame as a column; None if none is known.
+        """Return a column as an expression of SQL over a DataFrame; None if it cannot be written as one.
 
-        A backend whose columns are text has no other columns to write.
+        Only a backend with column objects overrides this: elsewhere columns are text already.
         """
         del df, column
         return None
 
     @abstractmethod
     def payload_columns(self, df: Frame, event_columns: Sequence[str]) -> Mapping[str, Column]:
-        """Return the columns of events by name, without those that make rows events.
+        """Return the payload columns of events by name: all but the columns that make rows events.
 
         Args:
             df: The DataFrame.
@@ -164,19 +165,20 @@ class Inputs(ABC):
         *,
         keeps_others: bool,
     ) -> Frame:
-        """Compute columns of events, in the rows that have a payload.
+        """Return a DataFrame with columns computed of the payload of its events; other rows have nulls in them.
 
         Args:
             df: The DataFrame.
-            change: The column that says what a row does; None if each is a new event.
-            event_columns: The names of the columns that make rows events.
-            call: The call that asks for it, for errors.
-            names: The names of columns to keep, besides `event_columns`.
+            change: The column that tells insertions, which have a payload, from other rows; None if each row is a new
+                event.
+            event_columns: The names of the columns that make rows events. They stay as they are.
+            call: The call of the query writer, for errors.
+            names: The names of the payload columns that stay.
             columns: The columns to compute, by name.
-            keeps_others: True to keep all other columns.
+            keeps_others: True to keep all other payload columns, too.
 
         Raises:
-            QueryError: A column cannot be computed, or there is none of a name.
+            QueryError: A column cannot be computed, or `names` has a name that the DataFrame does not have.
         """
 
     @abstractmethod
@@ -210,7 +212,7 @@ class Backend(DistributedRows):
 
     @abstractmethod
     def plan(self, request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple[tuple[Projection, ...], Plan]:
-        """Plan a query: the projection of each of its inputs, and what will be evaluated.
+        """Plan a query: return the projection of each of its inputs, and its plan.
 
         Args:
             request: The events and their windows.
@@ -231,8 +233,9 @@ class Backend(DistributedRows):
 
         Args:
             query: The query.
-            columns: The expressions over the results, by name; None for the columns that the query has.
-            condition: The further condition on the results; None without one.
+            columns: By name, the expressions over the results that replace the query's columns; None to leave these
+                as they are.
+            condition: A condition that results have to meet besides those of the query; None to add none.
 
         Raises:
             QueryError: A column or the condition cannot be computed.
@@ -247,10 +250,10 @@ class Backend(DistributedRows):
         Args:
             query: The query.
             output: The output: `results` or `evicted_rows`.
-            order: The columns that order the rows of one time.
+            order: The column, or several, by which rows of one time are ordered; None to leave them unordered.
 
         Raises:
-            QueryError: The query has no such output, its results are no events, or there is no such column.
+            QueryError: The query has no such output, its results cannot be events, or the output lacks a column.
         """
 
     # The output of a query as DataFrames
@@ -260,7 +263,7 @@ class Backend(DistributedRows):
         """Refuse a number of processes that cannot evaluate a query.
 
         Raises:
-            QueryError: The number is not of processes, or the backend has processes of its own.
+            QueryError: The number is below one or not whole, or the backend has processes of its own.
         """
 
     @abstractmethod
@@ -293,12 +296,12 @@ class Backend(DistributedRows):
         """Print the first results of a query in the order of their windows."""
 
     def memory_in_words(self, query: PlannedQuery) -> str:
-        """Say what a run of a query keeps in memory, for `explain`; empty where the plan says all of it."""
+        """Say what a run of a query keeps in memory, for `explain`; empty if `explain` says so by the plan already."""
         del query
         return ""
 
     def picture(self, query: PlannedQuery) -> Picture | None:
-        """Draw the rows of a key with their windows, for a notebook; None where that takes more than a moment."""
+        """Draw the rows of one key with their windows, for a notebook; None where drawing would take long."""
         del query
         return None
 
@@ -318,10 +321,10 @@ class Backend(DistributedRows):
 
     @abstractmethod
     def check_checkpoint(self, queries: Mapping[str, PlannedQuery], checkpoint: str | PathLike[str]) -> list[str]:
-        """Return in words what has changed since a checkpoint; raise unless queries can go on with it.
+        """Check that queries can continue from a checkpoint, and return a line for each difference that is allowed.
 
         Args:
-            queries: The queries by name; the name of one that is written alone is empty.
+            queries: The queries by name; a query that is written alone has an empty name.
             checkpoint: The checkpoint.
 
         Raises:
@@ -333,12 +336,12 @@ class Backend(DistributedRows):
 
     @abstractmethod
     def table(self, session: Any, table: str | Mapping[str, str], tables: Mapping[str, Frame]) -> Frame:
-        """Read a table of a session, or the rows of a query in SQL.
+        """Return a table of a session, or the rows of a query in SQL, as a DataFrame.
 
         Args:
             session: The session, whose tables and views may be named; None where there are only `tables`.
-            table: The name, or an object with the query as `sql`.
-            tables: DataFrames that are read by these names.
+            table: The name of the table, or a mapping with the text of the query under `sql`.
+            tables: DataFrames by the names under which `table` may read them.
 
         Raises:
             QueryError: There is no such table, or the query is refused.
@@ -346,10 +349,11 @@ class Backend(DistributedRows):
 
     @abstractmethod
     def failures_as(self, query_error: Callable[[Exception], QueryError]) -> AbstractContextManager[None]:
-        """Raise what the backend raises in a block as errors of ours.
+        """Replace errors of the backend in a block by errors of Muntin.
 
         Args:
-            query_error: Returns the error for a query that the backend refused, or that failed on a row.
+            query_error: Gets an error of the backend about a query that it refused, or that failed on a row, and
+                returns the error to raise in its place.
 
         Raises:
             QueryError: A query was refused, or failed on a row.
@@ -358,11 +362,11 @@ class Backend(DistributedRows):
 
     @abstractmethod
     def register_functions(self, session: Any, names: Sequence[str | Function[..., Any]]) -> list[str]:
-        """Let expressions call functions, and return the names that these have in SQL.
+        """Let expressions call functions of plugins, and return the names of these functions in SQL.
 
         Args:
-            session: The session whose SQL is to know them; None for expressions over tables in this process.
-            names: The functions, or the names of installed ones; none for all installed ones.
+            session: The session in whose SQL they can be called; None for expressions over tables in this process.
+            names: The functions, or the names of installed ones; empty for all installed functions.
 
         Raises:
             UnknownModuleError: No installed plugin offers a name.

@@ -44,9 +44,9 @@ def backend_of_all(frames: Iterable[object]) -> Backend:
     """Return the backend that the inputs of a query have in common.
 
     Raises:
-        QueryError: They are of several backends.
+        QueryError: The inputs are of several backends.
     """
-    backends = {id(backend): backend for backend in map(backend_of, frames)}
+    backends = {id(backend): backend for backend in map(backend_of, frames)}  # there is one object of each backend
     if len(backends) > 1:
         raise QueryError(
             "the inputs of a query are all DataFrames of Spark's, or all tables in this process; got both\n"
@@ -57,7 +57,7 @@ def backend_of_all(frames: Iterable[object]) -> Backend:
 
 
 def is_input(thing: object) -> bool:
-    """True if something is an input that a backend takes, and no session or column."""
+    """True if an object is an input that a backend takes, and not a session or a column."""
     module = input_module(thing)
     return module is not None and module.BACKEND.inputs.takes(thing)
 
@@ -68,7 +68,7 @@ def is_stream(df: Frame) -> bool:
 
 
 def is_table(df: Frame) -> bool:
-    """True if an input is read in this process, where a query over it needs no Spark."""
+    """True if an input is read in this process, so that a query over it needs no Spark."""
     return backend_module(type(df)) is None
 
 
@@ -86,13 +86,13 @@ def declared_schema(schema: object) -> pa.Schema:
 
 
 def spark_backend() -> Backend:
-    """Return the backend of Spark, for what is not of any input yet."""
+    """Return the backend of Spark, for a call that has no input to choose a backend by."""
     backend: Backend = imported_backend(SPARK).BACKEND
     return backend
 
 
 def local_backend() -> Backend:
-    """Return the backend of tables in this process, for what is not of any input yet."""
+    """Return the backend of tables in this process, for a call that has no input to choose a backend by."""
     for package in ("duckdb", "sqlglot"):
         needed(package, "a query without Spark", "local")
     backend: Backend = imported_backend(LOCAL).BACKEND

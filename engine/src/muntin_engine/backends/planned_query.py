@@ -28,14 +28,16 @@ class ProjectedRows:
     Attributes:
         df: The DataFrame that the query writer gave.
         columns: The columns by their names in the projection.
-        named: What identifies those that only name a column of `df`: columns of equal texts are equal.
-        condition: The condition that the rows of the query meet; None if all rows are its own.
-        marks: Rows of other streams among them: each a stream, and the columns that its rows have.
+        column_texts: By its name in the projection, a text for each column that is a plain column of `df`. Columns with
+            equal texts are the same column.
+        condition: The condition that the rows of the query meet; None if the query reads all rows.
+        marks: The rows of other streams among those of `df`, as of a heartbeat: each stream, and the columns that its
+            rows have in the projection.
     """
 
     df: Frame
     columns: Mapping[str, Column]
-    named: Mapping[str, str]
+    column_texts: Mapping[str, str]
     condition: ColumnLike | None
     marks: tuple[tuple[Frame, Mapping[str, Column]], ...] = ()
 
@@ -78,11 +80,11 @@ class Selection:
     condition: str | None = None
 
     def names(self, all_names: Sequence[str], always: tuple[str, ...] = ()) -> list[str]:
-        """Return the names of the columns that a query has of its results: those that it selects come first.
+        """Return the names of the columns of selected results: the selected ones, then those that always stay.
 
         Args:
-            all_names: The names of all columns.
-            always: Columns that stay in any case, beside those of changes.
+            all_names: The names of all columns of the results.
+            always: Names of columns that stay though they are not selected, besides the columns of changes.
         """
         if not self.columns:
             return list(all_names)
@@ -102,12 +104,13 @@ class PlannedQuery:
         plan: What will be evaluated, and how.
         metrics_name: The name of a streaming query in its metrics (see `Query.results`).
         is_timed: True if it reports how long its stages and modules take.
-        inner: The queries whose results it reads; see `InputRequest`.
+        inner: The inner queries whose results it reads itself; see `InputRequest`.
         is_named: True if it was given that name. It otherwise reports under one that differs by itself from those of
             other queries in the same query of Spark's; `batch_metrics` says what they are called.
         selection: The rows and columns of the results that it has.
         steps: The calls that made it.
-        place_name: The name by which its tasks find where they record, if another query reads its results.
+        inner_id: The id of an inner query, whose results another query reads; empty for other queries. Its tasks find
+            by the id the folder in which they record rows.
         workers: The number of processes that evaluate it where Spark does not; None for the cores of this process.
     """
 
@@ -119,7 +122,7 @@ class PlannedQuery:
     is_named: bool = False
     selection: Selection = Selection()
     steps: tuple[Step, ...] = ()
-    place_name: str = ""
+    inner_id: str = ""
     workers: int | None = None
 
     @property
@@ -128,20 +131,20 @@ class PlannedQuery:
         return self.sources[0]
 
     @property
-    def before(self) -> tuple[PlannedQuery, ...]:
-        """All queries that come before it, each after those that it reads itself."""
+    def all_inner_queries(self) -> tuple[PlannedQuery, ...]:
+        """The inner queries, and those whose results these read, and so on; each after those that it reads itself."""
         queries: list[PlannedQuery] = []
         for query in self.inner:
-            queries += (*query.before, query)
+            queries += (*query.all_inner_queries, query)
         return tuple(queries)
 
     @property
     def plans(self) -> tuple[Plan, ...]:
-        """The plans of the queries before this one, and the plan of this one."""
-        return (*(query.plan for query in self.before), self.plan)
+        """The plans of all inner queries, and the plan of this one as the last."""
+        return (*(query.plan for query in self.all_inner_queries), self.plan)
 
     def with_late_rows(self) -> Self:
-        """Return the query with its late rows: they travel beside what is made of them before the shuffle.
+        """Return the query with late rows kept as they are: an evaluator that merges rows would else only count them.
 
         Raises:
             QueryError: The query drops late rows.

@@ -46,7 +46,13 @@ class BucketCounts(NamedTuple):
         skipped: Mapping[str, int],
         overflows: Mapping[str, ColumnOverflows] = MappingProxyType({}),
     ) -> BucketCounts:
-        """Count the rows that a bucket emits, beside those that modules skipped and values that no column holds."""
+        """Count the accepted and the rejected rows in the output of a bucket.
+
+        Args:
+            output: The blobs that the bucket emits.
+            skipped: The numbers of rows that modules skipped, by the label of the module.
+            overflows: The values that a result column cannot hold, by column.
+        """
         accepted = 0
         reasons = Counter[str]()
         for blob in output:
@@ -91,7 +97,7 @@ class StaticCounts:
 
     @property
     def has_news(self) -> bool:
-        """True if there is something to warn of that was not said."""
+        """True if the warnings have changed since they were logged last."""
         return self.messages() != self.last_messages
 
     def messages(self) -> StaticMessages:
@@ -131,7 +137,12 @@ class StaticCounts:
         )
 
     def _of_skipped(self, skipped: Counter[str], rows: int) -> str:
-        """Return the warning about rows that modules skipped, one for each module; empty if there are none."""
+        """Return the warning about rows that modules skipped, with a paragraph for each module; empty without any.
+
+        Args:
+            skipped: The numbers of skipped rows, by the label of the module.
+            rows: The number of rows of the input, as far as buckets have counted them.
+        """
         # The first bucket counts the skipped rows of all: before the others are done, their rows are not in the total.
         of_all = f" of {rows:,}" if self.is_complete else ""
         messages: list[str] = []

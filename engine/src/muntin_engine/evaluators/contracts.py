@@ -51,8 +51,8 @@ class KeepsState(ABC):
         Args:
             task: The query.
             bucket: The id of the bucket.
-            cells: Its state: `METADATA` is read before any other cell, and written in each micro-batch. It stays as
-                it was if anything is raised.
+            cells: The state of the bucket: the cell `METADATA` is read before any other, and written in each
+                micro-batch. If an exception is raised, every cell stays as it was.
             batch: The part of the micro-batch that the bucket gets.
 
         Raises:
@@ -62,10 +62,12 @@ class KeepsState(ABC):
 
     @abstractmethod
     def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
-        """Yield the rows of a bucket of a checkpoint, part by part; neither its query nor its modules are at hand.
+        """Yield the state of a bucket in a checkpoint as rows for a reader.
+
+        The query that wrote it and its modules need not be installed: nothing of them is called.
 
         Args:
-            bucket: The bucket.
+            bucket: The bucket of the checkpoint.
 
         Raises:
             StateError: The state is damaged.
@@ -73,7 +75,7 @@ class KeepsState(ABC):
 
     @abstractmethod
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
-        """Return the evaluator of a query as a new process has it, for restart tests.
+        """Open the evaluator of a query as a process does that was just started, for restart tests.
 
         Args:
             plan: The query.
@@ -87,12 +89,12 @@ class LiftsRows(ABC):
 
     @abstractmethod
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
-        """Yield the blob of each bucket that gets rows.
+        """Encode rows for their buckets: yield one blob for each bucket that gets any.
 
         Args:
             task: The query.
             rows: The rows, all of one input.
-            side: The place of that input among those of the query.
+            side: The number of that input: 0, or 1 for the right input of a join.
 
         Raises:
             ModuleFailedError: A module raised an exception.

@@ -77,15 +77,18 @@ def write_parameter(value: Any) -> Any:
 
 
 def _holds_unwritable(data: Any) -> bool:
+    """Return True if data of `value_to_data` has, at any depth, a value that data cannot hold."""
     if isinstance(data, Mapping):
         return data.get(IS) == UNWRITABLE or any(map(_holds_unwritable, data.values()))
     return isinstance(data, list) and any(map(_holds_unwritable, data))
 
 
 def _write_length(value: int) -> Any:
+    """Return a whole number as data; a length of time or a decimal length as its query wrote it."""
     if isinstance(value, TimeLength):
         return spell_ticks(value)
     if isinstance(value, DecimalLength):
+        # Its `repr` is the call that makes the number, such as `Decimal('0.25')`, or a whole number.
         number = Decimal(repr(value).removeprefix("Decimal('").removesuffix("')"))
         return value_to_data(number)
     return int(value)
@@ -100,7 +103,8 @@ def _write_object(value: Any) -> Any:
     if isinstance(value, Lateness) and value.policy is not LatePolicy.CORRECT:
         return value.policy.value
     if isinstance(value, Idle):
-        lengths = {"after": spell_ticks(value.after)}  # by a clock, whose lengths are always time
+        # Idleness is measured by a clock, whose lengths are time on every axis.
+        lengths = {"after": spell_ticks(value.after)}
         if value.lag is not None:
             lengths["lag"] = spell_ticks(value.lag)
         return lengths
@@ -122,12 +126,12 @@ class MakingCall(NamedTuple):
 
 @singledispatch
 def call_of(value: Any) -> MakingCall:
-    """Return the call that makes an object; that of its class, where Muntin has no function for it."""
+    """Return the call that makes an object: of Muntin's function for it, or of its class where there is none."""
     return MakingCall(path_of(type(value)), _changed_fields(value))
 
 
 @call_of.register
-def _(value: ProgressPolicy) -> MakingCall:
+def _call_of_progress_policy(value: ProgressPolicy) -> MakingCall:
     arguments = _changed_fields(value)
     if arguments.pop("by_key", False):
         arguments["key_punctuation"] = True
@@ -136,37 +140,41 @@ def _(value: ProgressPolicy) -> MakingCall:
 
 
 @call_of.register
-def _(value: ElapsedPolicy) -> MakingCall:
+def _call_of_elapsed_policy(value: ElapsedPolicy) -> MakingCall:
     return MakingCall("elapsed", {"period": value.length})
 
 
 @call_of.register
-def _(value: PlainPolicy) -> MakingCall:
-    return MakingCall(getattr(value, "call", value.policy), _changed_fields(value))
+def _call_of_row_policy(value: PlainPolicy) -> MakingCall:
+    # A policy has an attribute `call` where its function has another name than a checkpoint stores.
+    function = getattr(value, "call", value.policy)
+    return MakingCall(function, _changed_fields(value))
 
 
 @call_of.register
-def _(value: Lateness) -> MakingCall:
+def _call_of_lateness(value: Lateness) -> MakingCall:
     return MakingCall("correct", {"allowed": value.allowed})
 
 
 @call_of.register
-def _(value: WindowSpecification) -> MakingCall:
-    return MakingCall(*value.call())
+def _call_of_windows(value: WindowSpecification) -> MakingCall:
+    function, arguments = value.call()
+    return MakingCall(function, arguments)
 
 
 @call_of.register
-def _(value: EarlyEmission) -> MakingCall:
+def _call_of_early_emission(value: EarlyEmission) -> MakingCall:
     return MakingCall("early", _changed_fields(value))
 
 
 @call_of.register
-def _(value: Trigger) -> MakingCall:
+def _call_of_trigger(value: Trigger) -> MakingCall:
     return MakingCall(value.name, _changed_fields(value))
 
 
 @call_of.register
-def _(value: Repeat) -> MakingCall:
+def _call_of_repeat(value: Repeat) -> MakingCall:
+    """Return the call that makes a repeated trigger: of `every_count` or `every` where these make the same."""
     if isinstance(value.repeated, AfterCount):
         return MakingCall("every_count", {"count": value.repeated.count})
     if isinstance(value.repeated, Timer) and value.repeated.is_aligned:
@@ -175,14 +183,16 @@ def _(value: Repeat) -> MakingCall:
 
 
 @call_of.register
-def _(value: Timer) -> MakingCall:
-    if value.is_aligned:  # it is repeated alone otherwise
+def _call_of_timer(value: Timer) -> MakingCall:
+    # No function makes an aligned timer by itself: `every` makes one that is repeated.
+    if value.is_aligned:
         return MakingCall(value.name, _changed_fields(value))
     return MakingCall("after", {"delay": spell_ticks(value.period)})
 
 
 @call_of.register
-def _(value: Past) -> MakingCall:
+def _call_of_past(value: Past) -> MakingCall:
+    """Return the call that makes a trigger that fires once event time has reached the end, or a part, of a window."""
     if value.part == 1:
         return MakingCall("past_end", {"delay": value.delay} if value.delay else {})
     return MakingCall("past_part", {"part": value.part})
@@ -198,7 +208,7 @@ _PROGRESS_FUNCTIONS: Final = {
 
 
 def _changed_fields(value: Any) -> dict[str, Any]:
-    """Return the fields of an object that differ from their defaults."""
+    """Return the constructor's arguments of a dataclass object that differ from their defaults, by name."""
     changed = {}
     for part in fields(value):
         if part.init:

@@ -14,22 +14,22 @@ from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, wind
 
 @dataclass(frozen=True, slots=True)
 class AxisWords:
-    """Spells what lies on the axis of a query, as its writer would.
+    """Spells the times, lengths and windows on the axis of a query, as the writer of the query would.
 
     Attributes:
         kind: The kind of ticks.
         unit: The unit of integer times, if they have one; lengths are then spelled as time.
-        places: The decimal places of the times, if these are decimals.
+        decimal_places: The decimal places of the times, if these are decimals.
     """
 
     kind: Axis
     unit: str | None = None
-    places: int | None = None
+    decimal_places: int | None = None
 
     @property
     def axis(self) -> AnyAxis:
         """The axis, which spells single ticks and intervals."""
-        return self.kind if self.places is None else DecimalAxis(self.places)
+        return self.kind if self.decimal_places is None else DecimalAxis(self.decimal_places)
 
     def spell_length(self, length: int) -> str:
         """Return a length in words: in time where the axis is time, or where its integers have a unit."""
@@ -38,7 +38,7 @@ class AxisWords:
         return self.axis.spell_length(length)
 
     def spell_late(self, late: Lateness) -> str:
-        """Return a policy for late rows as one writes it."""
+        """Return a policy for late rows as a query writes it, such as `correct('1 hour')`."""
         if late.corrects:
             return late.spell(lambda length: repr(self.spell_length(length)))
         return repr(str(late))
@@ -48,31 +48,31 @@ class AxisWords:
         return Call("correct", self.spell_length(late.allowed)) if late.corrects else str(late)
 
     def spell_window(self, window: WindowSpecification) -> str:
-        """Return windows as one writes them, with durations where the axis is time."""
+        """Return windows as a query writes them, with lengths in time where the axis is time."""
         return self._in_words(window).spell(self._axis_of_words)
 
     def describe_window(self, window: WindowSpecification) -> str:
-        """Return windows for a reader: as `spell_window`, with the versions of those of plugins."""
+        """Return windows as `spell_window` does, and add the version to windows that a plugin offers."""
         return self._in_words(window).describe(self._axis_of_words)
 
     def written_window(self, window: WindowSpecification, spelled: str) -> WrittenWindows:
-        """Return windows in a message.
+        """Return windows as a part of an error message, which is written as a call of Python or as SQL.
 
         Args:
-            window: The windows.
-            spelled: The windows of the whole query in words.
+            window: The windows that are written if the message is about a query of one specification of windows.
+            spelled: All windows of the query in words.
         """
         return WrittenWindows(self._in_words(window), self._axis_of_words, spelled)
 
     @property
     def _axis_of_words(self) -> Axis:
-        """The axis on which lengths are spelled: that of time, where integers have a unit."""
+        """The axis on which `_in_words` has lengths: that of time, where integers have a unit."""
         return self.kind if self.unit is None else Axis.TIME
 
     def _in_words(self, window: WindowSpecification) -> WindowSpecification:
-        """Return windows with their lengths on the axis of words."""
-        if self.places is not None:
-            return window_in_decimals(window, self.places)
+        """Convert the lengths of windows to the units in which messages spell them."""
+        if self.decimal_places is not None:
+            return window_in_decimals(window, self.decimal_places)
         if self.unit is not None:
             return window_in_microseconds(window, self.unit)
         return window

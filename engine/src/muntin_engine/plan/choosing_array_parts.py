@@ -15,17 +15,17 @@ from muntin_engine.time.slice_grid import SliceGrid, share_slices
 
 
 def choose_parts(plan: Plan, held: Held, combinations: Combinations) -> ArrayPlan | str:
-    """Return the parts that a query is made of on arrays; or why there are none.
+    """Return the parts that a query is made of on arrays; or, as text, the reason why arrays cannot evaluate it.
 
     Args:
         plan: The query.
-        held: The values of stretches.
-        combinations: The combinations of parts that there are.
+        held: The values that an evaluator keeps for each stretch of a key's axis.
+        combinations: The combinations of parts that the evaluator can run.
     """
-    stretches = _stretches(plan)
-    if stretches is None:
-        return str(why_no_grid(plan))
-    geometry, gap = stretches
+    geometry_and_gap = _geometry_and_gap(plan)
+    if geometry_and_gap is None:
+        return str(why_no_grid(plan))  # there is a reason, as no geometry was found
+    geometry, gap = geometry_and_gap
 
     has_ids = plan.input.columns.id is not None and not plan.input.has_samples
     arrivals = Arrivals.IDENTIFIED if has_ids else Arrivals.INSERTIONS
@@ -38,17 +38,20 @@ def choose_parts(plan: Plan, held: Held, combinations: Combinations) -> ArrayPla
 
 
 def _grids(plan: Plan) -> tuple[SliceGrid, ...]:
-    """Return the slices of each specification of a query, whose windows are regular and share slices."""
+    """Return the slices of each specification of windows; the windows are regular, and all of them share slices."""
     regular_windows = []
     for window in plan.windows:
         regular = window.grid() or window.growing()
-        assert regular is not None, "why_no_grid says no"
+        assert regular is not None, "why_no_grid has refused other windows"
         regular_windows.append(regular)
     return SliceGrid.shared(regular_windows)
 
 
-def _stretches(plan: Plan) -> tuple[Geometry, int] | None:
-    """Return the geometry of a query's windows, and for how long after its last tick an event counts there."""
+def _geometry_and_gap(plan: Plan) -> tuple[Geometry, int] | None:
+    """Return the geometry of a query's windows, and the gap of its sessions; None if the windows are not regular.
+
+    The gap is the number of ticks from the last tick of an event to the end of its stretch: 1 without sessions.
+    """
     if not plan.named_windows:
         if plan.window.cuts_at_edges():
             return Geometry.SNAPSHOTS, 1
@@ -62,9 +65,10 @@ def _stretches(plan: Plan) -> tuple[Geometry, int] | None:
 
 
 def _states_slide(plan: Plan) -> bool:
-    """Return True if states of rows go on from window to window: all modules have such, and windows share most rows.
+    """Return True if a window's state is made from that of the window before it, by adding and removing rows.
 
-    Where windows share half their rows or fewer, computing each from all its rows costs no more.
+    All modules must be able to do so, and successive windows must share more than half of their rows: otherwise it
+    costs no more to compute each window from all of its rows.
     """
     if plan.timestamps.is_set_by_module or not plan.input.is_point:
         return False
@@ -74,12 +78,14 @@ def _states_slide(plan: Plan) -> bool:
 
 
 def _reasons_against(plan: Plan, parts: ArrayPlan, combinations: Combinations) -> Iterator[str]:
-    """Yield why some parts cannot evaluate a query."""
+    """Yield the reasons why arrays with these parts cannot evaluate a query, as text; none if they can."""
+    # None: the evaluator has no such combination, and the last reason says so. Those before it are easier to mend.
     combination = combinations.get((parts.geometry, parts.arrivals, parts.held))
     if combination is None and parts.held is not Held.COMPONENTS:
         # The reasons against components say more than that there is no such combination.
         yield from _reasons_against(plan, replace(parts, held=Held.COMPONENTS), combinations)
 
+    # The emission, and whether all keys close their windows together.
     emits: tuple[EmitPolicy, ...] = (EmitPolicy.FINAL,)
     if combination is not None and plan.contract is not OutputContract.TIME_BOUND:
         emits = combination.emits
@@ -89,6 +95,7 @@ def _reasons_against(plan: Plan, parts: ArrayPlan, combinations: Combinations) -
     if why_not is not None:
         yield why_not
 
+    # The events and their windows.
     takes_ids = parts.arrivals is Arrivals.IDENTIFIED and combination is not None and not plan.named_windows
     why_not = None if takes_ids else why_ends_move(plan)
     if why_not is not None:
@@ -100,6 +107,7 @@ def _reasons_against(plan: Plan, parts: ArrayPlan, combinations: Combinations) -
     if plan.input.most_held is not None:
         yield "shedding counts the events that a key holds, and partial states have no events in them"
 
+    # The demands of the combination itself.
     if combination is None:
         yield f"{parts.geometry} of {parts.arrivals} do not hold {parts.held}"
         return

@@ -51,10 +51,10 @@ class ArrayPlan:
         geometry: The stretches of the axis that rows become.
         arrivals: The rows that are taken in.
         held: The values of stretches.
-        gap: An event counts until so many ticks after its last one, where stretches are ticks: 1 unless a session has a
-            longer gap.
-        slides: True if stretches hold rows, and states of these go on from window to window.
-        grids: The slices of each specification of windows, which are the same for all; none where windows have no grid.
+        gap: The number of ticks from the last tick of an event to the end of its stretch: the gap of sessions, else 1.
+        slides: True if stretches hold rows, and the state of a window is made from that of the window before it, by
+            adding and removing rows.
+        grids: The grid of each specification of windows, all with the same slices; empty where windows have no grid.
     """
 
     geometry: Geometry
@@ -65,12 +65,12 @@ class ArrayPlan:
     grids: tuple[SliceGrid, ...] = ()
 
     def identity(self) -> dict[str, str]:
-        """Return the parts as plain data, from which a checkpoint is read without its query."""
+        """Return the parts as plain data, which a checkpoint stores: its state can be read without the query."""
         return {"geometry": str(self.geometry), "arrivals": str(self.arrivals), "held": str(self.held)}
 
     @property
     def is_on_grid(self) -> bool:
-        """True if windows have numbers, and stretches are counted in these, or in slices of them."""
+        """True if windows lie on a regular grid, and stretches are slices of this grid or runs of slices."""
         return self.geometry in (Geometry.SLICES, Geometry.RUNS)
 
 

@@ -16,7 +16,7 @@ class CodeInUse:
     Attributes:
         name: The name.
         version: The version.
-        code: A hash of its code, as `shipping.code_version` makes it; empty if it has none.
+        code: A hash of its code, as `shipping.code_version` makes it; empty if its code cannot be hashed.
         is_function: True if it is a function, which expressions of the query call.
         requires_same_code: True if the query may not go on from other code of the same version.
         continues_since: For a function, the oldest version whose checkpoints this one goes on with.
@@ -31,7 +31,11 @@ class CodeInUse:
 
 
 def code_identity(used: Sequence[CodeInUse]) -> dict[str, dict[str, list[Any]]]:
-    """Return the part of a query's identity that says what code it runs: versions of functions, and hashes of all."""
+    """Return the part of a query's identity that says what code it runs.
+
+    It has two entries: `functions` has the versions of functions, and `code` the hashes of functions and modules. The
+    versions of modules are elsewhere in the identity, with their parameters.
+    """
     functions = {}
     hashes = {}
     for code in used:
@@ -86,9 +90,9 @@ def changed_code(stored: QueryIdentity, current: QueryIdentity) -> list[ChangedC
 
 
 def with_stored_hashes(identity: QueryIdentity, stored: QueryIdentity) -> QueryIdentity:
-    """Return an identity in which code of an unchanged version has the hash that it has in the checkpoint.
+    """Return an identity to store in which code of an unchanged version keeps the hash that the checkpoint has of it.
 
-    So each restart compares with the code that a version began with, and warns again of a change.
+    Each restart then compares the code with that of the first run of its version, and warns of a change every time.
 
     Args:
         identity: The identity of the query now.

@@ -13,22 +13,22 @@ from muntin_engine.modules.skipping import is_tuple
 Converter: TypeAlias = Callable[[Any], Any]
 """Turns a value as it is stored, of plain Python types, into a module's own."""
 
-WIDENED_KINDS: Final = (
+WIDENED_KINDS: Final = (  # pairs of the kind of a column and the kind that a module reads
     (ScalarKind.INTEGER, ScalarKind.FLOAT),
     (ScalarKind.DECIMAL, ScalarKind.FLOAT),
     (ScalarKind.TIMESTAMP, ScalarKind.INSTANT),
     (ScalarKind.INTEGER, ScalarKind.INSTANT),
 )
-"""The kinds of columns that a module's kind takes without a cast by the query writer, each with that kind."""
+"""The kinds of columns that are widened to what a module reads, without a cast by the query writer."""
 
 
 class Misfit(NamedTuple):
-    """A part of a column that is not what is read.
+    """A part of a column whose type is not the one that a module reads there.
 
     Attributes:
-        path: The path to it in the column.
-        wanted: The type that is read there.
-        column: The type that the column has there; None if it has nothing.
+        path: The path to the part in the column, such as `.stops[].name`; empty for the column itself.
+        wanted: The type that the module reads there.
+        column: The type that the column has there; None if it has no such part.
     """
 
     path: str
@@ -50,29 +50,36 @@ class Fit(ABC):
 
     @abstractmethod
     def misfits(self, bound: dict[str, Field], path: str = "") -> Iterator[Misfit]:
-        """Yield the parts of the column that do not fit, or the column itself if that does not fit as a whole.
+        """Yield the parts of the column whose types do not fit, or the column itself if it does not fit as a whole.
 
         Args:
-            bound: The types that type variables are bound to, to which those of this column are added.
+            bound: The types that type variables are bound to, by their names. A variable that meets its first type here
+                is added to them.
             path: The path to the column, where it is a part of another one.
         """
 
     def widened(self) -> Iterator[tuple[str, Field]]:
-        """Yield the type variables that stand for a wider type than the column's, each with that type.
+        """Yield the names of type variables that have to stand for a wider type than the column's, with that type.
 
-        The column's own type is then none of the variable's choices. Of several wider choices it is the first: whole
-        numbers become floats where a variable stands for floats and decimals.
+        So it is where the column's type is none of the choices of a variable, and can be widened to one of them. Of
+        several such choices the first one counts: whole numbers become floats if the choices are float and Decimal.
         """
         return iter(())
 
     def converter(self) -> Converter | None:
-        """Return the function from the stored values of the column to a module's own; None where they are the same."""
+        """Return the function that converts stored values of the column to a module's; None where they are the same."""
         return None
 
 
 def fit_of(wanted: Field, column: Field) -> Fit:
-    """Return how a column fits what is read."""
-    reads, stored = wanted.type, column.type
+    """Return how a column fits the field that a module reads.
+
+    Args:
+        wanted: The field that the module reads.
+        column: The column that the query gives it.
+    """
+    reads = wanted.type
+    stored = column.type
     if isinstance(reads, Variable):
         return _VariableFit(wanted, column, reads)
     if isinstance(reads, Scalar) and isinstance(stored, Scalar):
@@ -87,20 +94,35 @@ def fit_of(wanted: Field, column: Field) -> Fit:
 
 
 def _struct_fit(wanted: Field, column: Field, record: Struct, stored: Struct) -> Fit:
+    """Return how a struct column fits a record.
+
+    Args:
+        wanted: The field that the module reads.
+        column: The column that the query gives it.
+        record: The type of the field.
+        stored: The type of the column.
+    """
     matched = matching(record, stored)
     if matched is not None:
         parts = tuple(fit_of(part, stored.fields[place]) for place, part in matched)
         return _StructFit(wanted, column, record, parts)
     if is_tuple(record):
-        return _NoFit(wanted, column)  # of another length
+        return _NoFit(wanted, column)  # a tuple of another length
     return _LacksFields(wanted, column, record, stored)
 
 
 def matching(struct: Struct, column: Struct) -> list[tuple[int, Field]] | None:
-    """Return the fields of a record that a struct column fills, each with its place in the struct.
+    """Return the fields of a record that a struct column fills, each after the place of its field in the column.
 
-    Fields go by name, those of a plain tuple by place. A field with a default may be missing in the column, which may
-    have further fields, too. None if another field is missing, or a tuple is of another length.
+    Fields are matched by name, and those of a plain tuple by place. The column may lack fields that have a default in
+    the record, and it may have more fields than the record.
+
+    Args:
+        struct: The record that a module reads.
+        column: The type of the struct column.
+
+    Returns:
+        None if the column lacks a field without a default, or if it has not as many fields as a tuple.
     """
     if is_tuple(struct):
         has_same_length = len(column.fields) == len(struct.fields)
@@ -117,9 +139,17 @@ def matching(struct: Struct, column: Struct) -> list[tuple[int, Field]] | None:
 
 
 def defaults_of(make: object) -> set[str]:
-    """Return the names of the fields that a record's class can do without."""
+    """Return the names of the fields that a record may lack: those that its class has a default for.
+
+    Args:
+        make: The class of the record: a dataclass, a named tuple or a typed dict.
+    """
     if is_dataclass(make):
-        return {f.name for f in fields(make) if f.default is not MISSING or f.default_factory is not MISSING}
+        names = set()
+        for part in fields(make):
+            if part.default is not MISSING or part.default_factory is not MISSING:
+                names.add(part.name)
+        return names
     return {*getattr(make, "_field_defaults", {}), *getattr(make, "__optional_keys__", ())}
 
 
@@ -142,15 +172,26 @@ class _VariableFit(Fit):
         stored = self.column.type
         if not self._takes(stored):
             yield Misfit(path, self.wanted, self.column)
-        elif name and bound.setdefault(name, Field(name, stored)).type != stored:
+            return
+        if not name:
+            return  # `Any`, which stands for another type wherever it is read
+        first_type = bound.setdefault(name, Field(name, stored)).type
+        if first_type != stored:
             yield Misfit(path, bound[name], self.column)
 
     def _takes(self, stored: DataType) -> bool:
-        """Return True if the variable can be bound to a type; dicts have no order and no hash."""
+        """Return True if the variable can be bound to a type."""
         variable = self.variable
         if variable.choices:
-            return any(not list(fit_of(choice, Field("", stored)).misfits({})) for choice in variable.choices)
-        return isinstance(stored, Scalar | Variable) or not (variable.is_ordered or variable.is_hashable)
+            column = Field("", stored)
+            for choice in variable.choices:
+                misfits = list(fit_of(choice, column).misfits({}))
+                if not misfits:
+                    return True
+            return False
+        needs_comparison = variable.is_ordered or variable.is_hashable
+        # Other types are those of lists, maps and structs, whose values in Python have no hash, or no order.
+        return isinstance(stored, Scalar | Variable) or not needs_comparison
 
     def widened(self) -> Iterator[tuple[str, Field]]:
         if not isinstance(self.column.type, Scalar):
@@ -162,11 +203,12 @@ class _VariableFit(Fit):
         for kind, choice in choices.items():
             if (stored, kind) in WIDENED_KINDS:
                 yield self.variable.name, choice
-                return
+                return  # the first choice counts
 
     def converter(self) -> Converter | None:
         if isinstance(self.column.type, Variable):
             return None
+        # The module gets the values as the column's own type has them, such as a dict for a struct.
         return fit_of(self.column, self.column).converter()
 
 
@@ -251,11 +293,22 @@ class _LacksFields(Fit):
 
 @dataclass(frozen=True, slots=True)
 class _StructConverter:
+    """Makes a record of a module from a stored struct.
+
+    Attributes:
+        make: The function that makes the record, given its fields by name.
+        parts: For each field, its name in the struct, its name in the record, and the conversion of its values.
+    """
+
     make: Callable[..., Any]
     parts: tuple[tuple[str, str, Converter | None], ...]
 
     def __call__(self, value: Mapping[str, object]) -> object:
-        return self.make(**{name: converted(value[stored], convert) for stored, name, convert in self.parts})
+        """Return the record of a stored struct."""
+        arguments = {}
+        for stored_name, name, convert in self.parts:
+            arguments[name] = converted(value[stored_name], convert)
+        return self.make(**arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +316,7 @@ class _ListConverter:
     element: Converter
 
     def __call__(self, value: Sequence[object]) -> list[object]:
+        """Return the list of a module's values for a stored list."""
         return [converted(item, self.element) for item in value]
 
 
@@ -272,9 +326,10 @@ class _MapConverter:
     value: Converter | None
 
     def __call__(self, pairs: Sequence[tuple[object, object]]) -> dict[object, object]:
+        """Return the dict of a stored map, which is a list of pairs."""
         return {converted(key, self.key): converted(value, self.value) for key, value in pairs}
 
 
 def converted(value: object, convert: Converter | None) -> object:
-    """Return a stored value as a module's own; null stays null."""
+    """Convert a stored value to a module's own; null stays null, and without a conversion the value stays as it is."""
     return value if convert is None or value is None else convert(value)

@@ -51,7 +51,7 @@ class Columns:
 
     @property
     def bounded_keys(self) -> list[NamedColumn]:
-        """The keys whose values rows of punctuation may bound."""
+        """The keys for which a row of punctuation may name a range of values, in the place of one value."""
         bounded = []
         for place, key in enumerate(self.keys):
             if f"low{place}" in self.ranges or f"high{place}" in self.ranges:
@@ -60,9 +60,9 @@ class Columns:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """The query's own names by the names under which its columns travel, in the order a reader wants them.
+        """The names that the query gives its columns, by the names under which they travel between tasks.
 
-        Columns that the query does not name are left out.
+        They are in the order in which people read a row: keys, times and other roles, then the columns of modules.
         """
         names = {f"k{place}": key.name for place, key in enumerate(self.keys)}
         names |= {name: column.name for name, column in self.ranges.items()}
@@ -74,35 +74,40 @@ class Columns:
         return names
 
 
-def check_columns(named: Set[str], *, is_edge: bool) -> None:
-    """Refuse columns that do not make events.
+def check_columns(roles: Set[str], *, is_edge: bool) -> None:
+    """Refuse combinations of columns that do not make events.
 
     Args:
-        named: The roles for which the query names a column: `at`, and those of `Columns`.
-        is_edge: True if events are samples.
+        roles: The roles for which the query names a column: `at`, and the attributes of `Columns`.
+        is_edge: True if events are samples that last until the next one of their key.
 
     Raises:
         QueryError: A column is missing, or there are columns that exclude each other.
     """
-    if ("start" in named) == ("at" in named):
-        got = "both" if "at" in named else "neither"
+    # Times: either `start` and `end`, or `at`.
+    if ("start" in roles) == ("at" in roles):
+        got = "both" if "at" in roles else "neither"
         raise QueryError(f"events need either start (with end) or at, for points and samples; got {got}")
-    if {"at", "end"} <= named:
+    if {"at", "end"} <= roles:
         raise QueryError("an event with at has no end of its own; use start and end for lifetimes")
-    if is_edge and "at" not in named:
+
+    # Samples.
+    if is_edge and "at" not in roles:
         raise QueryError(
             "{argument} turns samples at a time into events: give that time as at", argument="edge", value=True
         )
-    if is_edge and "id" in named:
+    if is_edge and "id" in roles:
         raise QueryError(
             "samples have no ids: each lasts until the next one of its key, so none is revised, and of several at one "
             "time the last one holds\n  leave id out; {order} says which sample of a time is the last",
             argument="id",
             order=ParameterName("order"),
         )
-    if "start" in named and "end" not in named:
+    if "start" in roles and "end" not in roles:
         raise QueryError("events with a start need an end; give at instead for point events")
-    if "new_end" in named and not {"id", "change"} <= named:
+
+    # Rows that do something else than insert an event.
+    if "new_end" in roles and not {"id", "change"} <= roles:
         raise QueryError("a revision names its event: new_end needs id and change as well")
-    if "signal" in named and "change" not in named:
+    if "signal" in roles and "change" not in roles:
         raise QueryError("a signal is a row whose change says so: signal needs change as well")

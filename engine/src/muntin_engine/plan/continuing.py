@@ -25,32 +25,34 @@ def check_plans(
     checkpoint: str,
     declarations: Sequence[Declaration],
     names: Sequence[str] = (),
-    reached: Callable[[], Sequence[Progress]] = tuple,
+    stored_progress: Callable[[], Sequence[Progress]] = tuple,
 ) -> list[str]:
-    """Raise unless a query, with those that it takes the results of, can go on with a checkpoint.
+    """Check that queries can go on with the state in a checkpoint, and return warnings about what changed.
+
+    Args:
+        plans: The plans of all queries of a run: those whose results others read come first, then the query itself or,
+            in one pass, all its queries.
+        stored: The identity of each query in the checkpoint, in the same order.
+        checkpoint: The path of the checkpoint, for the error.
+        declarations: The evaluators that there are, the cheapest first.
+        names: The names of the queries of one pass, in order; they belong to the last plans.
+        stored_progress: Returns the progress of each query in the checkpoint; empty if it is not known.
 
     Returns:
         Warnings: on code that changed under an unchanged version, and on modules and sources that were added or
         removed.
 
-    Args:
-        plans: The plans, that of the query last; or, of one pass, those of all its queries last.
-        stored: The properties that the states in the checkpoint depend on, in the same order.
-        checkpoint: The checkpoint, for the error.
-        declarations: The evaluators that there are, the cheapest first.
-        names: The names of the queries of one pass, in order.
-        reached: Returns the progress of each query in the checkpoint; empty if it is not known.
-
     Raises:
         StateMismatchError: A query cannot go on.
     """
     if len(plans) != len(stored):
-        number = Difference("queries one after the other", str(len(stored)), str(len(plans)))
-        raise StateMismatchError([number], checkpoint=checkpoint)
+        query_count = Difference("queries one after the other", str(len(stored)), str(len(plans)))
+        raise StateMismatchError([query_count], checkpoint=checkpoint)
     compatibilities = [plan_compatibility(plan) for plan in plans]
     words_by_query = _words_for_queries(len(plans), names)
     queries = [_ContinuedQuery(*parts) for parts in zip(plans, compatibilities, stored, words_by_query, strict=True)]
 
+    # Collect the differences of all queries into one error.
     differences: list[Difference] = []
     remedies: list[str] = []
     for query in queries:
@@ -60,19 +62,23 @@ def check_plans(
         for difference in mismatch.differences:
             differences.append(replace(difference, subject=difference.subject + query.words))
         remedies += mismatch.remedies
-        if {difference.subject for difference in mismatch.differences} == {"evaluator"}:
+        differs_in_evaluator_alone = {difference.subject for difference in mismatch.differences} == {"evaluator"}
+        if differs_in_evaluator_alone:
             remedies += _evaluator_remedies(query.plan, query.stored, declarations)
     if differences:
         raise StateMismatchError(differences, remedies, checkpoint)
 
+    # All of them can go on: warn of changes that have consequences for results.
     warnings = []
     changes_by_query: list[Changes] = []
     for query in queries:
         for change in changed_code(query.stored, query.compatibility.identity):
             warnings.append(change.describe())
         changes_by_query.append(query.compatibility.changes(query.stored))
-    if any(map(any, changes_by_query)):  # the progress is read from the checkpoint only if it is needed
-        progress_by_query = list(reached()) or [Progress()] * len(plans)
+    has_changes = any(any(changes) for changes in changes_by_query)  # of four lists each, of modules and sources
+    if has_changes:
+        # Reading the progress from the checkpoint costs time, so that is done only here.
+        progress_by_query = list(stored_progress()) or [Progress()] * len(plans)
         for query, changes, progress in zip(queries, changes_by_query, progress_by_query, strict=True):
             warnings += [f"{text}{query.words}" for text in _describe_changes(query.plan, changes, progress)]
     return warnings
@@ -95,7 +101,16 @@ class _ContinuedQuery(NamedTuple):
 
 
 def _words_for_queries(count: int, names: Sequence[str]) -> list[str]:
-    """Return the words that tell each query from the others, such as ` of 'trips'`; empty for one alone."""
+    """Return for each query the words that tell it from the others in a message.
+
+    Args:
+        count: The number of queries.
+        names: The names of the last ones among them; none where queries have no names.
+
+    Example:
+        >>> _words_for_queries(1, []), _words_for_queries(2, ["trips"])
+        ([''], [' of query 1 of 2', " of 'trips'"])
+    """
     words = [f" of query {number} of {count}" for number in range(1, count + 1)]
     if count == 1:
         words = [""]
@@ -105,8 +120,15 @@ def _words_for_queries(count: int, names: Sequence[str]) -> list[str]:
 
 
 def _describe_changes(plan: Plan, changes: Changes, progress: Progress) -> Iterator[str]:
-    """Yield the consequences that the changes of a query have for its results, given its progress in the checkpoint."""
+    """Yield the consequences that the changes of a query have for its results, in words.
+
+    Args:
+        plan: The plan of the query.
+        changes: The modules and sources that were added or removed since the checkpoint was written.
+        progress: The progress of the query in the checkpoint.
+    """
     spell = plan.words.axis.spell
+    # The windows in which a new module has seen every row.
     since = f"start at {spell(progress.horizon)} or later"
     if progress == Progress():
         since = "have no event from before"
@@ -133,7 +155,13 @@ def _mismatch(compatibility: Compatibility, stored: QueryIdentity) -> StateMisma
 
 
 def _evaluator_remedies(plan: Plan, stored: QueryIdentity, declarations: Sequence[Declaration]) -> Iterator[str]:
-    """Yield the advice to use the evaluator of the checkpoint, or the reason why that would not help."""
+    """Yield the advice to use the evaluator of the checkpoint; or, if that would not help, the reasons.
+
+    Args:
+        plan: The plan of the query, with another evaluator.
+        stored: The identity of the query in the checkpoint.
+        declarations: The evaluators that there are, the cheapest first.
+    """
     evaluator = stored["evaluator"]
     try:
         plan_of_checkpoint = with_choice(replace(plan, requested_evaluator=evaluator), declarations)

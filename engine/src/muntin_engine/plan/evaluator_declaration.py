@@ -11,7 +11,10 @@ from muntin_engine.plan.chosen_evaluator import Arrivals, Explanation, Geometry,
 from muntin_engine.plan.plan import Plan
 
 Demand: TypeAlias = Callable[[Plan], str | None]
-"""Returns what a query lacks for an evaluator, None if nothing; its docstring says what is demanded."""
+"""A condition of an evaluator: returns the reason why a query does not meet it, None if it does.
+
+The docstring of such a function says what the evaluator demands.
+"""
 
 
 class Combination(NamedTuple):

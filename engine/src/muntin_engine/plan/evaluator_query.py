@@ -31,14 +31,14 @@ T = TypeVar("T")
 
 
 class MakesOnce:
-    """A constant description of a query, which keeps what functions make of it.
+    """A constant description of a query, which keeps the results of functions of it.
 
-    Evaluators derive the same for every key, and for every micro-batch.
+    Evaluators derive the same things from a query for every key and for every micro-batch.
     """
 
     def once(self, make: Callable[[Self], T]) -> T:
-        """Return the result of a function of this, which is called the first time only."""
-        results: dict[object, T] = self.__dict__.setdefault("_made", {})
+        """Return the result of calling a function with this description; the function is called only the first time."""
+        results: dict[object, T] = self.__dict__.setdefault("_results_by_function", {})
         if make not in results:
             results[make] = make(self)
         return results[make]
@@ -65,11 +65,11 @@ class EvaluatorQuery(MakesOnce):
         axis: The quantity that ticks measure, for messages, and to refuse a length in the place of a time.
         order: The function from an event's payload to its place among the rows of its time; None if the input names no
             order.
-        keeps: The function from an event's payload to True if the query's filter lets it in; None without a filter.
+        keeps: Returns True for an event's payload if the event meets the query's filter; None without a filter.
         most_held: The number of events from which on a key sheds new ones; None if none are shed.
-        fails_when_full: True if the query fails instead.
-        forget_keys_after: The ticks of silence of a key after which its next event begins a new life; None if a key is
-            not forgotten.
+        fails_when_full: True if the query fails where it would shed an event.
+        forget_keys_after: The ticks of silence of a key after which the key is forgotten, so that its next event is
+            like the first one; None if keys are not forgotten.
         most_wake_ups: The most wake-ups that an operator may have of a key in a micro-batch, besides one per event.
         most_patterns: The most patterns of keys that are complete beyond the watermark.
     """
@@ -96,7 +96,10 @@ class EvaluatorQuery(MakesOnce):
 
     @property
     def sides(self) -> tuple[EvaluatorQuery, ...]:
-        """The form of each input's events; a query of one input states it itself."""
+        """The description of the events of each input. A query of one input is this description itself.
+
+        `JoinQuery` has two of them under the same name.
+        """
         return (self,)
 
     @cached_property
@@ -106,7 +109,7 @@ class EvaluatorQuery(MakesOnce):
 
     @cached_property
     def names_events(self) -> bool:
-        """True if an event is known by the id and the start that it was inserted with; a sample is by its time."""
+        """True if events are identified by their id and their first start; a sample is identified by its time alone."""
         return self.has_ids and not self.is_edge
 
     @cached_property
@@ -130,7 +133,10 @@ class EvaluatorQuery(MakesOnce):
         return self.is_cut_at_changes or self.contract is OutputContract.TIME_BOUND
 
     def place(self, event: Any) -> tuple[Any, ...]:
-        """Return the sort key of an event among those of its key: its time, and its order at that time, null first."""
+        """Return the value by which an event is sorted among those of its key: its time, then its order at that time.
+
+        An event without an order, which is null, comes first.
+        """
         order = None if self.order is None else self.order(event.payload)
         return (event.start,) if order is None else (event.start, order)
 
@@ -142,7 +148,7 @@ class EvaluatorQuery(MakesOnce):
 
     @cached_property
     def hides_later_ends(self) -> bool:
-        """True if a result may not show ends that lie after its tick, since a legal change may still move them."""
+        """True if the result at a tick must not show the ends of events after that tick, as they may still move."""
         reads_times = any(binding.module.reads_times for binding in self.bindings)
         return self.is_cut_at_changes and self.event_ends_move and reads_times
 

@@ -92,7 +92,7 @@ def topics_of(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _topics_of_input(plan: Plan, input: Input) -> list[tuple[str, str]]:
-    """Return what there is to say about an input: topics, each with its text."""
+    """Return the lines of `explain_plan` on one input, each as its topic and its text."""
     topics = []
     if input.columns.conditions:
         topics.append(("where", _explain_filter(input)))
@@ -108,18 +108,21 @@ def _topics_of_input(plan: Plan, input: Input) -> list[tuple[str, str]]:
 
 
 def _explain_samples(input: Input) -> str:
-    """Explain which of several samples of one time holds."""
+    """Explain which of several samples of a key at one time counts."""
     if input.order is None:
         return "of one time, the greatest by what is read of it; events(..., order='offset') says which is the last"
     return f"of one time, the last by {input.columns.payload[input.order].name}"
 
 
 def _context(plan: Plan) -> WindowContext:
-    """Return the events that the windows of an event follow from; where these are cut follows from events after it."""
-    return plan.window.context if plan.forget_keys_after is None else WindowContext.FORWARD
+    """Return whether the windows of an event follow from the event alone, or from earlier or later ones too."""
+    if plan.forget_keys_after is not None:
+        return WindowContext.FORWARD  # the next event of the key decides whether the key is forgotten between
+    return plan.window.context
 
 
 def _explain_forgetting(plan: Plan) -> str:
+    """Explain when a key is forgotten, in a query that forgets keys."""
     age = plan.words.spell_length(plan.forget_keys_after or 0)
     return f"a key that is silent for longer than {age} after its last event: its windows end then, and nothing is kept"
 
@@ -129,7 +132,6 @@ _CONTEXTS: Final = {
     WindowContext.BACKWARD: "the windows of a row follow from it and from the rows before it",
     WindowContext.FORWARD: "the windows of an event also depend on events that come after it",
 }
-_CHAINED: Final = "up to where the results of the query before are settled"
 
 
 def _explain_modules(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -141,6 +143,7 @@ def _explain_modules(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _explain_streams(plan: Plan, module: ModulePlan) -> str:
+    """Explain which columns a module reads of each of its streams, and of which sources a stream is."""
     columns = plan.inputs[module.side].columns.payload
     streams = []
     for stream in module.inputs:
@@ -155,6 +158,7 @@ def label_of(module: ModulePlan) -> str:
 
 
 def _explain_policies(plan: Plan) -> str:
+    """Name the policies for lifetimes; those that the query leaves open are what its modules are made for."""
     words = []
     for name, policy in (("clip", plan.clip), ("timestamps", plan.timestamps)):
         why = " (as its modules ask)" if name in plan.from_modules else ""
@@ -163,7 +167,7 @@ def _explain_policies(plan: Plan) -> str:
 
 
 def _discards_lifetimes(plan: Plan) -> bool:
-    """Return True if the module may return lifetimes of its own that the output does not get."""
+    """Return True if the query's module may return rows with lifetimes, and its timestamp policy discards these."""
     if not (plan.is_windowed and plan.modules):
         return False
     module = plan.modules[0].module
@@ -174,6 +178,7 @@ _DISCARDED: Final = "those that the module returns are discarded; timestamps='un
 
 
 def _explain_key(plan: Plan) -> str:
+    """Name the key columns, and say over how many buckets the keys are spread."""
     names = ", ".join(key.name for key in plan.keys)
     if not plan.choice.keeps_state:
         return f"{names or 'none'}; rows are not grouped"
@@ -181,7 +186,7 @@ def _explain_key(plan: Plan) -> str:
 
 
 def _explain_join(plan: Plan) -> list[tuple[str, str]]:
-    """Return the line of `explain_plan` on the join, or on events that are the results; none without either."""
+    """Return the line of `explain_plan` on a join, or on events that are the results; no line for other queries."""
     join = plan.join
     if join is None:
         return []
@@ -209,18 +214,22 @@ _JOINS: Final = {
 
 
 def _explain_order(plan: Plan) -> str:
-    """Explain the order in which events are processed; empty where they have none."""
+    """Explain the order in which events are processed; empty where their order does not matter."""
     columns = []
     for input in plan.inputs:
         if input.order is not None:
             places = (input.order, *input.then_by)
             columns.append(", then ".join(input.columns.payload[place].name for place in places))
+
+    # Windows over time: only some modules read the order.
     if plan.is_windowed and plan.rows is None:
         readers = ", ".join(module.label for module in plan.modules if module.module.reads_order)
         if not readers:
             return ""
         order = " and ".join(columns) or "what it reads of them: events(..., order='offset') says another order"
         return f"{readers}: events by time, and at one time by {order}"
+
+    # Row windows, stream operators and joins.
     if not columns:
         return ""
     what = "an event is handed over" if plan.rows is None else "a row is released"
@@ -228,11 +237,13 @@ def _explain_order(plan: Plan) -> str:
 
 
 def _explain_filter(input: Input) -> str:
+    """Name the conditions of a filter, and say whether events that do not meet them are kept."""
     names = " and ".join(condition.name for condition in input.columns.conditions)
     return f"{names}; events that it leaves out are kept for their revisions" if input.keeps_filtered else names
 
 
 def _explain_changes(plan: Plan, input: Input) -> Iterator[str]:
+    """Yield the changes of lifetimes in words: those of each source, then those of the whole input."""
     for rule in input.rules:
         if rule.lifetime_changes:
             yield f"{rule.source}: {rule.changes.explain(plan.words.spell_length, plan.words.spell_window)}"
@@ -243,13 +254,15 @@ def _explain_changes(plan: Plan, input: Input) -> Iterator[str]:
 def explain_progress(plan: Plan, input: Input) -> str:
     """Return in words where the watermark of an input comes from."""
     if input.is_chained:
-        return _CHAINED
+        return "up to where the results of the query before are settled"
     policy = input.progress
     spell = plan.words.spell_length
     if input.rules:
+        # A union: each stream has a policy of its own.
         parts = [f"{rule.source} ({_explain_policy(rule.progress, spell)})" for rule in input.rules]
         return f"the least of {', '.join(parts)}"
 
+    # Everything that may advance the watermark.
     origins = []
     if not isinstance(policy, Punctuated):
         origins.append(policy.describe(spell))
@@ -258,6 +271,8 @@ def explain_progress(plan: Plan, input: Input) -> str:
     if input.heartbeats:
         origins.append("another stream" if input.heartbeats == 1 else f"{input.heartbeats} other streams")
     parts = [", or ".join(origins) or "nothing but the end of a static input"]
+
+    # What holds it back, and the progress of single keys and of idle sources.
     if input.sources:
         parts.append(f"the least of {', '.join(input.sources)}")
     if policy.by_key:
@@ -265,11 +280,17 @@ def explain_progress(plan: Plan, input: Input) -> str:
         by_range = f", also by ranges of {bounded}" if bounded else ""
         parts.append(f"keys may punctuate themselves{by_range}")
     if policy.idle:
-        parts.append(policy.idle.describe(spell_ticks))  # of the clock, whatever the axis
+        parts.append(policy.idle.describe(spell_ticks))  # its lengths are time of a clock, whatever the axis is
     return "; ".join(parts)
 
 
 def _explain_policy(policy: ProgressPolicy, spell: Callable[[int], str]) -> str:
+    """Explain the progress policy of one stream of a union.
+
+    Args:
+        policy: The policy.
+        spell: Returns a length in words, given its ticks.
+    """
     parts = ["punctuation" if isinstance(policy, Punctuated) else f"{policy.describe(spell)}, or punctuation"]
     if policy.idle:
         parts.append(policy.idle.describe(spell_ticks))
@@ -277,6 +298,7 @@ def _explain_policy(policy: ProgressPolicy, spell: Callable[[int], str]) -> str:
 
 
 def _explain_late(plan: Plan, input: Input) -> str:
+    """Explain which rows are late, and what becomes of them."""
     if not input.late.corrects:
         return _LATE[input.late.policy]
     allowed = plan.words.spell_length(input.late.allowed)
@@ -289,6 +311,7 @@ def _explain_late(plan: Plan, input: Input) -> str:
 
 
 def _explain_shedding(plan: Plan, input: Input, most_held: int) -> str:
+    """Explain at how many events a key is full, and what becomes of further events of a full key."""
     things = "events" if plan.rows is None else "rows"
     if input.fails_when_full:
         return f"a key that holds {most_held:,} {things} fails the micro-batch that brings it more"
@@ -302,17 +325,19 @@ def _explain_shedding(plan: Plan, input: Input, most_held: int) -> str:
 
 
 def _makes_room(windows: RowWindows) -> bool:
-    """Return True if rows leave in time, or by a number that a key cannot hold several times."""
+    """Return True if a full key is sure to hold fewer rows later, even if it accepts no new ones until then."""
     evicts = getattr(windows, "evicts", None)
     partitions = getattr(windows, "partitions", None)
     if partitions is not None and partitions.age is not None:
-        return True
+        return True  # partitions end by time
     if isinstance(evicts, CountPolicy):
-        return partitions is None  # each partition holds as many rows
-    return isinstance(evicts, ElapsedPolicy)
+        # The count bounds the rows of one partition: a key has no bound if its rows are spread over several.
+        return partitions is None
+    return isinstance(evicts, ElapsedPolicy)  # rows leave by time; with other policies only newer rows push them out
 
 
 def _explain_early(early: EarlyEmission) -> str:
+    """Explain when the trigger of early results is called, and what is emitted of a window when it fires."""
     causes = ["its members change", "a time comes that it waits for"]
     causes += [f"a signal {name!r} does" for name in sorted(early.trigger.signals)]
     refinement = early.refinement
@@ -338,7 +363,7 @@ _LATE: Final = {
 
 
 def _explain_completeness(plan: Plan) -> str:
-    """Return in words when a window is complete."""
+    """Explain when the results of a window are complete, in a query with windows."""
     if plan.contract is OutputContract.UNRESTRICTED:
         return "is never complete before the stream closes, as its module guarantees nothing about its lifetimes"
     if plan.contract is OutputContract.TIME_BOUND:
@@ -355,11 +380,12 @@ def _explain_completeness(plan: Plan) -> str:
 
 
 def _longest_correction(plan: Plan) -> int:
+    """Return the longest allowed lateness of the inputs, in ticks; 0 if late rows never correct results."""
     return max(input.late.allowed for input in plan.inputs)
 
 
 def _explain_lag(plan: Plan) -> str:
-    """Return in words how far the output watermark is behind the input watermark."""
+    """Explain how far the output watermark is behind the input watermark, in a query with windows."""
     if plan.contract is OutputContract.UNRESTRICTED:
         return "no output watermark before the stream closes"
     if plan.contract is OutputContract.TIME_BOUND:
@@ -370,6 +396,9 @@ def _explain_lag(plan: Plan) -> str:
         return "as long as the earliest window of any key is open, as windows are cut by each key's own events"
     if plan.window.waits_for_events and plan.timestamps is TimestampPolicy.ALIGN:
         return "as long as any key's oldest row is in a window, as windows are cut by each key's own rows"
+
+    # What remains has a bound: none for results at the ends of windows, else the length of the longest window. Late
+    # rows may correct results for the allowed lateness longer.
     allowed = _longest_correction(plan)
     corrected = " and may be corrected" if allowed else ""
     if plan.timestamps is TimestampPolicy.POINT_AT_END:

@@ -14,11 +14,13 @@ from muntin_engine.state.differences import QueryIdentity
 
 
 def plan_compatibility(plan: Plan, identity: QueryIdentity | None = None) -> Compatibility:
-    """Return the plan's identity, with the modules that may continue from older versions, be added or be removed.
+    """Return the identity of a plan together with the rules by which it may go on with the state of another one.
+
+    The rules say which modules may go on with the state of an older version, be added, or be removed.
 
     Args:
         plan: The plan.
-        identity: The identity of the plan, where that is known.
+        identity: The identity of the plan if it is known already; None to make it.
     """
     array_plan = plan.choice.arrays
     holds_rows = array_plan is not None and array_plan.held is Held.ROWS
@@ -38,10 +40,17 @@ def plan_compatibility(plan: Plan, identity: QueryIdentity | None = None) -> Com
 
 
 def plan_identity(plan: Plan) -> dict[str, object]:
-    """Return the properties of a plan that the state in a checkpoint depends on, as plain data."""
+    """Return the properties of a plan that the state in a checkpoint depends on, as plain data.
+
+    A query goes on with a checkpoint only if these properties are equal, or differ in a way that the state allows.
+    """
     times = plan.inputs[0].columns.start.type
     if plan.axis is not Axis.TIME:
-        times = f"decimals of {plan.places} places" if plan.places is not None else plan.unit or str(plan.axis)
+        times = (
+            f"decimals of {plan.decimal_places} places"
+            if plan.decimal_places is not None
+            else plan.unit or str(plan.axis)
+        )
 
     identity: dict[str, object] = {
         "keys": [[key.name, key.type] for key in plan.keys],
@@ -69,17 +78,22 @@ def plan_identity(plan: Plan) -> dict[str, object]:
 
 
 def _components(form: Form) -> list[list[object]]:
-    components = form.components().items()
-    return [[name, str(component.merge), component.dtype, list(component.shape)] for name, component in components]
+    """Return the components of a columnar form, each as its name, its merge, and the type and shape of its arrays."""
+    components = []
+    for name, component in form.components().items():
+        components.append([name, str(component.merge), component.dtype, list(component.shape)])
+    return components
 
 
 def _inputs_identity(plan: Plan) -> QueryIdentity:
+    """Return the entries of the identity for the inputs: those of one input, or of several with their names."""
     if len(plan.inputs) == 1:
         return plan.input.identity()
     return {"several": [[input.name, input.identity()] for input in plan.inputs]}
 
 
 def _emission_identity(plan: Plan) -> object:
+    """Return the emission as plain data; for early results, their trigger and their refinement."""
     if plan.early is None:
         return str(plan.emit)
     refinement = plan.early.refinement
@@ -88,7 +102,10 @@ def _emission_identity(plan: Plan) -> object:
 
 
 def _kept_results(plan: Plan) -> list[str]:
-    """Return the types of results where the state has live results, to retract them; with names for an operator."""
+    """Return the types of the results that the state keeps to retract them later; none if it keeps no results.
+
+    The results of an operator are rows, whose types have the names of their columns as well.
+    """
     if not plan.emission.may_retract:
         return []
     if plan.is_operator:

@@ -49,26 +49,28 @@ class BoundInputs:
     evicted: Field | None = None
 
     def selector(self, columns: Sequence[int]) -> Callable[[tuple[object, ...]], object]:
-        """Return the function from a row of all inputs of the query to the module's payload.
+        """Return the function that makes the module's payload of an event.
 
-        A row that holds a null that the module does not read gives `SKIPPED`.
+        The function gets the tuple of all columns that the query's modules read of the event. Where one of them is a
+        null that this module does not accept, it returns `SKIPPED`.
 
         Args:
-            columns: The places of the module's columns in that row.
+            columns: The places of the module's columns in that tuple.
         """
-        select = self._whole(columns)
-        without_null = []
+        select = self._selector_with_nulls(columns)
+        non_null_columns = []
         for place, field in zip(columns, self.reads, strict=True):
             if forbids_null(field):
-                without_null.append((place, field))
-        if not without_null:
+                non_null_columns.append((place, field))
+        if not non_null_columns:
             return select
         is_plain = isinstance(self.reads[0].type, Scalar | Variable)
         if is_plain and type(select) is itemgetter:
-            return Present(columns[0])
-        return Accepted(select, HasNoNull(tuple(without_null)))
+            return Present(columns[0])  # the most frequent case, a single column as it is, has a fast function
+        return Accepted(select, HasNoNull(tuple(non_null_columns)))
 
-    def _whole(self, columns: Sequence[int]) -> Callable[[tuple[object, ...]], object]:
+    def _selector_with_nulls(self, columns: Sequence[int]) -> Callable[[tuple[object, ...]], object]:
+        """Return the function that makes the module's payload of an event, whatever nulls there are."""
         if self.make is not None:
             names = [field.name for field in self.reads]
             return _RecordConverter(self.make, tuple(zip(columns, names, self.converters, strict=True)))
@@ -89,11 +91,22 @@ class _SingleConverter:
 
 @dataclass(frozen=True, slots=True)
 class _RecordConverter:
+    """Makes a record of a module from the columns of an event.
+
+    Attributes:
+        make: The function that makes the record, given its fields by name.
+        parts: For each field, the place of its column, its name, and the conversion of its values.
+    """
+
     make: Callable[..., Any]
     parts: tuple[tuple[int, str, Converter | None], ...]
 
     def __call__(self, row: tuple[object, ...]) -> object:
-        return self.make(**{name: converted(row[place], convert) for place, name, convert in self.parts})
+        """Return the record of an event, given the tuple of its columns."""
+        arguments = {}
+        for place, name, convert in self.parts:
+            arguments[name] = converted(row[place], convert)
+        return self.make(**arguments)
 
 
 def _nothing(row: tuple[object, ...]) -> None:
@@ -101,10 +114,14 @@ def _nothing(row: tuple[object, ...]) -> None:
 
 
 def bind_inputs(cls: type[Module], columns: Sequence[Field]) -> BoundInputs:
-    """Fit columns to a module's input type.
+    """Bind the columns that a query gives a module to the module's input.
 
-    One column is the payload itself; several are the fields of a record, in order, and fields with a default may be
-    left out. No column at all gives payloads of None.
+    One column is the payload itself. Several columns are the fields of a record, in order; fields with a default may be
+    left out at the end. A module without columns gets None as the payload of every event.
+
+    Args:
+        cls: The class of the module.
+        columns: The types of the columns.
 
     Raises:
         TypeMismatchError: The number or the types of the columns do not fit.
@@ -113,7 +130,7 @@ def bind_inputs(cls: type[Module], columns: Sequence[Field]) -> BoundInputs:
     bound: dict[str, Field] = {}
     if columns:
         inputs = bind_columns(cls.name, wanted, columns, bound)
-    elif wanted.type == Variable(""):
+    elif wanted.type == Variable(""):  # the module reads `Any`, so None is a payload too
         inputs = BoundInputs((), wanted)
     else:
         raise TypeMismatchError(
@@ -124,11 +141,11 @@ def bind_inputs(cls: type[Module], columns: Sequence[Field]) -> BoundInputs:
 
 
 def bind_each(cls: type[Module], columns: Mapping[str, Sequence[Field]]) -> dict[str, BoundInputs]:
-    """Fit columns to each input of a module that reads several; a type variable stands for one type in all of them.
+    """Bind columns to each input of a module that reads several; a type variable is the same type in all inputs.
 
     Args:
         cls: The module's class.
-        columns: The columns of each input, by its name.
+        columns: The types of the columns that the query gives each input, by the name of the input.
 
     Raises:
         TypeMismatchError: The number or the types of the columns of an input do not fit.
@@ -138,23 +155,27 @@ def bind_each(cls: type[Module], columns: Mapping[str, Sequence[Field]]) -> dict
     for wanted in cls.input_fields():
         reader = f"the input {wanted.name} of {cls.name}"
         inputs[wanted.name] = bind_columns(reader, wanted, columns[wanted.name], bound)
-    result = _known_result(cls, cls.result_field(), bound)  # of the types that all inputs have bound
+    # Only now all inputs have bound their type variables.
+    result = _known_result(cls, cls.result_field(), bound)
     evicted = _evicted(cls, bound)
     return {name: replace(part, result=result, evicted=evicted) for name, part in inputs.items()}
 
 
 def bind_columns(reader: str, wanted: Field, columns: Sequence[Field], bound: dict[str, Field]) -> BoundInputs:
-    """Fit columns to an input, whose result is left open, and add to what type variables are bound to.
+    """Bind columns to an input of a module or to the arguments of a function.
+
+    Its `result` has no meaning yet: the caller replaces it, once type variables are bound.
 
     Args:
-        reader: The module, or its input, in words.
+        reader: The module, its input or the function, in words.
         wanted: The type of the input.
-        columns: The columns.
-        bound: The types that type variables are bound to so far.
+        columns: The types of the columns.
+        bound: The types that type variables are bound to, by their names; variables that are bound here are added.
 
     Raises:
         TypeMismatchError: The number or the types of the columns do not fit.
     """
+    # What is read of each column: its field of a record, or the input as a whole.
     make = None
     reads: tuple[Field, ...] = (wanted,)
     if _is_record_of_columns(wanted, columns):
@@ -163,7 +184,7 @@ def bind_columns(reader: str, wanted: Field, columns: Sequence[Field], bound: di
         got = f"got {len(columns)}: {_spell_all(columns)}"
         raise TypeMismatchError(f"{reader} takes one column of {spell(wanted)}, {got}")
 
-    # What other inputs have bound comes first, then the wider types that these columns need.
+    # Type variables stand for what other inputs have bound them to, else for a wider type if these columns need one.
     reads = tuple(bind(part, bound) for part in reads)
     widened: dict[str, Field] = {}
     for part, column in zip(reads, columns, strict=True):
@@ -180,18 +201,23 @@ def bind_columns(reader: str, wanted: Field, columns: Sequence[Field], bound: di
 
 
 def _is_record_of_columns(wanted: Field, columns: Sequence[Field]) -> bool:
-    """Return True if each column is a field of the record that is read; a struct alone may be the record itself."""
+    """Return True if each column is one field of the record that is read; one struct column is the whole record."""
     if not isinstance(wanted.type, Struct):
         return False
-    is_struct_alone = len(columns) == 1 and isinstance(columns[0].type, Struct)
-    is_call = isinstance(wanted.type.make, partial)  # of a function, whose arguments are never one struct
-    return is_call or not is_struct_alone
+    is_single_struct = len(columns) == 1 and isinstance(columns[0].type, Struct)
+    # The record may stand for the arguments of a function: then even a single struct is one argument.
+    are_arguments = isinstance(wanted.type.make, partial)
+    return are_arguments or not is_single_struct
 
 
 def _record_parts(
     reader: str, wanted: Field, columns: Sequence[Field]
 ) -> tuple[tuple[Field, ...], Callable[..., object]]:
-    """Return the fields of a record that columns fill, and what makes it."""
+    """Return the fields of a record that columns fill, in order, and the function that makes the record of them.
+
+    Raises:
+        TypeMismatchError: There are more columns than fields, or fewer than fields without a default.
+    """
     struct = wanted.type
     assert isinstance(struct, Struct)
     least = len(struct.fields) - len(defaults_of(struct.make))
@@ -204,7 +230,16 @@ def _record_parts(
 def _mismatch(
     reader: str, wanted: Field, column: Field, misfits: Sequence[Misfit], bound: Mapping[str, Field]
 ) -> TypeMismatchError:
-    """Return the error for a column that is not what is read."""
+    """Make the error for a column whose type is not what is read.
+
+    Args:
+        reader: The module, its input or the function, in words.
+        wanted: The field that it reads.
+        column: The column.
+        misfits: The parts of the column that do not fit.
+        bound: The types that type variables are bound to, by their names.
+    """
+    # The first line of the message says it all unless only a part of the column does not fit.
     is_whole = list(misfits) == [Misfit("", wanted, column)]
     where = "" if is_whole else "".join(map(_spell_misfit, misfits))
     return TypeMismatchError(
@@ -220,12 +255,13 @@ def _mismatch(
 
 
 def _spell_misfit(misfit: Misfit) -> str:
+    """Return a line of a message on a part of a column that does not fit."""
     has = "none" if misfit.column is None else spell(misfit.column)
     return f"\n  {misfit.path.lstrip('.')}: it reads {_spell_wanted(misfit.wanted)}, the column has {has}"
 
 
 def _spell_wanted(wanted: Field) -> str:
-    """Spell the wanted type, also that of a type variable with constraints."""
+    """Spell the type that is read, for a type variable the types that it may stand for."""
     variable = wanted.type
     if isinstance(variable, Variable) and variable.choices:
         return " or ".join(map(spell, variable.choices))
@@ -235,10 +271,15 @@ def _spell_wanted(wanted: Field) -> str:
 
 
 def _spell_read(wanted: Field, bound: Mapping[str, Field]) -> str:
-    """Spell what is read, with the kinds that are widened to it; of a bound type variable none is."""
+    """Spell the type that is read, with the kinds of columns that are widened to it, as in `double (bigint as double)`.
+
+    Args:
+        wanted: The field that is read.
+        bound: The types that type variables are bound to, by their names.
+    """
     reads = bind(wanted, bound)
     if reads != wanted:
-        return _spell_wanted(reads)  # a type variable that is bound
+        return _spell_wanted(reads)  # nothing is widened to a type variable that is bound already
     kinds = _kinds(wanted)
     widened = []
     for kind in kinds:
@@ -249,7 +290,7 @@ def _spell_read(wanted: Field, bound: Mapping[str, Field]) -> str:
 
 
 def _spell_cast(wanted: Field, column: Field) -> ErrorMessage:
-    """Return an example of a cast of a column to what is read; empty if Spark has none."""
+    """Return the end of a message with a cast of a column to the type that is read; empty if Spark has no such cast."""
     column_kinds = _kinds(column)
     wanted_kinds = _kinds(wanted)
     if not column_kinds or not wanted_kinds:
@@ -260,7 +301,7 @@ def _spell_cast(wanted: Field, column: Field) -> ErrorMessage:
     if not are_castable:
         return ErrorMessage()
 
-    # Of several kinds a double loses least of what text may say.
+    # Where a module reads several kinds, a cast to double loses the least: text may have decimals.
     kind = ScalarKind.FLOAT if ScalarKind.FLOAT in wanted_kinds else wanted_kinds[0]
     if not column.name.isidentifier():
         return ErrorMessage(f", for example with CAST(... AS {_CASTS[kind]})")
@@ -269,17 +310,28 @@ def _spell_cast(wanted: Field, column: Field) -> ErrorMessage:
 
 
 def _kinds(field: Field) -> list[ScalarKind]:
-    """Return the kind of a column of one value, or those that a type variable may stand for."""
+    """Return the kind of a field, or those that its type variable may stand for; none if it holds lists or structs."""
     choices = field.type.choices if isinstance(field.type, Variable) else (field,)
     return [choice.type.kind for choice in choices if isinstance(choice.type, Scalar)]
 
 
 def _evicted(cls: type[Module], bound: Mapping[str, Field]) -> Field | None:
+    """Return the type of a row of a module's second output; None if it has no second output."""
     field = cls.evicted_field() if issubclass(cls, RowOperator) else None
     return None if field is None else _known_result(cls, field, bound)
 
 
 def _known_result(cls: type[Module], field: Field, bound: Mapping[str, Field]) -> Field:
+    """Return a result's type with its type variables bound.
+
+    Args:
+        cls: The class of the module.
+        field: The type of the result as the module declares it.
+        bound: The types that the module's inputs bind type variables to, by their names.
+
+    Raises:
+        TypeMismatchError: The result has a type variable that no input binds.
+    """
     result = bind(field, bound)
     if variables_in(result):
         raise TypeMismatchError(

@@ -31,10 +31,12 @@ def check_inputs(plan: Plan) -> None:
     """Refuse inputs that do not belong together, and policies that an input does not fit.
 
     Raises:
-        QueryError: The keys or times of inputs are of different types, or their names are not different ones.
-        PolicyError: The policies do not fit an input.
+        QueryError: The keys or the times of two inputs are of different types, or two inputs have the same name.
+        PolicyError: A policy does not fit an input.
     """
     first, *further_inputs = plan.inputs
+
+    # Several inputs need names, and events that can meet.
     names = [input.name for input in plan.inputs]
     if further_inputs and (not all(names) or len(set(names)) < len(names)):
         raise QueryError(f"each input of several needs a name of its own, got {', '.join(map(repr, names))}")
@@ -52,17 +54,19 @@ def check_inputs(plan: Plan) -> None:
                 f"the times of {first.name} are {first.columns.start.type}, those of {input.name} "
                 f"{input.columns.start.type}\n  cast them to the same type"
             )
+
     for input in plan.inputs:
         _check_input(input)
 
 
 def _check_input(input: Input) -> None:
-    """Refuse lifetimes, progress policies and a late policy that the rows of an input do not fit.
+    """Refuse changes of lifetimes and policies that do not fit an input and its rows.
 
     Raises:
-        QueryError: A change of lifetimes is by a length that is too long.
+        QueryError: A change of lifetimes has a length that is too long.
         PolicyError: A policy does not fit.
     """
+    # The rules of an input are those of the single streams of a union.
     for rule in input.rules:
         for change in rule.lifetime_changes:
             _check_lifetime_change(change, input)
@@ -71,6 +75,8 @@ def _check_input(input: Input) -> None:
     _check_policy(input.progress)
     for rule in input.rules:
         _check_policy(rule.progress)
+
+    # The progress policy needs rows that bring punctuation or readings of a clock.
     has_rows_of_progress = input.columns.change is not None
     if input.progress.idle is not None and not (has_rows_of_progress or input.has_clock):
         raise PolicyError(
@@ -89,6 +95,7 @@ def _check_input(input: Input) -> None:
             "keys are punctuated by rows, and no column says what a row does: events needs {change}",
             change=ParameterName("change"),
         )
+
     if input.late.policy is LatePolicy.ADJUST and input.has_samples:
         raise PolicyError(
             "samples last from one to the next, so late ones cannot be adjusted\n  use {right}",
@@ -99,10 +106,10 @@ def _check_input(input: Input) -> None:
 
 
 def _check_policy(policy: ProgressPolicy) -> None:
-    """Refuse a progress policy that would fail in the workers, by asking it about one row.
+    """Refuse a progress policy that would fail in the workers: it is called here with one row.
 
     Raises:
-        PolicyError: The policy cannot be copied or asked, or answers with something that is not a time.
+        PolicyError: The policy cannot be copied, raises an exception, or returns something that is not a time.
     """
     name = f"the progress policy {type(policy).__name__}"
     try:
@@ -116,8 +123,10 @@ def _check_policy(policy: ProgressPolicy) -> None:
         raise PolicyError(
             f"{name} keeps {safe_repr(starts_kept)} starts\n  expected: a whole number from 0 to {MOST_ROWS + 1}"
         )
+    progress_of_one_row = SourceProgress(newest=0, rows=1, latest=(0,)[:starts_kept])
     try:
-        watermark_by_policy(policy, SourceProgress(newest=0, rows=1, latest=(0,)[:starts_kept]))
+        # The watermark itself does not matter here: what counts is that the policy returns one.
+        watermark_by_policy(policy, progress_of_one_row)
     except ModuleError as error:
         raise PolicyError(f"{error}\n  test it with muntin.testing.ProgressPolicyLaws") from error.__cause__
 
@@ -133,22 +142,23 @@ def _check_lifetime_change(change: LifetimeChange, input: Input) -> None:
         check_windows(windows)
         windows.check_lengths(LONGEST_WINDOW)
         check_zone(windows, input.columns.start)
-    _, *arguments = change.identity()  # after the name of the call
+    _call_name, *arguments = change.identity()
     for argument in arguments:
         if isinstance(argument, int) and abs(argument) > LONGEST_WINDOW:
             raise QueryError(f"{change.call}() takes lengths of up to {LONGEST_WINDOW} ticks, got {argument}")
 
 
 def check_shedding(plan: Plan) -> None:
-    """Refuse a limit to the events of a key that its windows reach by themselves: no event would ever leave then.
+    """Refuse a limit of `shedding` that is so low that one window of a key fills it: all further events would be shed.
 
     Raises:
-        PolicyError: A window needs more events than that to go on.
+        PolicyError: A window needs more events of a key than the limit allows.
     """
     modules = [module.module for module in plan.modules]
     replaces_rows = plan.rows is not None and states_replace_rows(plan.rows, modules)
     least_for_window = 1 if replaces_rows else plan.window.least_events
     for input in plan.inputs:
+        # A sample lasts until the next one of its key, so a key has to hold two.
         needed = max(least_for_window, 2) if input.has_samples else least_for_window
         if input.most_held is not None and input.most_held < needed:
             is_for_sample = input.has_samples and least_for_window < needed

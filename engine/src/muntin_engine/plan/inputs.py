@@ -30,21 +30,21 @@ MOST_SOURCES: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class SeveralOrders:
-    """Gives a payload's place among the rows of one time, by several of its columns in turn; null comes first.
+class OrderByColumns:
+    """Returns the value by which a payload is sorted among those of one time: by its columns in turn, null first.
 
     Attributes:
         places: The places of the columns in the payload.
 
     Example:
-        >>> sorted([(2, "a"), (None, "c"), (1, None), (1, "b")], key=SeveralOrders((0, 1)))
+        >>> sorted([(2, "a"), (None, "c"), (1, None), (1, "b")], key=OrderByColumns((0, 1)))
         [(None, 'c'), (1, None), (1, 'b'), (2, 'a')]
     """
 
     places: tuple[int, ...]
 
     def __call__(self, payload: Sequence[Any]) -> tuple[tuple[bool, Any], ...]:
-        """Return the values of the columns as a key to sort by."""
+        """Return the values of the columns as a sort key, each after whether it is there: so null sorts first."""
         return tuple((payload[place] is not None, payload[place]) for place in self.places)
 
 
@@ -110,11 +110,11 @@ class Input(InputPolicies):
     is_chained: bool = False
 
     def order_of_rows(self) -> Callable[[Any], Any] | None:
-        """Return the function from a payload to its place among the rows of its time; None without an order."""
+        """Return the function that gives the sort key of a payload among rows of one time; None without an order."""
         if self.order is None:
             return None
         if self.then_by:
-            return SeveralOrders((self.order, *self.then_by))
+            return OrderByColumns((self.order, *self.then_by))
         return itemgetter(self.order)
 
     @cached_property
@@ -154,7 +154,7 @@ class Input(InputPolicies):
 
     @property
     def keeps_filtered(self) -> bool:
-        """True if events that a filter leaves out are kept, as their revisions have to find them."""
+        """True if the state also holds events that the filter leaves out, since their revisions have to find them."""
         return bool(self.columns.conditions) and self.event_ends_move
 
     @property
@@ -164,7 +164,10 @@ class Input(InputPolicies):
 
     @property
     def says_when_complete(self) -> bool:
-        """True if the watermark ever advances: by punctuation, by other rows, or by a clock while the input is idle."""
+        """True if the watermark of the input can advance at all.
+
+        It may advance by punctuation, by the progress policy, or by a clock while the input is idle.
+        """
         if self.columns.change is not None or self.heartbeats > 0:
             return True
         if not isinstance(self.progress, Punctuated):
@@ -172,7 +175,10 @@ class Input(InputPolicies):
         return self.progress.idle is not None and self.progress.idle.lag is not None
 
     def identity(self) -> QueryIdentity:
-        """Return the part of the input that the state in a checkpoint depends on, as plain data."""
+        """Return the properties of the input that the state in a checkpoint depends on, as plain data.
+
+        Properties that most inputs do not have are left out where they are missing.
+        """
         columns = self.columns
         identity: dict[str, Any] = {
             "id": None if columns.id is None else columns.id.type,
@@ -197,6 +203,7 @@ class Input(InputPolicies):
 
 
 def _rule_identity(rule: SourceRules) -> list[object]:
+    """Return the rules of one stream of a union as plain data: its name, its progress policy, its changes."""
     changes = [change.identity() for change in rule.lifetime_changes]
     return [rule.source, identity_of(rule.progress), changes]
 
@@ -204,9 +211,13 @@ def _rule_identity(rule: SourceRules) -> list[object]:
 def check_sources(column: object | None, sources: Sequence[str]) -> None:
     """Refuse sources that cannot be told apart.
 
+    Args:
+        column: The column that says which source a row is of; None if the query names none.
+        sources: The names of the sources; empty if the query names none.
+
     Raises:
-        QueryError: The sources are one text and no list of names. There is a column of sources and no declared source,
-            or the other way round; or a name comes twice.
+        QueryError: The sources are a text instead of a list of names, or some are no text. Or there is a column and no
+            names, names and no column, the same name twice, or more than `MOST_SOURCES`.
     """
     if isinstance(sources, str):
         raise QueryError(

@@ -24,9 +24,11 @@ class PairCondition:
 
     Attributes:
         function: The function, with its version.
-        parameters: Its arguments that are no columns.
-        columns: For each argument that is a column, the place of the stream and that of the column in its payload.
-        select: Calls the function with a row of these columns; `SKIPPED` if that holds a null that it does not take.
+        parameters: Its arguments that are no columns, by name.
+        columns: For each argument that is a column, the number of the stream, 0 for the left one and 1 for the right,
+            and the place of the column in the payload of that stream.
+        select: Calls the function with a row of these columns, and returns its result; returns `SKIPPED` without a call
+            if one of them is a null that the function does not accept.
         names: The names of the columns.
     """
 
@@ -39,29 +41,34 @@ class PairCondition:
     def __call__(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
         """Return True if two events meet the condition; null counts as false.
 
+        Args:
+            left: The payload of the left event.
+            right: The payload of the right event.
+
         Raises:
-            ModuleError: The function raises an error.
-            ModuleContractError: The function returns something that is not a boolean.
+            ModuleError: The function raises an exception.
+            ModuleContractError: The function returns something that is neither a boolean nor None.
         """
         payloads = (left, right)
         row = tuple([payloads[side][place] for side, place in self.columns])
         if CURRENT_CALL.label != self.label:
-            CURRENT_CALL.set_module(self.label)
+            CURRENT_CALL.set_module(self.label)  # a trace of this worker then says which function it is in
         try:
-            answer = self.select(row)
+            is_met = self.select(row)
         except Exception as error:
             message = f"{self.label} failed: {safe_message(error)}\n  arguments: {safe_repr(row)}"
             raise ModuleError(message) from safe_cause(error)
-        if answer is None or answer is SKIPPED:
+
+        if is_met is None or is_met is SKIPPED:
             return False
-        if hasattr(answer, "item"):  # a boolean of NumPy
-            answer = answer.item()
-        if not isinstance(answer, bool):
+        if hasattr(is_met, "item"):  # a boolean of NumPy
+            is_met = is_met.item()
+        if not isinstance(is_met, bool):
             raise ModuleContractError(
-                f"{self.label} returned {safe_repr(answer)} for {safe_repr(row)}\n"
+                f"{self.label} returned {safe_repr(is_met)} for {safe_repr(row)}\n"
                 "  expected: True, False, or None if that is not known, as events meet or do not"
             )
-        return answer
+        return is_met
 
     @cached_property
     def label(self) -> str:
@@ -74,7 +81,10 @@ class PairCondition:
         return f"{self.function.name}({', '.join(arguments)})"
 
     def identity(self) -> list[object]:
-        """Return the condition as a checkpoint stores it, as plain data; versions are among those of all functions."""
+        """Return the condition as a checkpoint stores it, as plain data.
+
+        The version of its function is not here: `code_identity` has the versions of all functions of the query.
+        """
         parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
         return [self.function.name, parameters, *map(list, self.columns)]
 
@@ -86,19 +96,19 @@ def plan_condition(
     place_of: Callable[[int, Field], tuple[int, int]],
     names: Sequence[str],
 ) -> PairCondition:
-    """Return a condition, bound to columns.
+    """Bind the function of a join's condition to columns of both streams.
 
     Args:
         function: The function.
         parameters: Its arguments that are no columns, by name.
-        columns: The types of the columns that the query gives it, those of the left stream first.
-        place_of: Adds a column to the inputs of the query, given its number and the field that the function reads, and
-            returns the place of its stream and the place of the column there.
+        columns: The types of its arguments that are columns, those of the left stream first.
+        place_of: Adds a column to those that are read of its stream. It gets the number of the column among `columns`
+            and the field that the function reads, and returns the number of the stream and the column's place there.
         names: The names of the columns.
 
     Raises:
         ParameterError: The function does not take the parameters.
-        TypeMismatchError: The columns do not fit.
+        TypeMismatchError: The number or the types of the columns do not fit the function.
     """
     implementation = function.implementation
     call = signature(implementation, eval_str=True)
@@ -108,14 +118,15 @@ def plan_condition(
     except TypeError as error:
         raise ParameterError(function.name, parameters, message_of(error), str(call)) from error
 
-    # Columns are the arguments that no parameter is. There are as many as the query gives, and at least those without a
-    # default: where there are fewer columns than that, `bind_columns` says which one is missing.
+    # Columns fill the arguments that no parameter fills, in order. Arguments with a default may stay without a column;
+    # those without a default are read in any case, so that `bind_columns` refuses too few columns.
     unbound_arguments = [argument for argument in call.parameters.values() if argument.name not in bound.arguments]
     required_count = sum(argument.default is Parameter.empty for argument in unbound_arguments)
     reads = []
     for argument in unbound_arguments[: max(len(columns), required_count)]:
         annotation = object if argument.annotation is Parameter.empty else argument.annotation
         reads.append(describe(annotation, argument.name))
+    # The call of the function is bound like the making of a record, whose fields are the arguments.
     record = Field("", Struct(tuple(reads), partial(implementation, **parameters)))
     inputs = bind_columns(function.name, record, columns, {})
     places = tuple(place_of(number, read) for number, read in enumerate(inputs.reads))
@@ -123,7 +134,7 @@ def plan_condition(
 
 
 Condition: TypeAlias = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]
-"""Tells if the payloads of a left and a right event meet."""
+"""Returns True if an event of the left and an event of the right stream, given by their payloads, are to be joined."""
 
 
 class JoinedColumn(NamedTuple):
@@ -142,10 +153,10 @@ class JoinedColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JoinPlan:
-    """A join of the two inputs of a query; or the events of one input, which are the results as they are.
+    """A join of the two inputs of a query; or, with one input, its events as the results.
 
-    Events without another input are an anti join: the parts that no event of the other input covers, where there is
-    none. So events, revisions and samples mean the same in both.
+    Events without a second input are planned as an anti join. That returns the parts of events that no event of the
+    second input covers, so without a second input it returns all events whole.
 
     Attributes:
         kind: The kind of the join.

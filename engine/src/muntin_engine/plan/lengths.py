@@ -23,7 +23,7 @@ UNITS: Final[Mapping[str, int]] = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1
 """Nanoseconds of the units that integer times may be in."""
 
 
-_NAMES: Final[Mapping[str, str]] = {
+_WORDS_FOR_FIELDS: Final[Mapping[str, str]] = {
     "allowed": "allowed lateness",
     "after": "time after which a source is idle",
     "period": "period of a timer",
@@ -36,32 +36,41 @@ _NAMES: Final[Mapping[str, str]] = {
     "reduction": "length by which events end earlier",
     "least": "least length of a shift",
 }
+"""What messages call the lengths in policies, by the names of their fields."""
 
 
-def microseconds_of(tick: int, unit: str | None, places: int | None = None) -> int:
-    """Return a reading of a clock, given as integer times in a unit or as decimals, in microseconds since the epoch.
+def microseconds_of(tick: int, unit: str | None, decimal_places: int | None = None) -> int:
+    """Convert a reading of a clock to microseconds since the epoch.
+
+    Args:
+        tick: The reading in ticks of the query's axis.
+        unit: The unit of integer times; None for microseconds, and for decimals.
+        decimal_places: The decimal places of times that are decimals, which then count microseconds; None for integers.
 
     Example:
         >>> microseconds_of(3, "ms"), microseconds_of(3, None), microseconds_of(3_500, None, 3)
         (3000, 3, 3)
     """
-    if places is not None:
-        return tick // int(10**places)
-    return tick if unit is None else tick * UNITS[unit] // UNITS["us"]
+    if decimal_places is not None:
+        return tick // int(10**decimal_places)
+    if unit is None:
+        return tick
+    return tick * UNITS[unit] // UNITS["us"]
 
 
 def in_microseconds(length: int, unit: str) -> int:
-    """Return a length in a unit in microseconds, rounded up."""
-    return -(-length * UNITS[unit] // UNITS["us"])
+    """Convert a length in a unit to microseconds, rounded up."""
+    nanoseconds = length * UNITS[unit]
+    return -(-nanoseconds // UNITS["us"])  # a floor division of the negative number rounds up
 
 
 def window_in_microseconds(window: WindowSpecification, unit: str) -> WindowSpecification:
-    """Return windows whose lengths are in a unit with their lengths in microseconds, for messages."""
+    """Convert the lengths of windows from a unit to microseconds, in which messages spell them."""
     return window.with_lengths(lambda length: in_microseconds(length, unit))
 
 
 def window_in_decimals(window: WindowSpecification, places: int) -> WindowSpecification:
-    """Return windows whose lengths are ticks of an axis of decimals with their lengths as decimals, for messages."""
+    """Convert the lengths of windows from ticks of an axis of decimals to decimals, in which messages spell them."""
     return window.with_lengths(lambda length: DecimalLength.of(length, places))
 
 
@@ -73,18 +82,18 @@ class AxisScale:
         axis: The axis: timestamps, or ticks of another quantity.
         unit: The unit of integer times, one of `UNITS`; None if they measure anything else.
         times: The query's name of the column of times, for messages.
-        places: The decimal places of the times, if these are decimals.
+        decimal_places: The decimal places of the times, if these are decimals.
     """
 
     axis: Axis
     unit: str | None = None
     times: str = "at"
-    places: int | None = None
+    decimal_places: int | None = None
 
     def __post_init__(self) -> None:
         if self.unit is None:
             return
-        if self.places is not None:
+        if self.decimal_places is not None:
             raise QueryError(
                 "the times in {times} are decimals, so {argument} says nothing of them\n"
                 "  leave it out; or, if they are seconds, cast them to timestamp",
@@ -116,8 +125,8 @@ class AxisScale:
             name: The name of the length, for messages.
 
         Raises:
-            QueryError: A length of time on an axis that does not measure time, or that is not a whole number of its
-                unit; or a bare number where it does.
+            QueryError: A length is a time on an axis that does not measure time, a time that is not a whole number of
+                the axis's unit, or a bare number on an axis of time.
         """
         return cast("T", self._resolved(policy, name))
 
@@ -125,13 +134,14 @@ class AxisScale:
         """Return a value in ticks if it is a length, or with all lengths in it in ticks; any other value as it is."""
         if isinstance(value, DecimalLength):
             return self._of_decimal(value, name)
-        if isinstance(value, BareLength) and self.places is not None:
-            return int(value) * int(10**self.places)
+        if isinstance(value, BareLength) and self.decimal_places is not None:
+            return int(value) * int(10**self.decimal_places)
         if isinstance(value, TimeLength):
             return self._ticks(int(value), name)
         if isinstance(value, BareLength | BareClockLength):
-            if value and (self.axis is Axis.TIME or self.unit is not None):
-                raise self._bare(int(value), name)
+            measures_time = self.axis is Axis.TIME or self.unit is not None
+            if value and measures_time:  # zero is the same in every unit
+                raise self._error_for_bare_number(int(value), name)
             return int(value)
         if isinstance(value, list | tuple):
             return type(value)(self._resolved(part, name) for part in value)
@@ -145,7 +155,7 @@ class AxisScale:
         for part in fields(policy):
             if part.init:
                 value = getattr(policy, part.name)
-                resolved = self._resolved(value, _NAMES.get(part.name, part.name))
+                resolved = self._resolved(value, _WORDS_FOR_FIELDS.get(part.name, part.name))
                 if resolved is not value:
                     changed[part.name] = resolved
         return replace(policy, **changed) if changed else policy
@@ -158,7 +168,7 @@ class AxisScale:
         """
         if self.axis is Axis.TIME or not microseconds:
             return microseconds
-        if self.places is not None:
+        if self.decimal_places is not None:
             raise QueryError(
                 f"the {name} is {spell_ticks(microseconds)}, and the times in {self.times} are decimals\n"
                 "  give lengths as numbers, such as 5 or Decimal('0.25')"
@@ -198,15 +208,21 @@ class AxisScale:
                 kind=kind,
                 example=Seconds("1.5"),
             )
-        # A `DecimalLength` counts units of the last place that a decimal can have.
-        units_of_tick = int(10 ** (MOST_PLACES - (self.places or 0)))
+        # A `DecimalLength` counts units of the last decimal place that any decimal can have; a tick is some of these.
+        units_of_tick = int(10 ** (MOST_PLACES - (self.decimal_places or 0)))
         ticks, remainder = divmod(int(length), units_of_tick)
         if remainder:
-            kind = "integers" if self.places is None else f"decimals of {self.places} places"
+            kind = "integers" if self.decimal_places is None else f"decimals of {self.decimal_places} places"
             raise QueryError(f"the {name} is {length}, and the times in {self.times} are {kind}")
         return ticks
 
-    def _bare(self, length: int, name: str) -> QueryError:
+    def _error_for_bare_number(self, length: int, name: str) -> QueryError:
+        """Make the error for a length that is a number without a unit, on an axis that measures time.
+
+        Args:
+            length: The number.
+            name: What messages call the length.
+        """
         return QueryError(
             "the {name} is the bare number {length}, and the times in {times} are {kind}\n"
             "  say how long that is, for example {example}",

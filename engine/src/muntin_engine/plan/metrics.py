@@ -18,7 +18,7 @@ from muntin_engine.plan.plan_words import spell_windows
 
 
 class Total(StrEnum):
-    """The total of the values of several buckets."""
+    """The way in which the values of a metric in several buckets become one value."""
 
     SUM = "sum"
     LEAST = "min"
@@ -31,7 +31,7 @@ class Unit(StrEnum):
     ROWS = "rows"
     KEYS = "keys"
     WINDOWS = "windows of keys"
-    EXTENTS = "windows"
+    EXTENTS = "windows"  # each counted once, however many keys have results of it
     EVENTS = "events"
     BYTES = "bytes"
     TICKS = "ticks"
@@ -128,7 +128,7 @@ def module_metric(label: str) -> str:
 
 
 def module_of(metric: str) -> str | None:
-    """Return the module whose time a metric is; None if it is another metric."""
+    """Return the label of the module whose time a metric measures; None if it is another metric."""
     return metric.removeprefix(_MODULE) if metric.startswith(_MODULE) else None
 
 
@@ -138,22 +138,27 @@ def watermark_metric(source: str) -> str:
 
 
 def of_sources(metrics: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """Return the metrics of a kind, `rows`, `late` or `watermark`, by the names of sources and inputs.
+    """Return the metrics of a kind that are kept by source or by input, by the names of these.
+
+    Args:
+        metrics: All metrics of a query by their names.
+        kind: The kind: `rows`, `late` or `watermark`.
 
     Example:
         >>> of_sources({"rows_web": 3, "late_web": 1, "late_by": 7, "accepted": 3}, "late")
         {'web': 1}
     """
     prefix = f"{kind}_"
-    return {
-        name.removeprefix(prefix): value
-        for name, value in metrics.items()
-        if name.startswith(prefix) and name not in _NAMES
-    }
+    metrics_of_sources = {}
+    for name, value in metrics.items():
+        is_of_whole_query = name in _NAMES  # such as `late_by`, which no source has as its name
+        if name.startswith(prefix) and not is_of_whole_query:
+            metrics_of_sources[name.removeprefix(prefix)] = value
+    return metrics_of_sources
 
 
 def skipped_metric(label: str) -> str:
-    """Return the name of the metric of how many rows a module did not accept.
+    """Return the name of the metric that counts the rows that a module skips, as it does not accept a null in them.
 
     Example:
         >>> skipped_metric("total"), skipped_by("skipped:total"), skipped_by("accepted")
@@ -163,12 +168,12 @@ def skipped_metric(label: str) -> str:
 
 
 def skipped_by(metric: str) -> str | None:
-    """Return the module that did not accept the rows that a metric counts; None if it is another metric."""
+    """Return the label of the module whose skipped rows a metric counts; None if it is another metric."""
     return metric.removeprefix(_SKIPPED) if metric.startswith(_SKIPPED) else None
 
 
 def overflow_metric(column: str) -> str:
-    """Return the name of the metric of how many values a result column could not hold.
+    """Return the name of the metric that counts the results that a result column could not hold.
 
     Example:
         >>> overflow_metric("total"), overflowing_column("overflows:total"), overflowing_column("accepted")
@@ -178,7 +183,7 @@ def overflow_metric(column: str) -> str:
 
 
 def overflowing_column(metric: str) -> str | None:
-    """Return the result column that could not hold the values that a metric counts; None if it is another metric."""
+    """Return the result column whose overflows a metric counts; None if it is another metric."""
     return metric.removeprefix(_OVERFLOWS) if metric.startswith(_OVERFLOWS) else None
 
 
@@ -218,7 +223,8 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
     metrics = [metric for metric in METRICS if metric.name not in absent]
 
     if plan.join is None:
-        columns: dict[str, None] = {}  # both outputs may have a column of one name
+        # A dict, as a set without an order: both outputs may have a column of one name, which has one metric.
+        columns: dict[str, None] = {}
         for field in (*plan.outputs, *plan.evicted):
             if _may_overflow(field):
                 columns[field.name] = None
@@ -232,7 +238,10 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
 
 
 def _unreported_metrics(plan: Plan) -> set[str]:
-    """Return the names of metrics that a query does not report, by its evaluator and by what it leaves out."""
+    """Return the names of metrics that a query does not report.
+
+    These are the metrics that its evaluator cannot report, and those that would always be 0 or null for this query.
+    """
     absent = set(plan.choice.unreported)
     if not any(input.columns.conditions or input.changes_lifetimes for input in plan.inputs):
         absent.add("filtered")
@@ -256,7 +265,7 @@ def _unreported_metrics(plan: Plan) -> set[str]:
 
 
 def _may_overflow(field: Field) -> bool:
-    """Return True if a module can return a value of a type that no column of it holds."""
+    """Return True if a module can return a value that a result column of its type cannot hold."""
     data_type = field.type
     if isinstance(data_type, Scalar):
         return data_type.kind in _UNBOUNDED
@@ -275,7 +284,7 @@ def waits_for_open_ends(plan: Plan) -> bool:
     Snapshots and the like end where events do; other windows wait for ends that a module may still see.
     """
     if plan.join is not None or plan.rows is not None:
-        return False
+        return False  # neither joins nor row windows have windows that events with open ends hold open
     if any(window.waits_for_events for window in plan.windows) and not plan.input.is_point:
         return True
     return plan.waits_for_ends
@@ -286,28 +295,32 @@ _UNBOUNDED: Final = frozenset(
 )
 """The kinds of which a module can return values that no column holds."""
 
-_APART: Final = " # "
-"""The separator of the parts of a name that a query was not given."""
+_SEPARATOR: Final = " # "
+"""The separator of the parts of a name that `reported_name` makes."""
 
 
 def reported_name(metrics_name: str, plan: Plan, source: str) -> str:
-    """Return a name for the observed metrics of a query that was given none, so that Spark can tell several apart.
+    """Return the name under which a query reports its metrics, if its writer gave it none.
+
+    Several such queries may run in one Spark session, which needs different names for their metrics. So the name
+    consists of three parts: the name that all such queries share, the windows, and a hash of the query.
 
     Args:
-        metrics_name: The name of such queries.
+        metrics_name: The name that all queries without a name of their own share, such as `muntin`.
         plan: The query.
-        source: The name that tells its input from others.
+        source: A text that tells its input from those of other queries.
     """
+    # Without the hashes of its code, so that the name stays when code changes under an unchanged version.
     identity = plan_identity(plan) | {"code": ()}
     digest = hashlib.sha256(json.dumps([identity, source], default=str).encode()).hexdigest()
-    return _APART.join([metrics_name, spell_windows(plan), digest[:8]])
+    return _SEPARATOR.join([metrics_name, spell_windows(plan), digest[:8]])
 
 
 def shown_names(reported: Iterable[str]) -> dict[str, str]:
-    """Return short names of queries, by the names under which they report.
+    """Return a short name of each query to show to people, by the name under which the query reports its metrics.
 
-    A query without a name of its own gets the name that it would have alone; if several would have it, their windows
-    are added, and then the rest of the names under which they report.
+    Of a name that `reported_name` made, the short name is the first of its three parts, if no other query has the same.
+    Otherwise it is the first two parts, if these differ from those of all others, or else all three.
 
     Example:
         >>> shown_names(["muntin # tumbling('1 day') # 3f", "mine"])
@@ -315,9 +328,10 @@ def shown_names(reported: Iterable[str]) -> dict[str, str]:
         >>> list(shown_names(["muntin # tumbling('1 day') # 3f", "muntin # snapshot() # 07"]).values())
         ["muntin tumbling('1 day')", 'muntin snapshot()']
     """
-    parts_of = {name: name.split(_APART) for name in reported}
+    parts_of = {name: name.split(_SEPARATOR) for name in reported}
     shown: dict[str, str] = {}
     for part_count in (1, 2, 3):
+        # Queries that have a short name already keep it; the others try one part more.
         candidates = {}
         for name, parts in parts_of.items():
             if name not in shown:

@@ -46,14 +46,15 @@ class ModulePlan:
         parameters: The parameters with which it was made.
         columns: The places of its columns in the payload of its input.
         reads: The field that the module reads, for each column.
-        select: Picks the module's payload out of a row of all inputs; `SKIPPED` if the module does not accept it.
+        select: Returns the module's payload, given the tuple of all columns that the query's modules read of an event;
+            `SKIPPED` if the module does not accept the event.
         result: The type of its result, with type variables bound.
-        form: The computation on arrays for columns of these types; None if there is none.
+        form: The module's columnar form, which computes on arrays of columns of these types; None if it has none.
         bound_reads: The fields of `reads`, with type variables bound.
         side: The place of its input among those of the query.
         evicted: The type of a row of its second output; None if it has none.
-        inputs: Its inputs, if it reads several: `columns` and `reads` then begin with the source of a row, after which
-            come those of all inputs.
+        inputs: Its inputs, if it reads several; else none. `columns` and `reads` then begin with the source of a row,
+            and the columns of all inputs follow.
     """
 
     output: str
@@ -71,7 +72,7 @@ class ModulePlan:
 
     @property
     def is_choosy(self) -> bool:
-        """True if the module does not accept every row: of those with a null that it does not read, or of no input."""
+        """True if the module does not accept every row: it skips rows with certain nulls, or of no input of its own."""
         return bool(self.inputs) or any(map(forbids_null, self.reads))
 
     @property
@@ -81,18 +82,19 @@ class ModulePlan:
 
     @property
     def slides(self) -> bool:
-        """True if its state may go on from a window to the next one, as events come and go."""
+        """True if the state of a window can be made from that of the window before, by adding and removing events."""
         return may_slide(self.module)
 
     @property
     def empty_result(self) -> object:
-        """The module's result for a window none of whose rows it accepts: null, unless it says otherwise."""
-        source = self.module if self.is_choosy else self.form
-        return getattr(source, "empty_result", None)
+        """The module's result for a window none of whose rows it accepts: null, unless the module names another one."""
+        # A module that accepts every row may still leave values out in its form, such as the nulls of a column.
+        definition = self.module if self.is_choosy else self.form
+        return getattr(definition, "empty_result", None)
 
     @property
     def is_holistic(self) -> bool:
-        """True if a state may grow with the values in it: no constant bounds its size."""
+        """True if no constant bounds the size of a state: it may grow with the number of values added to it."""
         if self.form is not None:
             return any(part.merge is Merge.COLLECT for part in self.form.components().values())
         return getattr(self.module, "state_bytes", None) is None and holds_many(self.module.state_type())
@@ -110,11 +112,13 @@ class ModulePlan:
     def identity(self) -> list[object]:
         """Return the properties of the module that the state in a checkpoint depends on, as plain data.
 
-        The state of a module that does not accept every row has the number of the rows in it (`"counted"`).
+        A module that does not accept every row is marked as `"counted"`: with its state the number of the accepted rows
+        is stored, as a state without any has another result.
         """
         parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
         columns: list[Any] = list(self.columns)
-        if self.side:  # columns of the first input go by their places alone
+        if self.side:
+            # Columns of a further input have its number as well; those of the first input have their places alone.
             columns = [[self.side, place] for place in self.columns]
         identity: list[object] = [self.module.name, self.module.version, parameters, columns]
         if self.is_choosy and self.module.is_incremental:
@@ -130,21 +134,22 @@ class ModulePlan:
 def make_module(
     cls: type[Module], parameters: Mapping[str, object], read_length: Callable[[int], int] | None = None
 ) -> Module:
-    """Return a module made with a query's parameters.
+    """Make a module with the parameters that a query gives it.
 
     Args:
         cls: The class of the module.
-        parameters: The parameters.
-        read_length: Converts the durations that the constructor reads to ticks of the query's axis; None where there is
-            no query.
+        parameters: The parameters of its constructor, by name.
+        read_length: Converts a length that the constructor reads to ticks of the query's axis; None where there is no
+            query.
 
     Raises:
-        ParameterError: The constructor does not take them, is annotated otherwise, or raises `ValueError` or
-            `TypeError` on them; or a duration among them means nothing on the query's axis.
+        ParameterError: The constructor has no such parameters, annotates them with other types, or raises `ValueError`
+            or `TypeError` on them; or one of them is a duration and the query's axis does not measure time.
     """
     check_parameters(cls, parameters)
+    reads_lengths = nullcontext() if read_length is None else lengths_read_by(read_length)
     try:
-        with nullcontext() if read_length is None else lengths_read_by(read_length):
+        with reads_lengths:
             module: Module = cls(**parameters)
     except (TypeError, ValueError, QueryError) as error:
         raise ParameterError(cls.name, parameters, message_of(error), spell_signature(cls)) from error
@@ -160,21 +165,21 @@ def plan_module(
     read_length: Callable[[int], int] | None = None,
     module: Module | None = None,
 ) -> ModulePlan:
-    """Return a module bound to its input columns.
+    """Bind a module to the columns that a query gives it.
 
     Args:
-        output: The name of its result column.
+        output: The name of its result column; empty for an operator.
         cls: The module's class.
-        parameters: Its constructor's parameters.
-        columns: The types of the columns that the query gives it.
-        place_of: Adds a column to the payload of the query's input, given its number among the module's columns and
-            the field that the module reads, and returns its place in the payload.
-        read_length: Converts durations to ticks, as for `make_module`.
-        module: The module, where it is made already.
+        parameters: The parameters of its constructor, by name.
+        columns: The types of these columns.
+        place_of: Adds a column to those that are read of each event, and returns its place among them. It gets the
+            number of the column among the module's columns, and the field that the module reads.
+        read_length: Converts lengths to ticks, as for `make_module`.
+        module: The module, if it is made already; None to make it.
 
     Raises:
-        ParameterError: The parameters do not fit.
-        TypeMismatchError: The columns do not fit.
+        ParameterError: The module cannot be made with these parameters.
+        TypeMismatchError: The number or the types of the columns do not fit the module.
     """
     bound = bind_inputs(cls, columns)
     if module is None:
@@ -196,14 +201,16 @@ def plan_module(
 
 
 def _bound_field(read: Field, column: Field) -> Field:
-    """Return the field that a module reads, with the column's type where the module takes any."""
+    """Return the field that a module reads; with the type of the column, if the field is a type variable."""
     return Field(read.name, column.type, read.is_nullable) if isinstance(read.type, Variable) else read
 
 
 def _columnar_form(module: Module, bound_reads: Sequence[Field]) -> Form | None:
-    """Return the form for these columns; a module that reads none is asked about nulls."""
+    """Return a module's columnar form for columns of these types; None if the module has none for them."""
     if not hasattr(module, "columnar_form"):
         return None
+
+    # The form is made for one field: a column, a record of several columns, or null where the module reads no column.
     input_field = module.input_field()
     if len(bound_reads) == 1:
         read = bound_reads[0]
@@ -222,15 +229,18 @@ SOURCE: Final = Field("source", Scalar(ScalarKind.STRING), is_nullable=True)
 def sources_of_inputs(
     cls: type[Module], streams: Mapping[str, str], sources: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the sources that each input of a module reads.
+    """Return the sources that each input of a module reads, by the name of the input.
+
+    A stream of a union is a source of the union. If the stream has sources itself, each of them is a source of the
+    union instead, as `stream.source`.
 
     Args:
         cls: The module's class.
         streams: The name of the stream that each input reads, by the name of the input.
-        sources: The sources of the events: those of a union are the names of its streams, or begin with these.
+        sources: The sources of the events; none if the events are of one stream.
 
     Raises:
-        QueryError: There is no such stream, or two inputs read one.
+        QueryError: The events are of one stream, there is no stream of a name, or two inputs read one stream.
     """
     arguments = ", ".join(f"{stream}=..." for stream in dict.fromkeys(streams.values()))
     union = f"union({arguments})"
@@ -275,27 +285,29 @@ def plan_several(  # noqa: PLR0913, PLR0917  # what is bound, and to what
     read_length: Callable[[int], int] | None = None,
     module: Module | None = None,
 ) -> ModulePlan:
-    """Return a module that reads several inputs, bound to columns of the streams of a union.
+    """Bind a module that reads several inputs to the columns of the streams of a union.
 
     Args:
-        output: The name of its result column.
+        output: The name of its result column; empty for an operator.
         cls: The module's class.
-        parameters: Its constructor's parameters.
-        sources: The sources of each input, by its name.
-        columns: The types of the columns of each input.
-        source_place: The place of the column `SOURCE`.
-        place_of: As for `plan_module`, with the name of the input before the number of the column.
-        read_length: As for `plan_module`.
-        module: As for `plan_module`.
+        parameters: The parameters of its constructor, by name.
+        sources: The sources that each input reads, by the name of the input.
+        columns: The types of the columns that the query gives each input, by the name of the input.
+        source_place: The place of the column `SOURCE` among those that are read of each event.
+        place_of: Adds a column to those that are read of each event, and returns its place among them. It gets the name
+            of the input, the number of the column among those of the input, and the field that the module reads.
+        read_length: Converts lengths to ticks, as for `make_module`.
+        module: The module, if it is made already; None to make it.
 
     Raises:
-        ParameterError: The parameters do not fit.
-        TypeMismatchError: The columns do not fit.
+        ParameterError: The module cannot be made with these parameters.
+        TypeMismatchError: The number or the types of the columns do not fit an input.
     """
     bound = bind_each(cls, columns)
     if module is None:
         module = make_module(cls, parameters, read_length)
 
+    # A row is read by the input that its source belongs to: `selectors` has the function for each source.
     inputs = []
     places = [source_place]
     reads = [SOURCE]
@@ -307,7 +319,7 @@ def plan_several(  # noqa: PLR0913, PLR0917  # what is bound, and to what
         reads += input.reads
         selectors |= dict.fromkeys(sources[name], input.selector(input_places))
 
-    any_input = next(iter(bound.values()))  # all say the same of results
+    any_input = next(iter(bound.values()))  # the types of results are the same for all inputs
     return ModulePlan(
         output=output,
         module=module,

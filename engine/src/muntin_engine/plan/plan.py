@@ -34,11 +34,12 @@ class Plan:
         emit: The emission of results.
         modules: One operator, or any number of aggregates; none where an evaluator without windows needs none.
         buckets: The number of buckets over which keys are spread. Part of a checkpoint.
-        expressions: The places among the inputs of what the trigger of early results reads, by expression.
+        expressions: The columns that the trigger of early results reads: by their expressions, their places in the
+            payload of the input.
         named_windows: Where there are several specifications, all of them by name; `window` is the first.
         requested_evaluator: The name of the evaluator that was asked for; None to have the cheapest one that is right.
         unit: The unit of integer times, if they have one.
-        places: The decimal places of the times, if these are decimals; a tick is one in the last place.
+        decimal_places: The decimal places of the times, if these are decimals; a tick is one in the last place.
         keeps_late_rows: True if late rows are wanted themselves, and not only counted.
         from_modules: The policies that the query does not name, and that its modules are made for.
         written_emit: The emission, as it is written in the query, with lengths of time in words.
@@ -46,7 +47,7 @@ class Plan:
         join: The join of the inputs; None if they are not joined. With one input, the events are the results (see
             `passes_events`).
         code: The modules and functions that it runs, with hashes of their code, where it runs on Spark.
-        choice: The evaluator that the planner gave it.
+        choice: The evaluator that the planner chose.
     """
 
     inputs: tuple[Input, ...]
@@ -61,7 +62,7 @@ class Plan:
     named_windows: Mapping[str, WindowSpecification] = field(default_factory=dict)
     requested_evaluator: str | None = None
     unit: str | None = None
-    places: int | None = None
+    decimal_places: int | None = None
     keeps_late_rows: bool = False
     from_modules: frozenset[str] = frozenset()
     written_emit: str = field(default="", compare=False)
@@ -83,7 +84,7 @@ class Plan:
 
     @property
     def early(self) -> EarlyEmission | None:
-        """The emission of early results; None where there are none, or speculative ones."""
+        """The emission of early results, if the query emits results by a trigger; None if by a policy alone."""
         return self.emit if isinstance(self.emit, EarlyEmission) else None
 
     @property
@@ -93,7 +94,7 @@ class Plan:
 
     @property
     def is_windowed(self) -> bool:
-        """True if the query has windows; otherwise each event counts by itself, and results have a lifetime alone."""
+        """True if the query has windows. Without windows each event counts by itself, and results have lifetimes."""
         return not isinstance(self.window, Unwindowed)
 
     @property
@@ -140,17 +141,18 @@ class Plan:
 
     @property
     def emission(self) -> EmitPolicy | EarlyEmission:
-        """The emission of results, given that late rows may correct them."""
+        """The emission that evaluators follow: `SPECULATIVE` where late rows may correct results that were final."""
         if self.emit is EmitPolicy.FINAL and any(input.late.corrects for input in self.inputs):
             return EmitPolicy.SPECULATIVE
         return self.emit
 
     @property
     def contract(self) -> OutputContract:
-        """The guarantee about the lifetimes of the output: the module's contract, where it sets them.
+        """The guarantee about the lifetimes of the output.
 
-        Cut to its window, output is window-based whatever the module's contract. Output that waits for the end of its
-        window cannot be time-bound.
+        Where the module sets the lifetimes, this is the contract of the module, with two exceptions: if the output is
+        cut to its window, it is window-based whatever the module guarantees, and if it waits for the end of its window,
+        it cannot be time-bound.
         """
         if self.timestamps is TimestampPolicy.TIME_BOUND:
             return OutputContract.TIME_BOUND
@@ -173,7 +175,7 @@ class Plan:
     @property
     def words(self) -> AxisWords:
         """Spells what lies on the axis, in messages."""
-        return AxisWords(self.axis, self.unit, self.places)
+        return AxisWords(self.axis, self.unit, self.decimal_places)
 
     @property
     def arrays(self) -> ArrayPlan:
@@ -189,7 +191,7 @@ class Plan:
 
     @property
     def forms(self) -> tuple[Form, ...]:
-        """The columnar forms whose components the state holds; none if it holds something else."""
+        """The columnar forms of the modules, if the state holds their components; none if it holds something else."""
         if not self.choice.holds_components:
             return ()
         return tuple(module.form for module in self.modules if module.form is not None)
@@ -201,6 +203,8 @@ class Plan:
         """The names of the result columns that are neither keys nor a module's, in order."""
         retracts = self.emission.may_retract
         names = []
+
+        # Events, joins and stream operators.
         if not self.is_windowed:
             names.append("lifetime")
             if retracts:
@@ -209,6 +213,7 @@ class Plan:
                 names.append("new_end")
             return tuple(names)
 
+        # Windows over time, and row windows.
         if self.named_windows:
             names.append("window_name")
         if self.rows is not None and self.rows.partition_by is not None:
@@ -228,12 +233,16 @@ class Plan:
 
     @property
     def lifetime_column(self) -> str:
-        """The name of the result column that holds the lifetime of a result."""
-        return "window" if "window" in self.engine_columns and "lifetime" not in self.engine_columns else "lifetime"
+        """The name of the result column with the lifetime of a result: its window, where it has no other lifetime."""
+        lives_in_window = "window" in self.engine_columns and "lifetime" not in self.engine_columns
+        return "window" if lives_in_window else "lifetime"
 
     @property
     def outputs(self) -> tuple[Field, ...]:
-        """The result columns of the modules, one per aggregate or the fields of the operator's row; those of a join."""
+        """The result columns besides keys and those of the engine.
+
+        These are a column per aggregate, the fields of an operator's row, or the columns of a join.
+        """
         if self.join is not None:
             return tuple(column.field for column in self.join.columns)
         if not self.is_operator:
@@ -242,17 +251,21 @@ class Plan:
 
     @property
     def evicted(self) -> tuple[Field, ...]:
-        """The columns of what rows that leave give; none if the query has no such output."""
+        """The columns of the second output, of rows that leave their row window; none if there is no such output."""
         row = self.modules[0].evicted if self.modules else None
         return () if row is None else _columns_of(row)
 
     @property
     def engine_columns_of_evicted(self) -> tuple[str, ...]:
-        """The names of the columns of that output that are neither keys nor the module's."""
+        """The names of the columns of the second output that are neither keys nor the module's, in order."""
         return ("partition", "window") if "partition" in self.engine_columns else ("window",)
 
     def for_workers(self) -> Plan:
-        """Return the plan without what only the driver reads: words, and what need not be picklable of modules."""
+        """Return the plan to send to workers, without the parts that only the driver reads.
+
+        These are the explanation, the parameters of modules, and forms that the evaluator does not use; the last two
+        need not be picklable.
+        """
         modules = []
         for module in self.modules:
             form = module.form if self.choice.uses_forms else None
@@ -261,5 +274,7 @@ class Plan:
 
 
 def _columns_of(row: Field) -> tuple[Field, ...]:
-    """Return the columns of an operator's rows."""
-    return row.type.fields if isinstance(row.type, Struct) else (Field("value", row.type, is_nullable=True),)
+    """Return the columns of an operator's rows: the fields of a row, or one column for values that are no records."""
+    if isinstance(row.type, Struct):
+        return row.type.fields
+    return (Field("value", row.type, is_nullable=True),)

@@ -38,9 +38,10 @@ _NAMED_CODE: Final = ("modules", "join", "choice")
 
 
 def plan_to_data(plan: Plan) -> dict[str, Any]:
-    """Return a plan as data that JSON can hold; a parameter that cannot be written is marked so in it.
+    """Return a plan as data that JSON can hold; a parameter of a module that data cannot hold is marked as such.
 
-    The plan is that of the driver: workers get one without the parameters of its modules.
+    Args:
+        plan: The plan as the driver has it: that of workers has no parameters of modules (see `Plan.for_workers`).
     """
     data = {}
     for part in fields(plan):
@@ -56,28 +57,33 @@ def plan_to_data(plan: Plan) -> dict[str, Any]:
 
 
 def plan_from_data(data: Data, payloads: Sequence[Sequence[Field]], code: NamedCode) -> Plan:
-    """Return the plan that was written. It has no evaluator yet: `planner.with_choice` gives it one.
+    """Return the plan that `plan_to_data` wrote. It has no evaluator yet: `planner.with_choice` gives it one.
 
     Args:
         data: The data.
-        payloads: For each input, the types in which the columns of its payload travel.
-        code: The place where modules are found.
+        payloads: For each input, the types of the columns that modules read, as they travel between tasks.
+        code: The modules, functions and classes that the data may name.
 
     Raises:
-        QueryError: A module or a class is not there, needs to be given, or the data are not what this version writes.
+        QueryError: A module or a class is not here, a module has to be passed since data cannot hold one of its
+            parameters, or this version does not write such data.
     """
     values = {}
     for part in fields(Plan):
         if part.name not in _NAMED_CODE:
             values[part.name] = value_from_data(data[part.name], code.classes)
     plan = Plan(**values, modules=())
+    # Modules and the condition of a join are bound to the columns of the plan's inputs, so they are read last.
     reader = _CodeReader(plan, payloads, code)
     join = None if data["join"] is None else reader.join(data["join"])
     return replace(plan, modules=reader.modules(data["modules"]), join=join)
 
 
 def unwritten_parameters(data: Data) -> list[str]:
-    """Return in words which parts of a plan's data have to be given to read it: parameters that are no plain data."""
+    """Return the parameters that a plan's data cannot hold, each in words with its module or function.
+
+    Whoever reads the plan again has to pass these modules and functions.
+    """
     calls = list(data["modules"])
     if data["join"] and data["join"]["on"]:
         calls.append(data["join"]["on"])
@@ -92,15 +98,16 @@ def unwritten_parameters(data: Data) -> list[str]:
 
 @dataclass(frozen=True)
 class NamedCode:
-    """The modules, functions and classes that data names: those that a program passes, and those that are installed.
+    """The modules, functions and classes that data may name: those that a program passes, and those installed.
 
     Attributes:
-        modules: Modules by name: classes, or modules themselves, which are then used as they are. The second use of a
-            name in a query gets the second one of them, if there are two.
-        functions: Functions by name.
+        modules: The modules that the program passes, by name: classes, or modules that are made already. Where a query
+            uses a name several times, its first use gets the first module of that name, its second use the second one;
+            the last one is for all further uses.
+        functions: The functions that the program passes, by name.
         classes: Other classes by their paths, and by their names behind a colon: a class of a script has another path
             when the script runs than when it is imported.
-        replacements: The modules that are run in the place of those of a name, whatever their own names are.
+        replacements: The modules to run in place of others, by the names of those others.
         differences: The modules and functions that are of another version than in the data, in words; filled while a
             plan is read.
     """
@@ -113,10 +120,13 @@ class NamedCode:
 
     @classmethod
     def of(cls, things: Iterable[Any]) -> NamedCode:
-        """Sort modules, their classes and calls, functions, and classes of windows, triggers and policies.
+        """Return the code that a program passes, sorted by kind.
+
+        Args:
+            things: Modules, their classes or calls, functions, and classes of windows, triggers and policies.
 
         Raises:
-            QueryError: Something is none of these.
+            QueryError: A thing is none of these.
         """
         modules: dict[str, list[type[Module] | Module]] = {}
         functions: dict[str, Function[..., Any]] = {}
@@ -140,21 +150,24 @@ class NamedCode:
                 )
         return cls(modules, functions, classes)
 
-    def module(self, data: Data, use: int) -> type[Module] | Module:
+    def module(self, data: Data, earlier_uses: int) -> type[Module] | Module:
         """Return the module, or its class, that data names.
 
         Args:
             data: The data of the module.
-            use: The number of modules of that name before it in the query.
+            earlier_uses: The number of modules of that name before it in the query.
 
         Raises:
             QueryError: The module is not here.
         """
-        if data["name"] in self.replacements:
-            return self.replacements[data["name"]]
-        candidates = self.modules.get(data["name"], ())
-        last = len(candidates) - 1
-        code = candidates[min(use, last)] if candidates else imported(data["class"])
+        name = data["name"]
+        if name in self.replacements:
+            return self.replacements[name]
+        passed = self.modules.get(name, ())
+        if passed:
+            code: Any = passed[min(earlier_uses, len(passed) - 1)]
+        else:
+            code = imported(data["class"])
         module: type[Module] | Module = self._checked(code, data, "module")
         return module
 
@@ -168,8 +181,19 @@ class NamedCode:
         return self._checked(function, data, "function")
 
     def _checked(self, code: Any, data: Data, kind: str) -> Any:
-        """Return a module or a function of the name that data has, of an installed plugin if need be."""
-        name, version = data["name"], data["version"]
+        """Return a module or a function of the name that data has, and record a difference of its version.
+
+        Args:
+            code: The module or the function, as the program passes it or the process has imported it; where its name is
+                another one, or it is None, an installed plugin has to offer it.
+            data: The data of the module or the function.
+            kind: The kind of the code, `module` or `function`.
+
+        Raises:
+            QueryError: No installed plugin offers it.
+        """
+        name = data["name"]
+        version = data["version"]
         if getattr(code, "name", None) != name:
             try:
                 code = getattr(installed(), kind)(name)
@@ -190,7 +214,14 @@ class NamedCode:
 
 
 def _module_to_data(module: ModulePlan, *, are_ordered: bool) -> dict[str, Any]:
-    """Return a module as data; `ordered` says that it reads the order of events though its class does not."""
+    """Return a module as data.
+
+    Its entry `ordered` is true if the query made the module read the order of events, which its class does not do.
+
+    Args:
+        module: The module.
+        are_ordered: True if the query names an order of events.
+    """
     module_class = type(module.module)
     inputs = {}
     for stream in module.inputs:
@@ -209,6 +240,7 @@ def _module_to_data(module: ModulePlan, *, are_ordered: bool) -> dict[str, Any]:
 
 
 def _join_to_data(join: JoinPlan) -> dict[str, Any]:
+    """Return a join as data, which `_CodeReader.join` reads."""
     return {
         "kind": str(join.kind),
         "columns": value_to_data(join.columns),
@@ -217,6 +249,7 @@ def _join_to_data(join: JoinPlan) -> dict[str, Any]:
 
 
 def _condition_to_data(condition: PairCondition) -> dict[str, Any]:
+    """Return the condition of a join as data, which names its function and does not hold it."""
     function = condition.function
     implementation = function.implementation
     return {
@@ -239,23 +272,30 @@ class _CodeReader:
     def __init__(self, plan: Plan, payloads: Sequence[Sequence[Field]], code: NamedCode) -> None:
         self._payloads = payloads
         self._code = code
-        self._scale = AxisScale(plan.axis, plan.unit, plan.inputs[0].columns.start.name, plan.places)
+        self._scale = AxisScale(plan.axis, plan.unit, plan.inputs[0].columns.start.name, plan.decimal_places)
 
     def modules(self, data: Sequence[Data]) -> tuple[ModulePlan, ...]:
+        """Return the modules of the plan, in order."""
         uses: dict[str, int] = {}
         modules = []
         for module_data in data:
             name = module_data["name"]
-            modules.append(self._module(module_data, uses.get(name, 0)))
-            uses[name] = uses.get(name, 0) + 1
+            earlier_uses = uses.get(name, 0)
+            modules.append(self._module(module_data, earlier_uses))
+            uses[name] = earlier_uses + 1
         return tuple(modules)
 
-    def _module(self, data: Data, use: int) -> ModulePlan:
-        """Return a module: the object that the code has, or one that is made with the parameters."""
-        code = self._code.module(data, use)
+    def _module(self, data: Data, earlier_uses: int) -> ModulePlan:
+        """Return a module of the plan: the one that the program passes, or one that is made with the parameters.
+
+        Args:
+            data: The data of the module.
+            earlier_uses: The number of modules of the same name before it in the query.
+        """
+        code = self._code.module(data, earlier_uses)
         module = None if isinstance(code, type) else code
         cls = code if isinstance(code, type) else type(code)
-        parameters = self._parameters(data, is_given=module is not None)
+        parameters = self._parameters(data, is_passed=module is not None)
         if data["inputs"]:
             planned = self._bound_to_streams(data, cls, parameters, module)
         else:
@@ -265,6 +305,7 @@ class _CodeReader:
         return replace(planned, side=data["side"])
 
     def _bound_to_columns(self, data: Data, cls: type[Module], parameters: Data, module: Module | None) -> ModulePlan:
+        """Return the plan of a module that reads columns of one stream; for the arguments see `_bound_to_streams`."""
         places: list[int] = data["columns"]
         types = [self._payloads[data["side"]][place] for place in places]
 
@@ -280,7 +321,7 @@ class _CodeReader:
             data: The data of the module.
             cls: The class of the module.
             parameters: The parameters by name.
-            module: The module, if it is made already.
+            module: The module, if the program passes one that is made already; None to make it of the class.
         """
         payload = self._payloads[data["side"]]
         sources = {}
@@ -299,11 +340,13 @@ class _CodeReader:
         )
 
     def join(self, data: Data) -> JoinPlan:
+        """Return the join of the plan."""
         columns = value_from_data(data["columns"], self._code.classes)
         condition = None if data["on"] is None else self._condition(data["on"])
         return JoinPlan(JoinKind(data["kind"]), columns, condition)
 
     def _condition(self, data: Data) -> PairCondition:
+        """Return the condition of the join, bound to the columns of both inputs."""
         places = [(side, place) for side, place in data["columns"]]
         types = [self._payloads[side][place] for side, place in places]
 
@@ -311,17 +354,21 @@ class _CodeReader:
             return places[number]
 
         function = self._code.function(data)
-        return plan_condition(function, self._parameters(data, is_given=False), types, place_of, data["names"])
+        return plan_condition(function, self._parameters(data, is_passed=False), types, place_of, data["names"])
 
-    def _parameters(self, data: Data, *, is_given: bool) -> dict[str, Any]:
-        """Return the parameters of a call.
+    def _parameters(self, data: Data, *, is_passed: bool) -> dict[str, Any]:
+        """Return the parameters of a module or a function, by name.
+
+        Args:
+            data: The data of the module or the function.
+            is_passed: True if the program passes the module itself, which has its parameters already.
 
         Raises:
-            QueryError: Data cannot hold one of them, and the module itself was not given.
+            QueryError: Data cannot hold one of the parameters, and the module itself is not passed.
         """
         parameters = {name: value_from_data(value, self._code.classes) for name, value in data["parameters"].items()}
         for name, value in parameters.items():
-            if isinstance(value, Unwritable) and not is_given:
+            if isinstance(value, Unwritable) and not is_passed:
                 raise QueryError(
                     f"{data['name']} has the parameter {name}={value.text}, which data cannot hold\n"
                     f"  give the module itself: modules=[{data['class'].rpartition(':')[2]}({name}=...)]"

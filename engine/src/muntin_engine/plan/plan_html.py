@@ -18,7 +18,7 @@ from muntin_engine.plan.plan_words import spell_emission, spell_windows
 
 
 def html_of(plan: Plan, inner: Sequence[Plan] = (), memory: str = "", picture: Picture | None = None) -> str:
-    """Return a query for a notebook: a chart and the folded explanation, after those of the queries before it.
+    """Return a query for a notebook, as HTML: a chart and a folded explanation, after those of the queries it reads.
 
     Args:
         plan: The query.
@@ -37,6 +37,7 @@ def html_of(plan: Plan, inner: Sequence[Plan] = (), memory: str = "", picture: P
 
 
 def _explanation(plan: Plan, memory: str) -> str:
+    """Return the explanation of a query as HTML that is folded at first."""
     topics = topics_of(plan)
     if memory:
         topics.append((MEMORY, memory))
@@ -59,6 +60,7 @@ def chart_of(plan: Plan) -> Chart:
 
 
 def _input_box(plan: Plan, input: Input) -> Box:
+    """Return the box of an input: its keys, its times, its filter and its progress."""
     lines: list[str] = []
     keys = ", ".join(key.name for key in input.columns.keys)
     if keys:
@@ -77,6 +79,7 @@ def _input_box(plan: Plan, input: Input) -> Box:
 
 
 def _window_box(plan: Plan) -> Box:
+    """Return the box of the windows, with the emission unless it is `final`."""
     lines = [spell_windows(plan)]
     if plan.emit is not EmitPolicy.FINAL:
         lines.append(f"emit {spell_emission(plan)}")

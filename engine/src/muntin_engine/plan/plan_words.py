@@ -8,14 +8,17 @@ from muntin_engine.plan.plan import Plan
 
 
 def spell_windows(plan: Plan) -> str:
-    """Return all windows of a query as one writes them, with durations where the axis is time."""
+    """Return all windows of a query as it writes them, with lengths in time where the axis is time."""
     if not plan.named_windows:
         return plan.words.describe_window(plan.window)
     return ", ".join(f"{name}={plan.words.describe_window(window)}" for name, window in plan.named_windows.items())
 
 
 def spell_grouping(plan: Plan) -> str:
-    """Return the windows of a query and its key; without windows its operators, `join` or `events`, and its key."""
+    """Return a query in a few words: its windows and its keys.
+
+    Without windows the names of its operators take their place, or else `join` or `events`.
+    """
     if plan.is_windowed:
         grouping = spell_windows(plan)
     elif plan.modules:
@@ -33,7 +36,7 @@ def spell_emission(plan: Plan) -> str:
 
 
 def spell_state_sizes(plan: Plan) -> str:
-    """Return the bound of the states of the modules."""
+    """Return in words whether the sizes of the modules' states have a bound."""
     growing = [module.label for module in plan.modules if module.is_holistic]
     if not growing:
         return "a state has a bounded size"
@@ -41,10 +44,10 @@ def spell_state_sizes(plan: Plan) -> str:
 
 
 def written_windows(plan: Plan) -> WrittenWindows:
-    """Return the windows of a query in a message."""
+    """Return the windows of a query as a part of an error message, written as a call of Python or as SQL."""
     return plan.words.written_window(plan.window, spell_windows(plan))
 
 
 def written_emission(plan: Plan) -> str | Call:
-    """Return the emission of results in a message, as the value of `emit`."""
+    """Return the emission of results as a part of an error message, where it is the value of `emit`."""
     return str(plan.emit) if plan.early is None else Call("early", ...)

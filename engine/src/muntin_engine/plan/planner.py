@@ -15,31 +15,31 @@ from muntin_engine.plan.query_checks import check_query
 
 
 def checked_plan(plan: Plan, declarations: Sequence[Declaration]) -> Plan:
-    """Return a plan that is checked, with the evaluator that computes it.
+    """Check a plan, and return it with the choice of the evaluator that computes it.
 
     Args:
         plan: The plan.
         declarations: The evaluators that there are, the cheapest first.
 
     Raises:
-        QueryError: The window, the buckets or the names of the result cannot be, or the evaluator that was asked for
-            cannot evaluate the query.
-        PolicyError: A module is not right under the policies, or needs other windows; or a refinement of early results
-            is not right.
+        QueryError: The windows, the buckets or the names of the results are refused, or the evaluator that the query
+            asks for cannot run it.
+        PolicyError: A module cannot run under the policies or over the windows of the query, or a refinement of early
+            results does not fit the query.
     """
     check_query(plan)
     return with_choice(plan, declarations)
 
 
 def with_choice(plan: Plan, declarations: Sequence[Declaration]) -> Plan:
-    """Return a plan that is checked already with the evaluator that computes it.
+    """Return a plan, which is checked already, with the choice of the evaluator that computes it.
 
     Args:
         plan: The plan.
         declarations: The evaluators that there are, the cheapest first.
 
     Raises:
-        QueryError: The evaluator that was asked for cannot evaluate the query, or none can.
+        QueryError: The query asks for an evaluator that cannot run it, or no evaluator can run it.
     """
     input_count = len(plan.inputs)
     if not any(input_count in declaration.takes_inputs for declaration in declarations):
@@ -51,9 +51,11 @@ def with_choice(plan: Plan, declarations: Sequence[Declaration]) -> Plan:
         )
 
     if plan.requested_evaluator is None:
-        declaration, choice = _cheapest(plan, declarations)
+        declaration, choice = _cheapest_evaluator(plan, declarations)
     else:
-        declaration, choice = _asked_for(plan, plan.requested_evaluator, declarations)
+        declaration, choice = _requested_evaluator(plan, plan.requested_evaluator, declarations)
+
+    # Checked after the choice: its reason says why the evaluators that take several windows cannot run this query.
     if plan.named_windows and not declaration.takes_several_windows:
         raise QueryError(
             f"several windows of a query share its slices, and this one has none: {choice.reason}\n"
@@ -63,7 +65,7 @@ def with_choice(plan: Plan, declarations: Sequence[Declaration]) -> Plan:
 
 
 def choose(plan: Plan, declaration: Declaration) -> Choice | str:
-    """Return the choice of an evaluator for a query; or why it cannot run that."""
+    """Return the choice of an evaluator for a query; or, as text, the reason why the evaluator cannot run it."""
     if declaration.takes_windows is not plan.is_windowed:
         return "it is for queries without windows" if plan.is_windowed else "the query has no windows"
     input_count = len(plan.inputs)
@@ -93,8 +95,12 @@ def choose(plan: Plan, declaration: Declaration) -> Choice | str:
     return replace(choice, explanation=declaration.explain(replace(plan, choice=choice)))
 
 
-def _asked_for(plan: Plan, name: str, declarations: Sequence[Declaration]) -> tuple[Declaration, Choice]:
-    """Return the choice of the evaluator of a name."""
+def _requested_evaluator(plan: Plan, name: str, declarations: Sequence[Declaration]) -> tuple[Declaration, Choice]:
+    """Return the declaration of the evaluator that a query asks for by its name, and the choice of it.
+
+    Raises:
+        QueryError: There is no evaluator of that name, or it cannot run the query.
+    """
     declaration = next((declaration for declaration in declarations if declaration.name == name), None)
     if declaration is None:
         names = ", ".join(repr(declaration.name) for declaration in declarations)
@@ -109,15 +115,23 @@ def _asked_for(plan: Plan, name: str, declarations: Sequence[Declaration]) -> tu
             auto=Argument("evaluator", "auto"),
         )
     is_cheapest = declaration is declarations[0]
-    return declaration, choice if is_cheapest else replace(choice, reason="asked for")
+    if not is_cheapest:
+        choice = replace(choice, reason="asked for")
+    return declaration, choice
 
 
-def _cheapest(plan: Plan, declarations: Sequence[Declaration]) -> tuple[Declaration, Choice]:
-    """Return the choice of the first evaluator that can run a query, and why the one before it cannot."""
-    why_not = ""
+def _cheapest_evaluator(plan: Plan, declarations: Sequence[Declaration]) -> tuple[Declaration, Choice]:
+    """Return the declaration of the first evaluator that can run a query, and the choice of it.
+
+    The reason of the choice says why the next cheaper evaluator cannot run the query, if there is one.
+
+    Raises:
+        QueryError: No evaluator can run the query.
+    """
+    why_not_cheaper = ""
     for declaration in declarations:
         choice = choose(plan, declaration)
         if isinstance(choice, Choice):
-            return declaration, replace(choice, reason=why_not or choice.reason)
-        why_not = choice
-    raise QueryError(f"no evaluator can run this query: {why_not}")
+            return declaration, replace(choice, reason=why_not_cheaper or choice.reason)
+        why_not_cheaper = choice
+    raise QueryError(f"no evaluator can run this query: {why_not_cheaper}")

@@ -25,8 +25,8 @@ FRAMES: Final = ("df", "clock")
 """The parameters that are DataFrames."""
 
 SpellColumn: TypeAlias = Callable[[Any, Any], str | None]
-"""Returns an expression in SQL that means the same over a DataFrame as a column, which a backend knows; None if none
-is known."""
+"""Returns the text of a column of a backend, given a DataFrame and the column: an expression of SQL that means the same
+over the DataFrame. None if no such text is known."""
 
 
 def text_of(
@@ -35,12 +35,13 @@ def text_of(
     """Return a query, or the queries of one pass, as data that JSON can hold.
 
     Args:
-        queries: The calls that make each, by name; the name of one that is written alone is empty.
-        tables: Names of the DataFrames that they read; others are called `input`, `input_2` and so on.
-        spell_column: The spelling of the backend's expressions.
+        queries: The calls that make each query, by its name; a query that is written alone has an empty name.
+        tables: The DataFrames that queries read, by names; DataFrames without a name are called `input`, `input_2` and
+            so on.
+        spell_column: Returns the text of a column of the backend.
 
     Raises:
-        QueryError: An argument is nothing that text can hold.
+        QueryError: Text cannot hold an argument of a call.
     """
     writer = _Writer(tables, spell_column)
     texts: dict[str, Any] = {}
@@ -62,10 +63,11 @@ class _Writer:
         self._spell_column = spell_column
 
     def stream(self, steps: Sequence[Step]) -> list[dict[str, Any]]:
+        """Return the calls that make a query, or a stream that it reads, as data."""
         return [self._step(step) for step in steps]
 
     def _step(self, step: Step) -> dict[str, Any]:
-        """Return a call as data: its first argument under its name, and those by name beside."""
+        """Return a call as data."""
         main = main_parameter(step.call)
         parameters = SIGNATURES[step.call].parameters
         data: dict[str, Any] = {step.call: None}
@@ -102,6 +104,7 @@ class _Writer:
         return write_value(value)
 
     def _module(self, call: ModuleCall, frames: tuple[Any, ...]) -> dict[str, Any]:
+        """Return a module with its columns and its parameters as data."""
         data: dict[str, Any] = {"module": call.cls.name}
         if call.inputs:
             data["columns"] = self._columns(call.inputs, frames)
@@ -113,6 +116,7 @@ class _Writer:
         return {**data, **_parameters(call.parameters)}
 
     def _condition(self, condition: JoinCondition, frames: tuple[Any, ...]) -> dict[str, Any]:
+        """Return the condition of a join, with its function, columns and parameters, as data."""
         data: dict[str, Any] = {"function": condition.function.name}
         if condition.left:
             data["left"] = self._columns(condition.left, frames)
@@ -124,10 +128,14 @@ class _Writer:
         return [self._column(column, frames) for column in columns]
 
     def _column(self, column: Any, frames: tuple[Any, ...]) -> str | dict[str, str]:
-        """Return a column as its name, or as an expression of SQL from which the backend reads the same column.
+        """Return a column as its name, or as an expression of SQL that means the same.
+
+        Args:
+            column: A name, an expression of SQL, or a column of the backend.
+            frames: The DataFrames that the column may be of.
 
         Raises:
-            QueryError: The column has no such text.
+            QueryError: It is a column of the backend for which no text is known that is sure to mean the same.
         """
         if isinstance(column, SqlExpression):
             return {SQL: str(column)}
@@ -157,15 +165,17 @@ class _Writer:
 
 
 def _is_expression(value: Any) -> bool:
-    """Return True for a column of a backend that is no name; they differ from all else by what they can be asked."""
+    """Return True for a column of Spark's, which has this method; so nothing of Spark is imported to recognize it."""
     return hasattr(type(value), "isNotNull")
 
 
 def _is_default(value: Any, default: Any) -> bool:
+    """Return True if an argument is equal to its default; an equal value of another type, as 1 for True, is not."""
     return value is default or (type(value) is type(default) and bool(value == default))
 
 
 def _parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry with the parameters of a module or a function as data; no entry if there are no parameters."""
     if not parameters:
         return {}
     return {"parameters": {name: write_parameter(value) for name, value in parameters.items()}}

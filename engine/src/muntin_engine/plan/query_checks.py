@@ -33,16 +33,19 @@ from muntin_engine.plan.plan_words import spell_emission, written_emission, writ
 MOST_BUCKETS: Final = 256
 """Buckets that a query may have."""
 
-_NOT_TAKEN_IN: Final = Alternatives("late_policy", ("side", "drop"))
+_LATE_ROWS_CHANGE_NOTHING: Final = Alternatives("late_policy", ("side", "drop"))
 """The policies under which a late row changes nothing."""
 
 
 def check_query(plan: Plan) -> None:
-    """Refuse a query whose columns fit and whose windows, modules, policies, names or inputs do not.
+    """Refuse a query whose windows, modules, policies, names or inputs do not fit each other.
+
+    The types of its columns are checked before, when modules are bound to them.
 
     Raises:
-        QueryError: The window, the buckets or the names of the result cannot be, or inputs do not belong together.
-        PolicyError: A module is not right under the policies, or needs other windows; or a policy does not fit.
+        QueryError: The windows, the buckets or the names of result columns are refused, or the inputs do not belong
+            together.
+        PolicyError: A module cannot run under the policies or over the windows, or the policies contradict each other.
     """
     for window in plan.windows:
         check_shape(plan, window)
@@ -50,9 +53,12 @@ def check_query(plan: Plan) -> None:
         for module in plan.modules:
             check_needs(plan, module, window)
     check_buckets(plan.buckets)
+
+    # The names of the columns of results, and of those of the second output, if the query has one.
     keys = [key.name for key in plan.keys]
     check_names([*keys, *plan.engine_columns, *(part.name for part in plan.outputs)])
     check_names([*keys, *plan.engine_columns_of_evicted, *(part.name for part in plan.evicted)])
+
     check_rows(plan)
     check_stream_operator(plan)
     check_forgetting(plan)
@@ -76,17 +82,18 @@ def check_needs(plan: Plan, module: ModulePlan, window: WindowSpecification) -> 
     if not lacking:
         return
 
-    # On an axis of numbers, the reason has ticks: say it anew in time, or in decimals.
+    # `lacking` has lengths in ticks. Where ticks are not what the query writes, make the reason again: in time for
+    # integers with a unit, and as decimals for decimals.
     if plan.unit is not None:
         in_time = replace(needs, reach=in_microseconds(needs.reach, plan.unit))
         lacking = in_time.lacks(window_in_microseconds(window, plan.unit), Axis.TIME) or lacking
-    if plan.places is not None and isinstance(window, needs.windows):
+    if plan.decimal_places is not None and isinstance(window, needs.windows):
         lacking = ErrorMessage(
             "needs events to stay members for {reach} after their end, and {windows} keeps them for less\n"
             "  give the windows a reach of at least {least}",
             reach=plan.words.spell_length(needs.reach),
-            windows=WrittenWindows(window_in_decimals(window, plan.places)),
-            least=DecimalLength.of(needs.reach, plan.places),
+            windows=WrittenWindows(window_in_decimals(window, plan.decimal_places)),
+            least=DecimalLength.of(needs.reach, plan.decimal_places),
         )
     raise PolicyError("{module} {lacking}", module=module.label, lacking=lacking)
 
@@ -98,6 +105,7 @@ def check_shape(plan: Plan, window: WindowSpecification) -> None:
         QueryError: Windows, modules and events do not belong together.
         PolicyError: A policy is not right for a module, or for the windows.
     """
+    # The first input whose events are no points is described to the check, for windows and modules that need points.
     lasting = ""
     points_advice = TIME_AS_POINT
     for input in plan.inputs:
@@ -122,10 +130,10 @@ def check_shape(plan: Plan, window: WindowSpecification) -> None:
 
 
 def check_time_bound(plan: Plan) -> None:
-    """Refuse time-bound results that wait for the ends of their windows.
+    """Refuse time-bound results of a query whose emission waits for windows to end.
 
     Raises:
-        PolicyError: The emission is not eager.
+        PolicyError: The results are time-bound, and the emission is not eager.
     """
     if plan.timestamps is TimestampPolicy.TIME_BOUND and plan.emit is not EmitPolicy.EAGER:
         raise PolicyError(
@@ -138,10 +146,10 @@ def check_time_bound(plan: Plan) -> None:
 
 
 def check_forgetting(plan: Plan) -> None:
-    """Refuse to forget keys that are never silent, or whose early results cannot be taken back.
+    """Refuse to forget keys that are never silent, or whose early results cannot be retracted or merged.
 
     Raises:
-        PolicyError: Events are samples, or early results are not retracted.
+        PolicyError: Events are samples, early results are not retracted, or their trigger cannot be merged.
     """
     age = plan.forget_keys_after
     if age is None:
@@ -164,6 +172,7 @@ def check_forgetting(plan: Plan) -> None:
             refinement=Argument("refinement", str(plan.early.refinement)),
             retract=Argument("refinement", "retract"),
         )
+    # An event that comes out of order may fill the silence: windows that were cut there become one again.
     if plan.early is not None:
         forgetting = Argument("forget_keys_after", written_age)
         plan.early.check_merging(
@@ -174,12 +183,16 @@ def check_forgetting(plan: Plan) -> None:
 def check_names(names: Sequence[str]) -> None:
     """Refuse result columns that would have the same name; Spark does not tell upper from lower case.
 
+    Args:
+        names: The names of all columns of a result: the keys, then those of the engine, then those of modules.
+
     Raises:
         QueryError: Two result columns share a name.
     """
-    folded = [name.casefold() for name in names]
+    folded_names = [name.casefold() for name in names]
+    # Backwards, so that the error spells the name as the module's column has it, which the query can change.
     for name in reversed(names):
-        if folded.count(name.casefold()) > 1:
+        if folded_names.count(name.casefold()) > 1:
             raise QueryError(
                 "the result would have two columns named {value!r}: {names}\n"
                 "  give one of them another name here, or rename the key {before_events}",
@@ -190,10 +203,10 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def check_buckets(buckets: int) -> None:
-    """Refuse a number of buckets that cannot be spread.
+    """Refuse a number of buckets that is not between 1 and `MOST_BUCKETS`.
 
     Raises:
-        QueryError: The number is not between 1 and `MOST_BUCKETS`.
+        QueryError: The number is refused.
     """
     if type(buckets) is not int or not 1 <= buckets <= MOST_BUCKETS:
         raise QueryError(
@@ -202,7 +215,11 @@ def check_buckets(buckets: int) -> None:
 
 
 def check_kind(cls: type[Module], *, is_operator: bool) -> None:
-    """Refuse an operator where an aggregate is wanted, and the other way round.
+    """Refuse an operator where a query takes aggregates, and an aggregate where it takes an operator.
+
+    Args:
+        cls: The class of the module.
+        is_operator: True where the query takes an operator.
 
     Raises:
         QueryError: The module is of the other kind.
@@ -215,10 +232,11 @@ def check_kind(cls: type[Module], *, is_operator: bool) -> None:
 
 
 def check_results_read(plan: Plan) -> None:
-    """Refuse a trigger that reads results which the query does not have, and a refinement that has none to work on.
+    """Refuse early results whose trigger or refinement reads results that the query does not have.
 
     Raises:
-        PolicyError: The trigger or the refinement names no result of the query.
+        PolicyError: The trigger reads a result of another name, or the refinement is by results and the query is an
+            operator, whose rows are no results with names.
     """
     if plan.early is None:
         return
@@ -238,10 +256,10 @@ def check_results_read(plan: Plan) -> None:
 
 
 def check_trigger(plan: Plan) -> None:
-    """Refuse a trigger that waits for a clock or a signal which no row can bring.
+    """Refuse a trigger of early results that waits for a clock or a signal which no row of the inputs can bring.
 
     Raises:
-        PolicyError: The query names no column for it.
+        PolicyError: No input has a clock, or none has signals.
     """
     if plan.early is None:
         return
@@ -267,11 +285,13 @@ def check_trigger(plan: Plan) -> None:
 
 
 def check_rows(plan: Plan) -> None:
-    """Refuse what row windows cannot do: the order of rows is a fact of the input, and each is released once.
+    """Refuse row windows, such as `last(10)`, over rows without an order, or with results that may be corrected.
+
+    A row window is computed once, when the watermark has passed its row. So no late row can be added to it.
 
     Raises:
-        QueryError: Rows have no order.
-        PolicyError: Results are wanted that would have to be corrected.
+        QueryError: An input has no order of the rows of one time.
+        PolicyError: The policy for late rows or the emission would correct results.
     """
     if plan.rows is None:
         return
@@ -291,7 +311,7 @@ def check_rows(plan: Plan) -> None:
                 argument="late_policy",
                 value=plan.words.written_lateness(input.late),
                 windows=windows,
-                right=_NOT_TAKEN_IN,
+                right=_LATE_ROWS_CHANGE_NOTHING,
             )
     if plan.emit is not EmitPolicy.FINAL:
         raise PolicyError(
@@ -306,10 +326,12 @@ def check_rows(plan: Plan) -> None:
 
 
 def check_stream_operator(plan: Plan) -> None:
-    """Refuse what an operator that follows a stream cannot do: each event is handed over once, and never changes.
+    """Refuse policies under which an operator that follows a stream would have to correct its results.
+
+    Such an operator gets each event once, in order, when the watermark has passed it.
 
     Raises:
-        PolicyError: Results are wanted that would have to be corrected.
+        PolicyError: The policy for late rows or the emission would correct results.
     """
     if plan.is_windowed or not any(isinstance(module.module, StreamOperator) for module in plan.modules):
         return
@@ -322,7 +344,7 @@ def check_stream_operator(plan: Plan) -> None:
                 argument="late_policy",
                 value=plan.words.written_lateness(input.late),
                 module=label,
-                right=_NOT_TAKEN_IN,
+                right=_LATE_ROWS_CHANGE_NOTHING,
             )
     if plan.emit is not EmitPolicy.FINAL:
         raise PolicyError(
@@ -335,12 +357,13 @@ def check_stream_operator(plan: Plan) -> None:
 
 
 def check_join(plan: Plan) -> None:
-    """Refuse the policies and the columns that a join cannot have, nor a query that returns its events.
+    """Refuse policies and columns that a join cannot have, and those that a query without windows cannot have.
 
     Raises:
-        QueryError: A join has no columns, or names columns of the right stream though its rows are of the left alone.
-        PolicyError: Results are neither final nor eager, late rows are to correct results, keys punctuate themselves,
-            or a key takes only so many events.
+        QueryError: A join has no columns, or it names columns of the right stream though its kind returns rows of the
+            left stream alone.
+        PolicyError: The emission is neither final nor eager, late rows correct results, keys punctuate themselves, or
+            an input sheds events.
     """
     if plan.join is None:
         return
@@ -378,9 +401,13 @@ def check_join(plan: Plan) -> None:
 
 
 def _check_join_columns(plan: Plan, join: JoinPlan) -> None:
-    """Refuse a join without columns, or with columns that its rows do not have."""
+    """Refuse a join without columns, or with columns of the right stream where its rows are of the left one.
+
+    Raises:
+        QueryError: The columns are refused.
+    """
     if plan.passes_events:
-        return  # keys and lifetimes are results too
+        return  # events need no columns besides their keys and lifetimes
     if not join.kind.pairs and any(column.side for column in join.columns):
         raise QueryError(
             "{argument} has rows of the left stream alone, and {right_columns} names columns of the other\n"
@@ -399,6 +426,12 @@ def _check_join_columns(plan: Plan, join: JoinPlan) -> None:
 
 
 def _why_no_shedding(plan: Plan, name: str) -> str:
+    """Return the message for an input of a query without windows that sheds events.
+
+    Args:
+        plan: The plan of the query.
+        name: The name of the input.
+    """
     if plan.passes_events:
         return (
             "the stream sheds events of a full key, and events without windows are kept only while they can change\n"
@@ -411,10 +444,10 @@ def _why_no_shedding(plan: Plan, name: str) -> str:
 
 
 def check_progress(plan: Plan) -> None:
-    """Refuse a query that keeps state of a stream that never says how complete it is.
+    """Refuse a query that keeps state of an input whose watermark never advances: no window would ever be final.
 
     Raises:
-        QueryError: Its windows would never be final.
+        QueryError: The query is refused.
     """
     if not plan.says_when_complete and plan.choice.keeps_state:
         raise QueryError(

@@ -32,18 +32,18 @@ Frame: TypeAlias = Any
 
 
 class BackendColumn:
-    """A column that a backend makes of others while it plans a query, and that only it reads."""
+    """A column that a backend makes of other columns while it plans a query; nothing else reads it."""
 
     __slots__ = ()
 
 
 class SqlExpression(str):
-    """An expression in Spark's SQL, even where its text could be the name of a column."""
+    """A text that is an expression in Spark's SQL, even if it could be the name of a column; made by `expression`."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """Return the call that makes it."""
+        """Return the call of `expression` that makes it."""
         return f"expression({super().__repr__()})"
 
 
@@ -52,9 +52,9 @@ _EXPRESSION: Final = re.compile(r"[-+*/%()<>=!|&\[\]']|^[0-9]")
 
 
 def is_expression(text: str, column_names: Iterable[str]) -> bool:
-    """Say whether text is an expression in SQL, and not the name of a column or a path into a struct.
+    """Return True if text is an expression in SQL, and not the name of a column or a path into a struct.
 
-    Text is the name of a column where there is one of that name, in upper or lower case.
+    Text with an operator in it is an expression, unless the input has a column of that name, in upper or lower case.
 
     Args:
         text: The text, in which names may be quoted by backticks.
@@ -70,17 +70,17 @@ def is_expression(text: str, column_names: Iterable[str]) -> bool:
 
 
 def has_operator(text: str) -> bool:
-    """Return True if text is an expression unless a column has it as its name."""
+    """Return True if text has an operator or begins with a number, as an expression does, outside of quoted names."""
     unquoted_text = re.sub("`[^`]*`", "", text)
     return _EXPRESSION.search(unquoted_text) is not None
 
 
 ROLES: Final = ("start", "end", "id", "change", "new_end", "signal", "source")
-"""The attributes of `InputRequest`, and of `Columns` in a plan, that are a column which makes rows events."""
+"""The attributes of `InputRequest`, and of `Columns` in a plan, that hold one column each besides keys and payload."""
 
 
 class UpstreamQuery(Protocol):
-    """A planned query whose results are events of another one. Backends have its class."""
+    """A planned query whose results are the events of another query. Its class is in `backends`, above this room."""
 
     @property
     def plan(self) -> Plan:
@@ -155,7 +155,7 @@ class InputRequest(InputPolicies):
 
     @property
     def named_columns(self) -> dict[str, ColumnLike]:
-        """The columns that it names besides those that modules read, by the names under which they travel."""
+        """The columns of the stream besides those that modules read, by the names under which tasks exchange them."""
         columns: dict[str, ColumnLike] = {}
         for name in ROLES:
             column = getattr(self, name)
@@ -191,12 +191,11 @@ class JoinCondition:
 
 @dataclass(frozen=True)
 class JoinRequest:
-    """A join of two event streams; or the events of one, as an anti join without another.
+    """A join of two event streams; or, with one stream, a query that returns the events (see `Plan.passes_events`).
 
     Attributes:
         kind: The kind of the join.
-        columns: The columns that the results have, by their names there: those of the left stream, and of the right if
-            there is one.
+        columns: For each stream, the columns that the results have of it, by their names in the results.
         on: The condition that a left and a right event have to meet; None if there is none.
     """
 
@@ -207,7 +206,7 @@ class JoinRequest:
 
 @dataclass(frozen=True)
 class WindowRequest:
-    """Events and their windows, or what is done with them without windows.
+    """A query as it is written: events and their windows, or events that are joined or read without windows.
 
     Attributes:
         events: The events.
@@ -218,8 +217,8 @@ class WindowRequest:
         evaluator: The name of the evaluator that is asked for; None to have the cheapest.
         named: Where there are several specifications, all of them by name; `specification` is the first.
         forget_keys_after: The length of silence after which a key is forgotten; None if it never is.
-        beside: Further event streams, for an evaluator that takes several. The keys of all are spread as those of
-            `events`.
+        beside: Further event streams, as the right stream of a join. The keys of all streams are spread over as many
+            buckets as those of `events`.
         join: The join of two streams; None if they are not joined.
         steps: The calls that made it.
     """
@@ -243,10 +242,10 @@ class WindowRequest:
 
 
 def queries_before(streams: Sequence[InputRequest]) -> tuple[UpstreamQuery, ...]:
-    """Return the queries whose results are events of streams.
+    """Return the queries whose results are events of streams, in the order in which checkpoints have their states.
 
-    Spark numbers the stateful operators of a query from the last one backwards, and those of the first stream before
-    those of the next. This is the reverse of its order, so that the state in a checkpoint has the place of its plan.
+    Spark numbers the stateful operators of a query from its end backwards, those of the first stream before those of
+    the next one. The plans are in the reverse of Spark's order, so streams are visited from the last one.
     """
     queries: list[UpstreamQuery] = []
     for stream in reversed(streams):

@@ -12,12 +12,12 @@ from muntin_engine.plan.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class SkippedNulls:
-    """A module that skips rows with a null in one of some columns.
+    """A module that skips a row if one of certain columns is null.
 
     Attributes:
         module: The name and the version of the module.
-        columns: The columns of the query, not empty.
-        fields: The field of the module's record that each column is.
+        columns: These columns, by their names in the query; at least one.
+        fields: For each of these columns, the name of the field in the module's record.
     """
 
     module: str
@@ -45,10 +45,10 @@ class SkippedNulls:
 
 
 def skipped_nulls(plan: Plan) -> dict[str, SkippedNulls]:
-    """Return the modules that skip rows with a null in a record of several fields, by their labels.
+    """Return the modules that skip rows for a null in one field of a record, by their labels in metrics.
 
-    A module of one value leaves nulls out as an aggregate of SQL does, so nobody expects a warning. With a record its
-    other values are lost, too, and with an operator a row of the output.
+    A module that reads one value ignores nulls as an aggregate of SQL does, so it is not among them: nobody expects a
+    warning. If a module skips a record, however, the other values of the row are lost as well.
     """
     skipped: dict[str, SkippedNulls] = {}
     for module in plan.modules:
@@ -57,27 +57,33 @@ def skipped_nulls(plan: Plan) -> dict[str, SkippedNulls]:
         fields: list[str] = []
         for stream in module.streams:
             reads = [(payload[place].name, part) for place, part in zip(stream.columns, stream.reads, strict=True)]
-            for column, part_name in _forbidding(reads):
+            for column, field_name in _parts_without_null(reads):
                 columns.append(column)
-                fields.append(part_name)
+                fields.append(field_name)
         if columns:
             skipped[module.metric_label] = SkippedNulls(module.label, tuple(columns), tuple(fields))
     return skipped
 
 
-def _forbidding(reads: Sequence[tuple[str, Field]]) -> Iterator[tuple[str, str]]:
-    """Yield the columns, or fields of a struct column, that may not be null in a record, and what the module calls it.
+def _parts_without_null(reads: Sequence[tuple[str, Field]]) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a record that may not be null: for each its column in the query, and its name in the module.
 
     Args:
-        reads: The columns that a module reads of a stream, each with its type there.
+        reads: The columns that a module reads of a stream, by their names in the query, each with the field of the
+            module that it fills.
     """
+    # Several columns are the fields of a record.
     if len(reads) > 1:
-        for column, part in reads:
-            if forbids_null(part):
-                yield column, part.name
-    elif reads and isinstance(reads[0][1].type, Struct):
-        column, record = reads[0]
-        for part in reads[0][1].type.fields:
+        for column, field in reads:
+            if forbids_null(field):
+                yield column, field.name
+        return
+
+    # A single struct column is the record itself.
+    for column, record in reads:
+        if not isinstance(record.type, Struct):
+            continue
+        for part in record.type.fields:
             if forbids_null(part):
                 yield f"{column}.{part.name}", part.name
         if not record.is_nullable:

@@ -34,7 +34,10 @@ class Step:
 
 
 def step(call: Callable[P, T]) -> Callable[P, T]:
-    """Record a call as a step of the stream that it returns, after the steps of the stream that it is called on."""
+    """Decorate a call of the API so that the stream that it returns has the call as the last of its steps.
+
+    The steps before it are those of the stream that the call is made on. A function such as `events` begins a stream.
+    """
     name = getattr(call, "__name__")  # noqa: B009  # the type of a callable has no name
     signature = inspect.signature(call)
     parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]
@@ -44,7 +47,7 @@ def step(call: Callable[P, T]) -> Callable[P, T]:
     def recorded_call(*args: P.args, **kwargs: P.kwargs) -> T:
         new_stream: Any = call(*args, **kwargs)
         arguments = signature.bind(*args, **kwargs).arguments
-        stream = arguments.pop("self", None)  # a function such as `events` begins a stream
+        stream = arguments.pop("self", None)  # None for a function, which begins a stream
         earlier_steps = () if stream is None else stream.steps
         call_step = Step(name, arguments, _frames_of(stream, arguments))
         return cast("T", replace(new_stream, steps=(*earlier_steps, call_step)))
@@ -62,17 +65,17 @@ def _frames_of(stream: Any, arguments: Mapping[str, Any]) -> tuple[Any, ...]:
     frames = []
     for value in (stream, *arguments.values()):
         if is_dataclass(value):
-            events = getattr(value, "events", value)  # a windowed stream has its events, another stream is them
+            events = getattr(value, "events", value)  # the event stream of a windowed stream, or the stream itself
             frames.append(getattr(events, "df", None))
     frames.append(arguments.get("df"))
     return tuple(frame for frame in frames if frame is not None)
 
 
 def main_parameter(call: str) -> str | None:
-    """Return the parameter whose argument stands under the name of a call.
+    """Return the parameter whose argument the text of a query has under the name of the call.
 
-    The first parameter that takes an argument by place; else the one that takes arguments of any names, as `modules`
-    of `aggregate`; None if the call has neither.
+    This is the first parameter that takes an argument by its place. Where there is none, it is the parameter that takes
+    arguments of any names, as `modules` of `aggregate` does. None if the call has neither.
     """
     any_names = None
     for parameter in SIGNATURES[call].parameters.values():
@@ -86,5 +89,9 @@ def main_parameter(call: str) -> str | None:
 
 
 def is_left_out(main: Parameter) -> bool:
-    """Return True if null may stand under the name of a call: it has no first argument."""
+    """Return True if the main argument of a call may be left out, so that the text may have null in its place.
+
+    Args:
+        main: The parameter of that argument, as `main_parameter` names it.
+    """
     return main.default is None or main.kind in (main.VAR_POSITIONAL, main.VAR_KEYWORD)

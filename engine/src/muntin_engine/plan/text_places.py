@@ -21,7 +21,7 @@ _MOST_BITS: Final = 1024
 
 
 class PlacedError(QueryError):
-    """The text of a query says something that is wrong; the message begins with its place.
+    """An error in the text of a query; its message begins with the place in the text.
 
     Attributes:
         place: The place, such as `query[2].aggregate.p90`.
@@ -32,11 +32,12 @@ class PlacedError(QueryError):
         message = message_of(fault) if isinstance(fault, Exception) else fault
         self.fault = ErrorMessage("{message}{advice}", message=message, advice=f"\n  {advice}" if advice else "")
         self.place = place
-        is_ours = isinstance(fault, str | QueryError)
+        # The message of an error of another kind may make no sense without the kind, such as that of a KeyError.
+        is_query_error = isinstance(fault, str | QueryError)
         super().__init__(
             "{place}: {kind}{fault}",
             place=place,
-            kind="" if is_ours else f"{type(fault).__name__}: ",
+            kind="" if is_query_error else f"{type(fault).__name__}: ",
             fault=self.fault,
         )
         if isinstance(fault, MuntinError):
@@ -46,20 +47,28 @@ class PlacedError(QueryError):
 
 @contextmanager
 def errors_at(here: str) -> Iterator[None]:
-    """Add a place to errors that are raised in the block; an error that has a place has one within it, and keeps that.
+    """Add a place in the text to every exception that is raised in the block, as a `PlacedError`.
 
-    Any exception counts: the code that a text calls is also that of plugins, of the program and of Spark.
+    Any exception counts: a text also calls code of plugins, of the program and of Spark.
+
+    Args:
+        here: The place of the part of the text that the block reads.
     """
     try:
         yield
     except PlacedError:
-        raise
+        raise  # its place is within this one, so it says more
     except Exception as error:
         raise PlacedError(here, error) from error
 
 
 def closest(names: Iterable[object], candidates: Iterable[str]) -> str:
-    """Return advice for a message: the first candidate that is close to one of the names, or else all candidates."""
+    """Return the end of a message about names that do not exist: a name that may be meant, or else all names.
+
+    Args:
+        names: The names that do not exist.
+        candidates: The names that exist.
+    """
     candidate_names = list(candidates)
     for name in names:
         matches = get_close_matches(str(name), candidate_names, n=1)
@@ -69,10 +78,15 @@ def closest(names: Iterable[object], candidates: Iterable[str]) -> str:
 
 
 def plain(data: Any, here: str) -> Any:
-    """Return data as JSON has them, which may come from YAML.
+    """Return data that YAML may have read as JSON would have them, such as a date as text.
+
+    Args:
+        data: The data.
+        here: The place of the data in the whole text.
 
     Raises:
-        PlacedError: The data hold something that JSON has not, or are too large or too deep, as circles of YAML are.
+        PlacedError: The data hold a value that JSON does not have, or they are too large or nested too deeply. Data of
+            YAML that contain themselves are too deep.
     """
     return _PlainReader().read(data, here, depth=0)
 
@@ -95,7 +109,7 @@ class _PlainReader:
             PlacedError: As for `plain`.
         """
         self._check_size(here, depth)
-        self._value_count += 1
+        self._value_count += 1  # in all calls together, as this method calls itself for each part
         if isinstance(data, list):
             return [self.read(part, f"{here}[{number}]", depth + 1) for number, part in enumerate(data)]
         if isinstance(data, Mapping):
@@ -110,6 +124,11 @@ class _PlainReader:
         raise PlacedError(here, f"{data!r:.80} is nothing that JSON has\n  {expected}")
 
     def _check_size(self, here: str, depth: int) -> None:
+        """Refuse data that are nested too deeply, or hold too many values.
+
+        Raises:
+            PlacedError: The data are refused.
+        """
         place = here if len(here) < 200 else f"{here[:80]}..."
         if depth > DEEPEST:
             raise PlacedError(place, f"the text is more than {DEEPEST} deep")
@@ -117,14 +136,15 @@ class _PlainReader:
             raise PlacedError(place, f"the text is of more than {MOST_VALUES} values")
 
     def _object(self, data: Mapping[Any, Any], here: str, depth: int) -> dict[str, Any]:
-        """Return an object as JSON has it.
+        """Return an object as JSON has it, with names that are text.
 
         Raises:
-            PlacedError: A name is no text, or there twice.
+            PlacedError: A name is no text, or occurs twice.
         """
         parts = {}
         for key, part in data.items():
-            name = "on" if key is True and "join" in data else key  # YAML reads that word as true
+            # YAML reads the word `on`, which is an argument of a join, as true.
+            name = "on" if key is True and "join" in data else key
             if name in parts:
                 raise PlacedError(here, "there is on twice")
             if not isinstance(name, str):

@@ -44,7 +44,7 @@ from muntin.windows import WindowSpecification
 IS: Final = "is"
 """The entry of a dict that says what it is."""
 
-_HOMES: Final[tuple[ModuleType, ...]] = (
+_MODULES_OF_PLANS: Final[tuple[ModuleType, ...]] = (
     muntin.axis,
     muntin.policies,
     muntin.progress,
@@ -64,22 +64,22 @@ _HOMES: Final[tuple[ModuleType, ...]] = (
 """The modules of Python with the classes that a plan is made of."""
 
 
-def _classes_in(homes: Sequence[ModuleType]) -> dict[str, type]:
-    """Return the classes that are defined in modules of Python, by name."""
+def _classes_in(python_modules: Sequence[ModuleType]) -> dict[str, type]:
+    """Return the classes that modules of Python define, by name, without those that they import."""
     classes: dict[str, type] = {}
-    for home in homes:
-        for name, value in vars(home).items():
-            if isinstance(value, type) and value.__module__ == home.__name__:
+    for python_module in python_modules:
+        for name, value in vars(python_module).items():
+            if isinstance(value, type) and value.__module__ == python_module.__name__:
                 classes[name] = value
     return classes
 
 
-_MUNTIN_CLASSES: Final[Mapping[str, type]] = _classes_in(_HOMES)
+_MUNTIN_CLASSES: Final[Mapping[str, type]] = _classes_in(_MODULES_OF_PLANS)
 """The classes of Muntin's that a plan is made of, by name."""
 
 
 UNWRITABLE: Final = "unwritable"
-"""The entry `IS` of a value that data cannot hold."""
+"""The value of the entry `IS` where data stand for a value that they cannot hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,10 @@ class Unwritable:
 
 
 def value_to_data(value: Any) -> Any:
-    """Return a value as data. A value that data cannot hold is read back as `Unwritable`.
+    """Return a value as data that JSON can hold.
+
+    In the place of a value that data cannot hold, such as a function, the data have its text, which is read back as
+    `Unwritable`.
 
     Example:
         >>> from muntin import tumbling
@@ -112,7 +115,8 @@ def value_from_data(data: Any, classes: Mapping[str, type] = {}) -> Any:  # it i
 
     Args:
         data: The data.
-        classes: Classes that may not be imported yet, by their paths, or by their names behind a colon.
+        classes: Classes that may not be imported yet, by their paths, such as `rides:Trip`, or by their names behind a
+            colon, such as `:Trip`, for a class of any Python module.
 
     Raises:
         QueryError: The data name a class that is neither imported nor among `classes`, or this version does not write
@@ -126,6 +130,7 @@ def value_from_data(data: Any, classes: Mapping[str, type] = {}) -> Any:  # it i
     if kind is None:
         return {name: value_from_data(part, classes) for name, part in data.items()}
 
+    # An object that says of what kind it is; its other entries are its parts.
     parts = {name: part for name, part in data.items() if name != IS}
     if kind == "window":
         return from_dict(parts)
@@ -137,20 +142,20 @@ def value_from_data(data: Any, classes: Mapping[str, type] = {}) -> Any:  # it i
 
 
 def _object_from_data(cls: type, parts: dict[str, Any], data: Mapping[str, Any], classes: Mapping[str, type]) -> Any:
-    """Return an object of a class that data describe.
+    """Make an object of a class from the data of its fields.
 
     Args:
         cls: The class.
         parts: The data of its fields, by name.
-        data: The data of the object, for the error.
-        classes: As for `value_from_data`.
+        data: The data of the whole object, for the error.
+        classes: The classes that may not be imported yet, as for `value_from_data`.
 
     Raises:
         QueryError: The class cannot be made with these fields.
     """
     values = {name: value_from_data(part, classes) for name, part in parts.items()}
     if issubclass(cls, Struct):
-        values["make"] = dict  # structs of columns have dicts as values
+        values["make"] = dict  # it is not written: the values of a struct column are always dicts
     try:
         return cls(**values)
     except (TypeError, ValueError) as error:
@@ -158,14 +163,16 @@ def _object_from_data(cls: type, parts: dict[str, Any], data: Mapping[str, Any],
 
 
 def _class_named(name: str, classes: Mapping[str, type]) -> type:
-    """Return the class that a name in data stands for. Only classes of plain values are, and nothing is imported.
+    """Return the class that a name in data stands for, without importing anything.
+
+    Data can so name enumerations, tuples and dataclasses alone: reading data never calls other code.
 
     Args:
-        name: The name of a class of Muntin's, or the path of another one.
-        classes: As for `value_from_data`.
+        name: The name of a class of Muntin's, or the path of another class, such as `rides:Trip`.
+        classes: The classes that may not be imported yet, as for `value_from_data`.
 
     Raises:
-        QueryError: There is no such class.
+        QueryError: There is no such class, or it is of another kind.
     """
     module, _, class_name = name.partition(":")
     # A program may give a class by its path, or by its name behind a colon, whatever module it is in.
@@ -189,7 +196,7 @@ def path_of(cls: type) -> str:
 
 
 def imported(path: str) -> Any:
-    """Return the object at a path, of those that the process has imported; None if it has not."""
+    """Return the object at a path such as `rides:Trip`; None if the process has not imported its Python module."""
     module, _, name = path.partition(":")
     value: Any = sys.modules.get(module)
     for part in name.split("."):
@@ -198,7 +205,7 @@ def imported(path: str) -> Any:
 
 
 def _name_of(cls: type) -> str:
-    """Return the name under which data has a class."""
+    """Return the name by which data refer to a class: its own for a class of Muntin's, else its path."""
     return cls.__name__ if _MUNTIN_CLASSES.get(cls.__name__) is cls else path_of(cls)
 
 
@@ -211,14 +218,17 @@ class _PlainKind:
 
 
 def _write_parts(value: Any) -> list[Any]:
+    """Return the items of a list or a tuple as data."""
     return [value_to_data(part) for part in value]
 
 
 def _write_set(value: Any) -> list[Any]:
-    return sorted(map(value_to_data, value), key=repr)  # so that equal sets are equal as data
+    """Return the members of a set as data, sorted by their text, so that equal sets have equal data."""
+    return sorted(map(value_to_data, value), key=repr)
 
 
 def _write_pairs(value: Mapping[Any, Any]) -> list[Any]:
+    """Return the entries of a mapping as data, each as a pair of its key and its value."""
     return [[value_to_data(name), value_to_data(part)] for name, part in value.items()]
 
 
@@ -241,6 +251,7 @@ _PLAIN_KINDS: Final[Mapping[str, _PlainKind]] = {
 
 
 def _write_plain(kind: str, value: Any) -> dict[str, Any]:
+    """Return a value of one of `_PLAIN_KINDS` as data that name its kind."""
     return {IS: kind, "value": _PLAIN_KINDS[kind].write(value)}
 
 
@@ -304,20 +315,24 @@ class _NumberForm(_Form):
         return isinstance(value, int | float)
 
     def write(self, value: float) -> Any:
+        # A length of time is an int, too, and is written as what it is.
         if isinstance(value, TimeLength):
             return _write_plain("TimeLength", value)
         if isinstance(value, int):
             return int(value)
-        return float(value) if math.isfinite(value) else _write_plain("float", float(value))
+        if math.isfinite(value):
+            return float(value)
+        return _write_plain("float", float(value))  # JSON has no infinity and no NaN
 
 
-class _NamesForm(_Form):
-    """A mapping: an object of JSON, if its keys are text."""
+class _MappingForm(_Form):
+    """A mapping: an object of JSON if its keys are text, else a list of pairs."""
 
     def holds(self, value: Any) -> bool:
         return isinstance(value, Mapping)
 
     def write(self, value: Mapping[Any, Any]) -> Any:
+        # With a key `IS`, an object of JSON would be read back as an object of a class.
         if IS not in value and all(isinstance(name, str) for name in value):
             return {name: value_to_data(part) for name, part in value.items()}
         return _write_plain("dict", value)
@@ -341,8 +356,8 @@ class _PlainForm(_Form):
         return _write_plain(type(value).__name__, value)
 
 
-def _names_of_parameters(cls: Any) -> list[str]:
-    """Return the names of the fields of a dataclass that its constructor takes."""
+def _parameters_of(cls: Any) -> list[str]:
+    """Return the names of the fields of a dataclass that its constructor has as parameters."""
     return [part.name for part in fields(cls) if part.init]
 
 
@@ -354,16 +369,19 @@ class _RecordForm(_Form):
 
     def write(self, value: Any) -> Any:
         cls = self._class_of(value)
-        names = list(cls._fields) if isinstance(value, tuple) else _names_of_parameters(cls)
+        names = list(cls._fields) if isinstance(value, tuple) else _parameters_of(cls)
         if isinstance(value, Struct):
-            names.remove("make")  # structs of columns have dicts as values
+            names.remove("make")  # a class, which is always dict for a struct column
         data = {IS: _name_of(cls)}
         for name in names:
             data[name] = value_to_data(getattr(value, name))
         return data
 
     def _class_of(self, value: Any) -> Any:
-        """Return the class that is written: of the type of a column, the class of the SDK that it is."""
+        """Return the class by which a value is written: for the type of a column, the class of the SDK that it is.
+
+        A backend may have its own subclass of that, with what it alone knows of the type.
+        """
         for sdk_class in (Scalar, Variable):
             if isinstance(value, sdk_class):
                 return sdk_class
@@ -376,7 +394,7 @@ _FORMS: Final[tuple[_Form, ...]] = (
     _TextForm(),
     _WindowsForm(),
     _NumberForm(),
-    _NamesForm(),
+    _MappingForm(),
     _TupleForm(),
     _PlainForm(),
     _RecordForm(),

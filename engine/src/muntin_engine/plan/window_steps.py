@@ -12,10 +12,11 @@ from muntin_engine.plan.plan import Plan
 
 
 def steps_of(plan: Plan) -> tuple[RegularWindows, ...]:
-    """Return the windows at whose ends alone output changes, so that progress need not be known any finer.
+    """Return a query's regular windows, if its output changes only where one of these windows ends; else none.
 
-    A row is then late if a window that it belongs to, or one before it, is complete; not if it merely lies behind
-    the watermark. Empty if output may change elsewhere, and with several inputs: their rows meet at any tick.
+    It is then enough to know which windows are complete. So a row is late if a window that it belongs to, or an earlier
+    window, is complete; it is not late if it merely lies behind the watermark. Queries of several inputs have no such
+    windows, as rows of two inputs may meet at any tick.
     """
     if len(plan.inputs) > 1 or why_no_grid(plan) is not None or _why_no_lifting(plan) is not None:
         return ()
@@ -28,10 +29,14 @@ def steps_of(plan: Plan) -> tuple[RegularWindows, ...]:
 
 
 def why_no_grid(plan: Plan) -> str | None:
-    """Return why windows are not regular ones, with the events that overlap them; None if they are."""
+    """Return the reason why a query's windows do not lie on a grid; None if they do.
+
+    On a grid windows are regular, and the members of a window are the events that overlap it.
+    """
     for window in plan.windows:
         if window.waits_for_events:
             return f"{plan.words.spell_window(window)} is cut by each key's own events"
+        # An event stays a member for the reach after its end: the windows there do not overlap it.
         if 0 < window.reach <= window.holds_past:
             return "events are members of windows that they do not overlap, by the window's reach"
         if window.grid() is None:
@@ -42,7 +47,11 @@ def why_no_grid(plan: Plan) -> str | None:
 
 
 def _why_not_growing(plan: Plan, window: WindowSpecification) -> str | None:
-    """Return why windows are not made by carrying one running state; None if they are."""
+    """Return the reason why windows do not grow, with one running state per key that each window takes over.
+
+    Returns:
+        The reason, as the end of a sentence whose subject is the windows; None if they do grow.
+    """
     if window.growing() is None:
         return "is not a regular grid"
     if plan.named_windows:
@@ -55,26 +64,29 @@ def _why_not_growing(plan: Plan, window: WindowSpecification) -> str | None:
 
 
 def _why_no_lifting(plan: Plan) -> str | None:
-    """Return why rows may not be made partial states where they are, whatever the windows; None if they may."""
+    """Return the reason why map tasks may not merge rows into partial states before the shuffle; None if they may.
+
+    The windows do not matter here.
+    """
     if plan.early is None and plan.emit is not EmitPolicy.FINAL:
         return why_results_change(plan)
     return why_keys_differ(plan) or why_ends_move(plan)
 
 
 def why_results_change(plan: Plan) -> str:
-    """Return why output is corrected, where results are not final."""
+    """Return the reason why results may be corrected, for a query whose emission is not final."""
     return f"emit={str(plan.emit)!r} emits results that may change"
 
 
 def why_ends_move(plan: Plan) -> str | None:
-    """Return why events may end elsewhere than their rows say; None if they do not."""
+    """Return the reason why the end of an event may change after its row came; None if ends never change."""
     if plan.input.columns.id is not None:
         return "events have ids, so they may be revised"
     return "samples last until the next one of their key" if plan.input.has_samples else None
 
 
 def why_keys_differ(plan: Plan) -> str | None:
-    """Return why windows of different keys close at different times; None if they close together."""
+    """Return the reason why keys may close the same window at different times; None if all keys close it together."""
     if plan.forget_keys_after is not None:
         return "keys are forgotten, so where a window ends depends on all events of its key"
     if plan.input.progress.by_key:

@@ -51,22 +51,22 @@ def local_path(path: str | PathLike[str]) -> Path:
 
 
 def unpatterned(path: str) -> str:
-    """Return a path as a pattern that matches nothing else, as Spark's readers want one."""
+    """Return a path with its special characters escaped: Spark's readers take `[`, `*` and others for a pattern."""
     return _PATTERN.sub(r"\\\1", path)
 
 
 def spark_address(path: Path) -> str:
-    """Return the name of a local path for Spark to write to, whose default file system may be another."""
+    """Return a local path for Spark to write to, with a scheme: Spark's default may be another file system."""
     return f"file://{path}"
 
 
 def spark_reading_address(path: Path) -> str:
-    """Return the name of a local path for Spark to read from, which takes names for patterns."""
+    """Return a local path for Spark to read from, with characters escaped that Spark takes for a pattern."""
     return spark_address(Path(unpatterned(str(path))))
 
 
 def without_secrets(address: str) -> str:
-    """Return an address without what may be secret: a user with a password, and keys among its options.
+    """Return an address with `***` in the place of what may be secret: users with passwords, and keys in options.
 
     Example:
         >>> without_secrets("postgresql://ann:x@host/db?sslmode=require&password=x")

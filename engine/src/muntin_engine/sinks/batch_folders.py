@@ -27,8 +27,8 @@ COLUMN: Final = "batch"
 _STAGED: Final = "_staged"
 _REPLACED: Final = "_replaced"
 _LAST: Final = "_last.json"
-_IS_TAKEN: Final = (errno.EEXIST, errno.ENOTEMPTY)
-"""The errors of a rename to a folder that is there: another run has put it in place in between."""
+_EXISTS_ALREADY: Final = (errno.EEXIST, errno.ENOTEMPTY)
+"""The errors of renaming a folder to a path where there is one already."""
 
 _FILE: Final = "rows.parquet"
 """The only file of a micro-batch where the file system is not this machine's."""
@@ -39,30 +39,30 @@ class LastBatch:
     """The last micro-batch that was put in a folder, also if it had no rows.
 
     Attributes:
-        batch: Its number.
-        tick: The output watermark after it: no later micro-batch changes anything before that tick. None if it is not
-            known.
-        before: The output watermark after the micro-batch before it.
-        writes: The number of times that this record was written: readers see by it that nothing was replaced while they
-            read.
-        read: The name of its input; empty if it is not known.
-        newest: The last micro-batch that has a folder, which is an earlier one where this one had no rows. None if it
-            is not known.
-        size: The bytes of all files of rows in that folder.
+        batch: The number of the micro-batch.
+        watermark: The output watermark after the micro-batch: no later one changes anything before that tick. None if
+            it is not known.
+        previous_watermark: The output watermark after the micro-batch before this one; None if it is not known.
+        writes: The number of times that this record was written. A reader that finds the same number before and after
+            it has listed the files knows that none was replaced meanwhile.
+        input_id: The id of the input of the micro-batch; empty if it is not known.
+        newest_folder: The last micro-batch that has a folder, which is an earlier one if this one had no rows. None if
+            it is not known.
+        size: The bytes of all files of rows in the newest folder.
     """
 
     batch: int
-    tick: int | None
-    before: int | None
+    watermark: int | None
+    previous_watermark: int | None
     writes: int
-    read: str = ""
-    newest: int | None = None
+    input_id: str = ""
+    newest_folder: int | None = None
     size: int | None = None
 
     @property
     def written_batch(self) -> WrittenBatch:
-        """The micro-batch, with the name of its input."""
-        return WrittenBatch(self.batch, self.read)
+        """The micro-batch, with the id of its input."""
+        return WrittenBatch(self.batch, self.input_id)
 
 
 class BatchFolders(OwnedFolder, ABC):
@@ -96,34 +96,44 @@ class BatchFolders(OwnedFolder, ABC):
 
     @abstractmethod
     def put(self, staged: Path, batch_id: int) -> None:
-        """Put staged rows in place, instead of an earlier attempt at the same micro-batch.
+        """Put staged rows in the place of those of an earlier attempt at the same micro-batch.
+
+        Args:
+            staged: The path that `stage` returned.
+            batch_id: The number of the micro-batch.
 
         Raises:
-            FileNotFoundError: The staged rows are gone; then the earlier attempt stays.
+            FileNotFoundError: The staged rows are gone. The rows of the earlier attempt are still there then.
         """
 
     @abstractmethod
     def drop(self, batch_id: int) -> None:
-        """Remove an earlier attempt at a micro-batch, if there is one, as a whole."""
+        """Remove the rows of an earlier attempt at a micro-batch, if there is one; readers see all of them or none."""
 
     @abstractmethod
     def _remove(self, path: Path) -> None:
-        """Remove what a run left at a path when it was cut short."""
+        """Remove the rows at a path, which a run left there when it was cut short."""
 
     @abstractmethod
     def _size(self, batch_id: int) -> int | None:
         """Return the bytes of all files of rows of a micro-batch; None if it has no folder."""
 
     def claim(self, query_id: str) -> None:
-        """Make the folder, if need be, check that it belongs to a query, and remove rows that are not whole."""
+        """Make the folder, if need be, check that it belongs to a query, and remove rows that are not whole.
+
+        Raises:
+            QueryError: The folder belongs to another query.
+            StateError: The file that names the query is damaged.
+        """
         super().claim(query_id)
+        # A run that was cut short has left rows that it staged, or that it was about to delete.
         for pattern in (f"{_STAGED}*", f"{_REPLACED}*"):
-            for leftover in self.path.glob(pattern):  # of a run that was cut short
+            for leftover in self.path.glob(pattern):
                 self._remove(leftover)
 
-    def new_path(self, name: str = _STAGED) -> Path:
-        """Return a path with a name that no other run uses."""
-        return self.path / f"{name}-{uuid4().hex}"
+    def new_path(self, prefix: str = _STAGED) -> Path:
+        """Return a path in the folder that no other run uses, by the prefix of its name."""
+        return self.path / f"{prefix}-{uuid4().hex}"
 
     @property
     def last(self) -> LastBatch | None:
@@ -132,10 +142,10 @@ class BatchFolders(OwnedFolder, ABC):
 
     @property
     def last_written(self) -> WrittenBatch:
-        """The last micro-batch that is in place, also if the process died between the folder and its record.
+        """The last micro-batch that is in place, whether or not its record was written before the process died.
 
         Raises:
-            StateError: The newest folder is gone, or a file in it.
+            StateError: The newest folder, or a file in it, is gone.
         """
         last = self.last
         if last is None:
@@ -144,67 +154,72 @@ class BatchFolders(OwnedFolder, ABC):
             self._check_newest(last)
             recorded = last.written_batch
 
-        # A folder is put in place before its record is written, so the newest folder may be one further.
-        newest = NO_BATCH.number
+        # A folder is put in place before its record is written. If the process died in between, the newest folder is
+        # one micro-batch ahead of the record, and the id of its input is not known.
+        newest_folder = NO_BATCH.number
         for folder in self.path.glob(f"{COLUMN}=*"):
             number = folder.name.partition("=")[2]
             if number.isdecimal():
-                newest = max(newest, int(number))
-        return recorded if recorded.includes(newest) else WrittenBatch(newest)
+                newest_folder = max(newest_folder, int(number))
+        return recorded if recorded.includes(newest_folder) else WrittenBatch(newest_folder)
 
-    def go_back(self, batch_id: int) -> None:
-        """Undo the record of a micro-batch that comes again, while its rows are replaced."""
+    def undo_record(self, batch_id: int) -> None:
+        """Set the record back to the micro-batch before one that comes again, while the rows of that are replaced.
+
+        Nothing changes if the micro-batch is not in the record, which is so unless it comes again.
+        """
         last = self.last
         if last is None or not last.written_batch.includes(batch_id):
             return
-        tick = last.before if batch_id == last.batch else None  # the record has no watermark of earlier micro-batches
-        record = LastBatch(batch_id - 1, tick=tick, before=None, writes=last.writes + 1)
+        # The record has the watermark before its own micro-batch, and not those before earlier ones.
+        watermark = last.previous_watermark if batch_id == last.batch else None
+        record = LastBatch(batch_id - 1, watermark=watermark, previous_watermark=None, writes=last.writes + 1)
         # The size of a folder that stays can still be checked; that of one that is replaced is no longer known.
-        if last.newest is not None and last.newest < batch_id:
-            record = replace(record, newest=last.newest, size=last.size)
+        if last.newest_folder is not None and last.newest_folder < batch_id:
+            record = replace(record, newest_folder=last.newest_folder, size=last.size)
         self.replace(_LAST, record)
 
-    def keep(self, batch_id: int, tick: int | None = None, read: str = "") -> None:
-        """Record that a micro-batch is in place.
+    def record_batch(self, batch_id: int, watermark: int | None = None, input_id: str = "") -> None:
+        """Write the record that says that a micro-batch is in place.
 
         Args:
             batch_id: The number of the micro-batch.
-            tick: The output watermark after it.
-            read: The name of its input.
+            watermark: The output watermark after the micro-batch; None if it is not known.
+            input_id: The id of the input of the micro-batch; empty if it is not known.
         """
         last = self.last
         if last is None:
-            last = LastBatch(batch_id - 1, tick=None, before=None, writes=0)
+            last = LastBatch(batch_id - 1, watermark=None, previous_watermark=None, writes=0)
         record = LastBatch(
             batch_id,
-            tick=latest_watermark(last.tick, tick),
-            before=last.tick,
+            watermark=latest_watermark(last.watermark, watermark),
+            previous_watermark=last.watermark,
             writes=last.writes + 1,
-            read=read,
+            input_id=input_id,
         )
         size = self._size(batch_id)
         if size is not None:
-            record = replace(record, newest=batch_id, size=size)
-        else:  # a micro-batch without rows has no folder
-            record = replace(record, newest=last.newest, size=last.size)
+            record = replace(record, newest_folder=batch_id, size=size)
+        else:  # a micro-batch without rows has no folder: the newest one is still that of an earlier micro-batch
+            record = replace(record, newest_folder=last.newest_folder, size=last.size)
         self.replace(_LAST, record)
 
     def _check_newest(self, last: LastBatch) -> None:
-        """Raise unless the newest folder has the files that it had when it was put in place.
+        """Raise unless the newest folder has as many bytes of rows as when it was put in place.
 
-        Users may remove older folders.
+        Older folders are not checked, as users may remove them.
 
         Raises:
-            StateError: The folder is gone, or a file in it.
+            StateError: The folder, or a file in it, is gone.
         """
-        if last.newest is None:
+        if last.newest_folder is None:
             return
-        size = self._size(last.newest)
+        size = self._size(last.newest_folder)
         if size == last.size:
             return
-        folder = self._folder(last.newest)
-        has = "is gone" if size is None else f"has files of rows of {size:,} bytes, and had {last.size:,}"
-        raise StateError(f"{folder}, which micro-batch {last.newest} wrote, {has}\n  {TO_GO_ON}")
+        folder = self._folder(last.newest_folder)
+        loss = "is gone" if size is None else f"has files of rows of {size:,} bytes, and had {last.size:,}"
+        raise StateError(f"{folder}, which micro-batch {last.newest_folder} wrote, {loss}\n  {TO_GO_ON}")
 
     def _folder(self, batch_id: int) -> Path:
         """Return the path of the folder of a micro-batch."""
@@ -214,7 +229,8 @@ class BatchFolders(OwnedFolder, ABC):
 class LocalBatchFolders(BatchFolders):
     """Folders on this machine's file system, or one that the workers share, each with the files of the workers.
 
-    A folder, and the record of it, are on the disk when `put` and `keep` have returned.
+    When `put` has returned, the folder is on the disk and survives a loss of power; so is the record after
+    `record_batch`.
     """
 
     is_elsewhere = False
@@ -226,21 +242,26 @@ class LocalBatchFolders(BatchFolders):
         return staged
 
     def put(self, staged: Path, batch_id: int) -> None:
-        """Sync the staged folder and rename it, which takes the place of an earlier attempt."""
-        sync_tree(staged)  # it fails if the rows are gone, before anything is removed
+        """Write the staged folder through to the disk and rename it, in the place of an earlier attempt.
+
+        Raises:
+            FileNotFoundError: The staged folder is gone. The folder of the earlier attempt is still there then.
+        """
+        sync_tree(staged)  # raises if the staged folder is gone, before the earlier attempt is removed
         while True:
             self.drop(batch_id)
             try:
                 staged.rename(self._folder(batch_id))
             except OSError as error:
-                if error.errno not in _IS_TAKEN:  # by another run, since `drop`: that is dropped as well
+                # Another run of the query may have put its own folder there since `drop`: drop that one too.
+                if error.errno not in _EXISTS_ALREADY:
                     raise
             else:
                 sync(self.path)
                 return
 
     def drop(self, batch_id: int) -> None:
-        """Rename the folder, so that readers miss it as a whole, and delete it."""
+        """Rename the folder and delete it. The rename hides all its files from readers at once."""
         replaced = self.new_path(_REPLACED)
         try:
             self._folder(batch_id).rename(replaced)
@@ -269,9 +290,9 @@ class StoredBatchFolders(BatchFolders):
 
     def stage(self, batch: DataFrame, row_count: int | None) -> Path:
         """Write the rows to a new file."""
-        staged = self.new_path()
-        write_file(batch, row_count, staged)
-        return staged
+        staged_file = self.new_path()
+        write_file(batch, row_count, staged_file)
+        return staged_file
 
     def put(self, staged: Path, batch_id: int) -> None:
         """Rename the staged file, which replaces that of an earlier attempt."""

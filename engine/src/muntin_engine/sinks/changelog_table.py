@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 _COLUMNS_OF_CHANGES = ("change", "event_id")
+"""The columns that every changelog has, besides those of its rows."""
 
 
 class ChangelogTable(InformedSink):
@@ -76,7 +77,11 @@ class ChangelogTable(InformedSink):
         return self._versions.last_written
 
     def keyed_by(self, keys: Sequence[str]) -> None:
-        """Take the keys of the output; refuse them if the table was given fewer."""
+        """Take the keys of the output, unless the table was made with a key of its own.
+
+        Raises:
+            QueryError: The table's own key lacks a key of the output, so that two rows would be one.
+        """
         if self._keys is None:
             self._keys = list(keys)
             return
@@ -88,7 +93,11 @@ class ChangelogTable(InformedSink):
             )
 
     def check(self, columns: Sequence[str]) -> None:
-        """Refuse results that are never retracted, and keys that are not among their columns."""
+        """Refuse results that are never retracted, keys that are not among their columns, and a folder in use.
+
+        Raises:
+            QueryError: The output lacks a column, or the folder has files that no query wrote.
+        """
         needed_columns = (*_COLUMNS_OF_CHANGES, *(self._keys or ()))
         missing = [name for name in needed_columns if name not in columns]
         if missing:
@@ -105,7 +114,11 @@ class ChangelogTable(InformedSink):
             self._versions.claim(query_id)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
-        """Fold the changes of a micro-batch into the table, unless it has them."""
+        """Fold the changes of a micro-batch into the table, unless the table has them.
+
+        Raises:
+            StateError: The folder was deleted or emptied while the query ran, or its pointer is damaged.
+        """
         row_count = self._pop_row_count()
         with self._versions.alone():
             self._versions.check_owned()
@@ -113,8 +126,14 @@ class ChangelogTable(InformedSink):
                 self._publish(batch, batch_id, row_count)
 
     def _publish(self, batch: DataFrame, batch_id: int, row_count: int | None) -> None:
-        """Write a version of the table with the changes of a micro-batch; without changes, the rows stay."""
-        current_rows = self._versions.rows
+        """Publish the table with the changes of a micro-batch; without changes, the current version of its rows again.
+
+        Args:
+            batch: The changes.
+            batch_id: The number of the micro-batch.
+            row_count: The number of changes; None if it is not known.
+        """
+        current_rows = self._versions.rows_folder
         is_empty = batch.isEmpty() if row_count is None else row_count == 0
         # The very first micro-batch makes a version even without rows, so that there is a schema to read.
         if current_rows is not None and is_empty:
@@ -127,7 +146,7 @@ class ChangelogTable(InformedSink):
             batch_id,
             watermark=self._watermark,
             is_revisable="new_end" in batch.columns,
-            read=self._read,
+            input_id=self._input_id,
         )
 
     def read(self, spark: SparkSession | ConnectSession) -> DataFrame:
@@ -136,15 +155,15 @@ class ChangelogTable(InformedSink):
         Raises:
             FileNotFoundError: No micro-batch was written yet.
         """
-        return spark.read.parquet(spark_reading_address(self._current().rows(self.folder)))
+        return spark.read.parquet(spark_reading_address(self._current().rows_folder(self.folder)))
 
     def final(self, spark: SparkSession | ConnectSession) -> DataFrame:
         """Return the rows of the table that no later micro-batch changes or takes away.
 
-        Every later change has a sync time at or after the output's watermark. So a row whose lifetime starts before the
-        watermark is not retracted any more, and gets no neighbour. Where lifetimes may get other ends (the results have
-        `new_end`), the lifetime must end before the watermark, too. Rows that are final stay final. Once the stream is
-        closed, all rows are.
+        Every later change inserts, retracts or revises a lifetime at or after the output's watermark. So a row whose
+        lifetime starts before the watermark is not retracted any more. Where lifetimes may get other ends (the results
+        have `new_end`), the lifetime must end before the watermark, too. Rows that are final stay final. Once the
+        stream is closed, all rows are final.
 
         The lifetime is the column `lifetime`, or `window` where there is none.
 
@@ -152,13 +171,13 @@ class ChangelogTable(InformedSink):
             FileNotFoundError: No micro-batch was written yet.
         """
         current = self._current()
-        rows = spark.read.parquet(spark_reading_address(current.rows(self.folder)))
-        settled_rows: DataFrame
-        settled_rows = changelogs_of(rows).settled_rows(rows, current.watermark, is_revisable=current.is_revisable)
-        return settled_rows
+        rows = spark.read.parquet(spark_reading_address(current.rows_folder(self.folder)))
+        changelogs = changelogs_of(rows)
+        final_rows: DataFrame = changelogs.settled_rows(rows, current.watermark, is_revisable=current.is_revisable)
+        return final_rows
 
     def _current(self) -> Pointer:
-        """Return the current version.
+        """Return the current version of the table.
 
         Raises:
             FileNotFoundError: No micro-batch was written yet.
@@ -169,8 +188,15 @@ class ChangelogTable(InformedSink):
         return current
 
     def _folded(self, batch: DataFrame, current_rows: Path | None) -> DataFrame:
-        """Return the rows of the table after the changes of a micro-batch."""
-        table = None if current_rows is None else batch.sparkSession.read.parquet(spark_reading_address(current_rows))
+        """Return the rows of the table after the changes of a micro-batch.
+
+        Args:
+            batch: The changes.
+            current_rows: The folder with the rows before the changes; None if the table has no version yet.
+        """
+        table: DataFrame | None = None
+        if current_rows is not None:
+            table = batch.sparkSession.read.parquet(spark_reading_address(current_rows))
         live_rows: DataFrame = changelogs_of(batch).live_rows(batch, self._keys, table)
         return live_rows
 

@@ -35,12 +35,12 @@ _S3: Final = re.compile(r"s3[an]?://")
 
 
 class SchemaFile(NamedTuple):
-    """A file with the schema of a state, as the metadata of an operator name it.
+    """A file with the schema of a state, as the metadata of a stateful operator name it.
 
     Attributes:
-        path: The path, with a scheme.
-        root: The part of it that is the checkpoint.
-        inside: The part of it in the checkpoint.
+        path: The absolute path, with a scheme.
+        root: The beginning of the path, up to the folder of the checkpoint.
+        inside: The rest of the path, which is relative to the checkpoint.
     """
 
     path: str
@@ -57,15 +57,15 @@ class CheckpointCopy:
         files: The number of its files.
         size: The bytes in them.
         last_batch: The last micro-batch that was committed; -1 if there is none.
-        places: The places that the query writes to, as far as the checkpoint knows. A query that is started with the
-            copy goes on there, or in other places.
+        destinations: The folders, tables and topics that the query has written to, as far as the checkpoint has them.
+            A query that is started with the copy may go on with these or with others.
     """
 
     path: str
     files: int
     size: int
     last_batch: int
-    places: tuple[str, ...]
+    destinations: tuple[str, ...]
 
 
 def copy_checkpoint(
@@ -75,9 +75,10 @@ def copy_checkpoint(
 ) -> CheckpointCopy:
     """Copy a checkpoint so that a query can be started with the copy, whatever becomes of the original.
 
-    Spark's metadata hold absolute paths, by which a checkpoint that was merely moved does not start; the copy has its
-    own. It has Spark's files, and Muntin's records: the identity of the query, what it writes to, whether it is closed.
-    Nothing in the original is changed. Each file of the copy is read again and compared.
+    Spark's metadata hold absolute paths, so that no query starts with a checkpoint that was merely moved; in the copy,
+    these paths are those of the copy. All of Spark's files are copied, and Muntin's records: the identity of the query,
+    what it writes to, and whether its stream is closed. Nothing in the original is changed. Each file of the copy is
+    read again and compared.
 
     Stop the query before, and copy the folders that it writes to at the same time, with `folders`.
 
@@ -85,8 +86,8 @@ def copy_checkpoint(
         source: The checkpoint, also one that was moved: a path of this machine, or an address such as
             `s3://bucket/checkpoint`, as sinks take them.
         target: A place where there is nothing yet. On S3 the scheme is the one that Spark will be given: `s3a://...`.
-        folders: Folders that the query writes to, each with the place of its copy. The copied checkpoint then names
-            those copies as what it has written to.
+        folders: Folders that the query writes to, each with the path of its copy. The copied checkpoint then says that
+            its query has written to these copies.
 
     Returns:
         The copy, with the number and the size of its files.
@@ -98,38 +99,38 @@ def copy_checkpoint(
 
     Example:
         >>> copy_checkpoint("/data/checkpoint", "/copies/monday")  # doctest: +SKIP
-        CheckpointCopy(path='/copies/monday', files=48, size=193204, last_batch=17, places=('/data/results',))
+        CheckpointCopy(path='/copies/monday', files=48, size=193204, last_batch=17, destinations=('/data/results',))
     """
     # All that can be refused is refused before anything is written.
     origin = StoredFolder(source)
     copy = StoredFolder(target)
-    _check_places(origin, copy)
+    _check_source_and_target(origin, copy)
     output_folders: list[tuple[StoredFolder, StoredFolder]] = []
     for output_path, copy_path in (folders or {}).items():
         output = StoredFolder(output_path)
         output_copy = StoredFolder(copy_path)
         output_folders.append((output, output_copy))
-        _check_places(output, output_copy)
+        _check_source_and_target(output, output_copy)
         if not output.list_files():
             raise QueryError(f"{output} has no files\n  expected a folder that the query writes to")
     files = origin.list_files()
     _check_is_checkpoint(origin, files)
 
-    new_places = {output.spelled: output_copy.spelled for output, output_copy in output_folders}
-    rewriter = _Rewriter(origin, copy, new_places)
+    new_destinations = {output.spelled: output_copy.spelled for output, output_copy in output_folders}
+    rewriter = _Rewriter(origin, copy, new_destinations)
     last_commit = _last_commit(files)
 
     begun_folders: list[StoredFolder] = []  # to delete if anything fails
     try:
         begun_folders.append(copy)
-        # As long as this file is there, no query starts with the copy.
+        # As long as this file exists, no query starts with the copy.
         copy.write(f"{RECORDS}/{COPYING}/begun", iter([b"this copy of a checkpoint is not whole\n"]))
         for output, output_copy in output_folders:
             begun_folders.append(output_copy)
             _copy_files(output, output_copy, output.list_files(), _unchanged)
         copied_names = _copy_files(origin, copy, files, rewriter.content)
         _check_schema_files(copy, copied_names)
-        places = rewriter.places(copied_names, last_commit)
+        destinations = rewriter.destinations(copied_names, last_commit)
         for folder in begun_folders:
             folder.sync()
         copy.delete(f"{RECORDS}/{COPYING}")  # only when everything else is on the disk
@@ -140,7 +141,7 @@ def copy_checkpoint(
         raise
 
     size = sum(files[name].size for name in copied_names)
-    return CheckpointCopy(str(copy), len(copied_names), size, last_commit, places)
+    return CheckpointCopy(str(copy), len(copied_names), size, last_commit, destinations)
 
 
 def schema_files_in(metadata: str, name: str) -> list[SchemaFile]:
@@ -169,7 +170,12 @@ def schema_files_in(metadata: str, name: str) -> list[SchemaFile]:
 
 
 def _damaged_metadata_error(name: str, reason: object) -> StateError:
-    """Return the error that says that the metadata of an operator are damaged."""
+    """Return the error for damaged metadata of a stateful operator.
+
+    Args:
+        name: The path of the file with the metadata.
+        reason: The exception or the text that says what is wrong with the file.
+    """
     return StateError(
         f"the file {name} is damaged: {reason}\n"
         "  expected: the metadata of a stateful operator, as Spark wrote them\n"
@@ -178,24 +184,35 @@ def _damaged_metadata_error(name: str, reason: object) -> StateError:
 
 
 class _Rewriter:
-    """Replaces the places that the files of a checkpoint name."""
+    """Rewrites the files of a checkpoint that name the checkpoint itself, or folders that are copied with it."""
 
-    def __init__(self, origin: StoredFolder, copy: StoredFolder, new_places: Mapping[str, str]) -> None:
-        """Take the checkpoint, its copy, and the new place of each folder of output that is copied with it."""
+    def __init__(self, origin: StoredFolder, copy: StoredFolder, new_destinations: Mapping[str, str]) -> None:
+        """Prepare to rewrite the files of a checkpoint.
+
+        Args:
+            origin: The checkpoint.
+            copy: Its copy.
+            new_destinations: The path of the copy of each folder of output that is copied with the checkpoint.
+        """
         self._origin = origin
         self._copy = copy
-        self._new_places = new_places
+        self._new_destinations = new_destinations
 
     def content(self, name: str) -> bytes | None:
-        """Return the new content of a file; None if it stays as it is."""
+        """Return the content that a file of the checkpoint has in the copy; None if it has the same."""
         if _OPERATOR_METADATA.fullmatch(name):
             return self._metadata(name)
-        if self._new_places and _RECORD.fullmatch(name):
+        if self._new_destinations and _RECORD.fullmatch(name):
             return self._record(name)
         return None
 
-    def places(self, names: Iterable[str], last_commit: int) -> tuple[str, ...]:
-        """Return the places that the query has written to, by the last record in the copy that was committed."""
+    def destinations(self, names: Iterable[str], last_commit: int) -> tuple[str, ...]:
+        """Return the destinations that the query has written to, as the newest record in the copy that counts has them.
+
+        Args:
+            names: The names of the files in the copy.
+            last_commit: The last micro-batch that was committed; records of later ones do not count.
+        """
         committed_records: dict[int, str] = {}
         for name in names:
             record_file = _RECORD.fullmatch(name)
@@ -205,22 +222,29 @@ class _Rewriter:
             return ()
         record = self._copy.read(committed_records[max(committed_records)])
         try:
-            return tuple(json.loads(record)["places"])
+            return tuple(json.loads(record)["destinations"])
         except (ValueError, KeyError, TypeError):
             return ()  # the record is damaged: a query that starts with the copy says so
 
     def _record(self, name: str) -> bytes:
-        """Return a record of the query with the places that its folders have in the copy."""
+        """Return a record of the query in which folders that are copied have the paths of their copies."""
         content = self._origin.read(name)
         try:
             record = json.loads(content)
-            record["places"] = sorted(self._new_places.get(place, place) for place in record["places"])
+            destinations: list[str] = []
+            for destination in record["destinations"]:
+                destinations.append(self._new_destinations.get(destination, destination))
+            record["destinations"] = sorted(destinations)
         except (ValueError, KeyError, TypeError):
             return content  # the record is damaged: a query that starts with the copy says so
         return json.dumps(record).encode()
 
     def _metadata(self, name: str) -> bytes:
-        """Return the metadata of an operator with the paths that its schemas have in the copy."""
+        """Return the metadata of an operator with the paths that its schemas have in the copy.
+
+        Raises:
+            StateError: The file is damaged.
+        """
         try:
             lines = self._origin.read(name).decode().splitlines()
             new_lines = [self._with_new_paths(line) for line in lines]
@@ -239,24 +263,28 @@ class _Rewriter:
         return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
 
     def _new_path(self, path: str) -> str:
-        """Return the path of a file of the checkpoint in the copy."""
+        """Return the path that a file with a schema has in the copy; a path of another form stays as it is."""
         file = _SCHEMA_FILE.fullmatch(path)
         if file is None:
             return path
         root = self._copy.for_spark
         scheme = _S3.match(file["root"])
-        if scheme is not None:  # S3 has several schemes, and Spark a connector for one of them
+        if scheme is not None:  # `s3:`, `s3a:` and `s3n:` are alike, and Spark has a connector for only one of them
             root = _S3.sub(scheme[0], root)
         return f"{root}/{file['inside']}"
 
 
 def _unchanged(name: str) -> bytes | None:
-    """Return None for the new content of a file of output, which is copied as it is."""
+    """Say of any file that its copy has the same content: the counterpart of `_Rewriter.content` for output."""
     return None
 
 
-def _check_places(source: StoredFolder, target: StoredFolder) -> None:
-    """Raise unless one folder can be copied to the other."""
+def _check_source_and_target(source: StoredFolder, target: StoredFolder) -> None:
+    """Raise unless a folder can be copied to another one.
+
+    Raises:
+        QueryError: One folder lies in the other, or the target has files.
+    """
     if source.contains(target) or target.contains(source):
         raise QueryError(f"{source} and {target} lie in each other\n  expected: a place of its own for the copy")
     if target.list_files():
@@ -268,12 +296,21 @@ def _check_places(source: StoredFolder, target: StoredFolder) -> None:
 
 
 def _check_is_checkpoint(folder: StoredFolder, files: Mapping[str, ListedFile]) -> None:
-    """Raise unless a folder is a checkpoint, and not a copy of one that was cut short."""
+    """Raise unless a folder is a checkpoint that can be copied.
+
+    Args:
+        folder: The folder.
+        files: The files in it.
+
+    Raises:
+        QueryError: The folder is no checkpoint.
+        StateError: The folder is itself a copy of a checkpoint, whose copying was cut short.
+    """
     if "metadata" not in files:
         state = "is not there"
         if files:
-            names = {name.partition("/")[0] for name in files}
-            state = f"has {', '.join(sorted(names)[:5])}"
+            top_names = {name.partition("/")[0] for name in files}
+            state = f"has {', '.join(sorted(top_names)[:5])}"
         raise QueryError(
             f"{folder} is no checkpoint: it {state}, and no file 'metadata'\n"
             "  expected: the checkpoint of a query, as in query.write(checkpoint=...) or checkpointLocation"
@@ -283,7 +320,7 @@ def _check_is_checkpoint(folder: StoredFolder, files: Mapping[str, ListedFile]) 
 
 
 def cut_short_copy_error(checkpoint: str) -> StateError:
-    """Return the error that says that a checkpoint is a copy which is not whole."""
+    """Return the error for a checkpoint that is a copy in which files are missing."""
     return StateError(
         f"the checkpoint {checkpoint} is a copy that was cut short: files are missing in it\n"
         f"  expected: a copy that ended without an error\n"
@@ -292,12 +329,12 @@ def cut_short_copy_error(checkpoint: str) -> StateError:
 
 
 def moved_checkpoint_error(checkpoint: str, name: str, file: SchemaFile) -> StateError:
-    """Return the error that says that a checkpoint was moved.
+    """Return the error for a checkpoint that was moved.
 
     Args:
         checkpoint: The path of the checkpoint.
-        name: The file in it that names another place.
-        file: The file that is missing in that place.
+        name: The file in it that names a file by its former path.
+        file: The file with that path, which does not exist.
     """
     return StateError(
         f"the checkpoint {checkpoint} was moved here, or copied: {name} in it names {file.path}, which is not there\n"
@@ -325,6 +362,9 @@ def _copy_files(
 
     Returns:
         The names of the copied files.
+
+    Raises:
+        StateError: Files of the source changed meanwhile, or a copy is not what was written.
     """
     checksums: dict[str, int] = {}
     try:
@@ -354,7 +394,15 @@ def _copy_files(
 
 
 def _is_left_out(name: str, target: StoredFolder, new_content: Callable[[str], bytes | None]) -> bool:
-    """True for a checksum of Hadoop's that the copy does not need, or that is stale as its file has new content."""
+    """Return True for a checksum of Hadoop's that the copy does without.
+
+    Hadoop reads a checksum such as `.7.crc` only on a local disk, and one of a file with new content would be wrong.
+
+    Args:
+        name: The name of the file that may be a checksum.
+        target: The folder of the copy.
+        new_content: Returns the new content of a file by its name; None if it is copied as it is.
+    """
     checksum = _CHECKSUM.fullmatch(name)
     if checksum is None:
         return False
@@ -365,7 +413,15 @@ def _is_left_out(name: str, target: StoredFolder, new_content: Callable[[str], b
 
 
 def _check_schema_files(copy: StoredFolder, names: list[str]) -> None:
-    """Raise unless the copy has each file that the metadata of its operators name."""
+    """Raise unless a copy has each file that the metadata of its operators name, under the path that they give.
+
+    Args:
+        copy: The copy.
+        names: The names of its files.
+
+    Raises:
+        StateError: A file is missing.
+    """
     for name in filter(_OPERATOR_METADATA.fullmatch, names):
         for file in schema_files_in(copy.read(name).decode(), f"{copy}/{name}"):
             if file.inside not in names or not is_same_place(file.root, copy.for_spark):
@@ -377,7 +433,7 @@ def _check_schema_files(copy: StoredFolder, names: list[str]) -> None:
 
 
 def is_same_place(root: str, other: str) -> bool:
-    """True for two spellings of one place, as of S3 by another scheme."""
+    """Return True if two addresses differ at most in the scheme for S3: `s3:`, `s3a:` or `s3n:`."""
     return _S3.sub("s3://", root) == _S3.sub("s3://", other)
 
 

@@ -22,8 +22,8 @@ _BATCHES: Final = "muntin_batches"
 
 _LAST_ROW: Final = "last_row"
 
-_EXACT: Final = ("int", "string", "bool", "date", "timestamp", "decimal")
-"""The first letters of the names of Arrow's types whose values a database finds again as they were written."""
+_EXACT_TYPES: Final = ("int", "string", "bool", "date", "timestamp", "decimal")
+"""The first letters of the names of Arrow's types whose values a query can look for by `=`, unlike floats and JSON."""
 
 _MOST_CHARACTERS: Final = 200
 """The length of a text up to which it is part of `last_row`."""
@@ -33,8 +33,8 @@ class _TableColumns(NamedTuple):
     """The columns of an output in a table, with the fields of records as columns of their own.
 
     Attributes:
-        types: Arrow's types, by the names of the columns; `change` of a changelog is one of them.
-        ids: The columns that name a row; none if rows are appended.
+        types: Arrow's types, by the names of the columns, with the column `change` of a changelog.
+        ids: The columns that identify a row; none if rows are appended.
     """
 
     types: Mapping[str, Any]
@@ -42,14 +42,14 @@ class _TableColumns(NamedTuple):
 
     @property
     def written(self) -> list[str]:
-        """The columns of the table: all but `change` of a changelog."""
+        """The columns of the table, which are all except the column `change` of a changelog."""
         is_changelog = bool(self.ids)
         return [name for name in self.types if not (is_changelog and name == CHANGE)]
 
     @property
     def exact(self) -> list[str]:
-        """The columns of the table whose values a database finds again as they were written."""
-        return [name for name in self.written if str(self.types[name]).startswith(_EXACT)]
+        """The columns of the table whose values a query can look for by `=`."""
+        return [name for name in self.written if str(self.types[name]).startswith(_EXACT_TYPES)]
 
 
 class DatabaseTable(TableSink):
@@ -81,10 +81,10 @@ class DatabaseTable(TableSink):
 
     PostgreSQL stores no text with a NUL character: such a row stops the query.
 
-    The table `muntin_batches` beside it has a row for each table: `table_name`, `query_id`, `batch`, the last
-    micro-batch, `read`, `watermark` as a tick, and `last_row`, of the row that was written last, as JSON, the columns
-    that are numbers without fractions, times or short texts. Where that row is gone when the query starts, it does not
-    go on. Whoever deletes it on purpose sets `last_row` to null.
+    The table `muntin_batches` beside it has a row for each table: `table_name`, `query_id`, `batch` (the last
+    micro-batch), `input_id`, `watermark` (a tick) and `last_row`. The last one is JSON of the row that was written
+    last: its columns that are numbers without fractions, times or short texts. If the table lacks that row when the
+    query starts, the query does not go on. Whoever deletes the row on purpose sets `last_row` to null.
 
     Cost: rows pass through the driver; up to 100,000 of them at once, beyond that one partition at a time. Each start
     looks for the row that was written last, by a scan of the table unless it has an index on the window or the keys.
@@ -106,26 +106,30 @@ class DatabaseTable(TableSink):
             SetupError: `psycopg` is not installed, which the extra `postgresql` brings.
         """
         self._database, self._table = database_of(address)
-        parts = self._database.parts(self._table)
-        self._name = self._database.quoted(*parts)
-        self._batches = self._database.quoted(*parts[:-1], _BATCHES)
+        *schema, name = self._database.parts(self._table)  # the schema is empty if the address names none
+        self._quoted_table = self._database.quoted(*schema, name)
+        self._quoted_batches = self._database.quoted(*schema, _BATCHES)
+        self._batches = ".".join([*schema, _BATCHES])
 
     def __str__(self) -> str:
         return f"{self._database}?table={self._table}"
 
     @property
-    def place(self) -> str:
-        """The address, without a password."""
+    def destination(self) -> str:
+        """The address, without its password."""
         return str(self)
 
     def find_mark(self, query_id: str) -> Mark:
-        """Return the row of the table in `muntin_batches`, if the query is its owner.
+        """Return the progress that `muntin_batches` has of the table; `Mark()` if the table is another query's or new.
 
         Raises:
-            StateError: The row, or the whole of `muntin_batches`, is gone, and the query wrote in this run.
+            StateError: The row of the table in `muntin_batches` is gone, and the query wrote in this run.
         """
+        owner = ""
+        mark = Mark()
         with self._database.transaction() as cursor:
-            owner, mark = self._owner_and_mark(cursor) if self._has_batches(cursor) else ("", Mark())
+            if self._has_batches(cursor):
+                owner, mark = self._owner_and_mark(cursor)
         if owner == query_id:
             return mark
         if self._last_batch is not None:
@@ -133,41 +137,46 @@ class DatabaseTable(TableSink):
         return Mark()
 
     def open(self, query_id: str) -> None:
-        """Check that the table belongs to the query, and has the row that it wrote last.
+        """Check that the table belongs to the query, and has the row that the query wrote last.
+
+        A table that no query owns belongs to this query from now on.
 
         Raises:
             QueryError: The table belongs to another query.
-            StateError: The table or that row is gone.
+            StateError: The table, or the row that was written last, is gone.
         """
         super().open(query_id)
         with self._database.transaction() as cursor:
-            cursor.execute(self._database.lock)  # two queries that start at once would both make the table
+            # Without the lock, two queries that start at once would both make `muntin_batches`.
+            cursor.execute(self._database.lock)
             self._make_batches(cursor)
             owner, mark = self._owner_and_mark(cursor)
             has_table = bool(self._database.columns(cursor, self._table))
+
             if owner == query_id:
                 if mark.batch >= 0 and not has_table:
                     raise self._gone_error()
                 self._check_last_row(cursor)
                 return
+            # A table that was dropped may still have an owner: another query may make it anew.
             if owner and has_table:
                 raise QueryError(
                     f"{self} holds the output of another query: of {owner}, and this one is {query_id}\n"
                     "  a query that starts with a new checkpoint is another one, and counts its micro-batches from 0\n"
                     "  choose another table, drop this one, or go on with its checkpoint"
                 )
-            # The table is new, or was dropped: from now on it belongs to this query.
             sign = self._database.placeholder
-            cursor.execute(f"DELETE FROM {self._batches} WHERE table_name = {sign}1", (self._table,))
+            cursor.execute(f"DELETE FROM {self._quoted_batches} WHERE table_name = {sign}1", (self._table,))
             cursor.execute(
-                f"INSERT INTO {self._batches} VALUES ({sign}1, {sign}2, -1, '', NULL, NULL)", (self._table, query_id)
+                f"INSERT INTO {self._quoted_batches} VALUES ({sign}1, {sign}2, -1, '', NULL, NULL)",
+                (self._table, query_id),
             )
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
-        """Write the rows and the number of a micro-batch; once more if the connection is lost.
+        """Write the rows and the number of a micro-batch; if the connection is lost, try a second time.
 
         Raises:
-            QueryError: The table has other columns.
+            QueryError: The table lacks a column of the output, or has one with another type.
             StateError: The table, or its row in `muntin_batches`, is gone.
         """
         try:
@@ -175,117 +184,134 @@ class DatabaseTable(TableSink):
         except Exception as error:
             if not self._database.is_lost(error):
                 raise
-            super().write(batch, batch_id)
+            super().write(batch, batch_id)  # skips the micro-batch if it was committed before the connection was lost
 
     def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
         """Append rows in one transaction."""
         self.merge(rows, (), query_id, mark)
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
-        """Delete the rows that change and insert their new versions, in one transaction; without names, append rows."""
+        """Delete the rows that change and insert their new versions, in one transaction; without `names`, append rows.
+
+        Args:
+            rows: The changes; without `names`, the rows.
+            names: The columns that identify a row; none to append rows.
+            query_id: The id of the query.
+            mark: The progress of the query with these rows.
+
+        Raises:
+            QueryError: The table lacks a column of the output, or has one with another type.
+            StateError: The row of the table in `muntin_batches` is gone.
+        """
         columns = _columns_of(rows.schema, names)
         converters = {name: self._database.converter(arrow_type) for name, arrow_type in columns.types.items()}
         column_types = {name: self._database.type_of(columns.types[name]) for name in columns.written}
         with self._database.transaction() as cursor:
             if not self._set_mark(cursor, query_id, mark):
-                return
+                return  # another driver has written the micro-batch
             self._check_columns(cursor, column_types, columns.ids)
             for record_batch in rows:
                 self._write_rows(cursor, columns, _converted(record_batch, converters))
 
     def _write_rows(self, cursor: Any, columns: _TableColumns, values: Mapping[str, list[Any]]) -> None:
-        """Delete the rows that change, if it is a changelog, and insert rows.
+        """Insert rows; of a changelog, delete the rows that change before, and insert their new versions.
 
         Args:
             cursor: The cursor of the transaction.
             columns: The columns of the output.
-            values: The values of each column.
+            values: The values of each column, as the database takes them; of the same length.
         """
         rows = list(zip(*(values[name] for name in columns.written), strict=True))
-        # A changelog has at most one change of a row in a micro-batch: the old version goes, whatever the change is.
         if columns.ids:
+            # A micro-batch has at most one change of a row, an upsert or a delete: the old version goes in either case.
             ids = list(zip(*(values[name] for name in columns.ids), strict=True))
             self._delete(cursor, columns.ids, ids)
-            if ids:  # the row that was written last may be one of the deleted
-                self._keep_last_row(cursor, None)
+            if ids:  # the row that was written last may be a deleted one
+                self._set_last_row(cursor, {})
             rows = [row for row, change in zip(rows, values[CHANGE], strict=True) if change == "upsert"]
         quoted_names = [self._database.quoted(name) for name in columns.written]
-        self._database.append(cursor, self._name, quoted_names, rows)
+        self._database.append(cursor, self._quoted_table, quoted_names, rows)
         if rows:
             last_row = dict(zip(columns.written, rows[-1], strict=True))
-            self._keep_last_row(cursor, {name: last_row[name] for name in columns.exact})
+            self._set_last_row(cursor, {name: last_row[name] for name in columns.exact})
 
-    def _keep_last_row(self, cursor: Any, row: Mapping[str, Any] | None) -> None:
-        """Keep the row that was written last, in the transaction of the rows.
+    def _set_last_row(self, cursor: Any, row: Mapping[str, Any]) -> None:
+        """Set `last_row` of the table, in the transaction of the rows.
 
         Args:
             cursor: The cursor of the transaction.
-            row: The values of the row by column; None if the row is not known.
+            row: The values by which a later start looks for the row, by column; empty if no such row is known.
         """
         short_values: dict[str, Any] = {}
-        for name, value in (row or {}).items():
+        for name, value in row.items():
             if len(str(value)) <= _MOST_CHARACTERS:
                 short_values[name] = value
         sign = self._database.placeholder
         cursor.execute(
-            f"UPDATE {self._batches} SET {_LAST_ROW} = {sign}1 WHERE table_name = {sign}2",
+            f"UPDATE {self._quoted_batches} SET {_LAST_ROW} = {sign}1 WHERE table_name = {sign}2",
             (json_of(short_values) if short_values else None, self._table),
         )
 
     def _check_last_row(self, cursor: Any) -> None:
-        """Raise unless the table has the row that was written last."""
+        """Raise unless the table has the row that was written last.
+
+        Raises:
+            StateError: The table does not have the row.
+        """
         sign = self._database.placeholder
-        cursor.execute(f"SELECT batch, {_LAST_ROW} FROM {self._batches} WHERE table_name = {sign}1", (self._table,))
+        cursor.execute(
+            f"SELECT batch, {_LAST_ROW} FROM {self._quoted_batches} WHERE table_name = {sign}1", (self._table,)
+        )
         batch, last_row = cursor.fetchone()
         if last_row is None:
-            return
+            return  # no row was written yet, or somebody deleted it on purpose
 
-        # The row is looked for by its values as text, which the database casts: JSON has lost their types.
+        # JSON does not hold the types of the values. So each is compared as text, which the database casts to the type
+        # of its column.
         column_types = self._database.columns(cursor, self._table)
         conditions: list[str] = []
         values: list[Any] = []
         for name, value in json.loads(last_row, parse_float=str).items():
             if name not in column_types:
-                continue  # somebody dropped the column
+                continue  # the column was dropped since
             if value is None:
                 conditions.append(f"{self._database.quoted(name)} IS NULL")
                 continue
-            values.append(str(int(value)) if isinstance(value, bool) else str(value))
+            is_boolean = isinstance(value, bool)
+            values.append(str(int(value)) if is_boolean else str(value))  # SQLite casts '1' to a number, and not 'True'
             parameter = self._database.parameter(len(values), column_types[name])
             conditions.append(f"{self._database.quoted(name)} = {parameter}")
         if not conditions:
             return
-        cursor.execute(f"SELECT 1 FROM {self._name} WHERE {' AND '.join(conditions)} LIMIT 1", tuple(values))
+        cursor.execute(f"SELECT 1 FROM {self._quoted_table} WHERE {' AND '.join(conditions)} LIMIT 1", tuple(values))
         if cursor.fetchone() is None:
             raise rows_gone_error(
                 f"{self} lacks the row that was written last, up to micro-batch {batch}: {last_row}",
                 f"if you deleted it on purpose:"
-                f" UPDATE {self._batches} SET {_LAST_ROW} = NULL WHERE table_name = '{self._table}'",
+                f" UPDATE {self._quoted_batches} SET {_LAST_ROW} = NULL WHERE table_name = '{self._table}'",
             )
-
-    @property
-    def _batches_name(self) -> str:
-        """The name of the table `muntin_batches`, with the schema that `table` names."""
-        return ".".join([*self._database.parts(self._table)[:-1], _BATCHES])
 
     def _has_batches(self, cursor: Any) -> bool:
         """True if the database has the table `muntin_batches`."""
-        return bool(self._database.columns(cursor, self._batches_name))
+        return bool(self._database.columns(cursor, self._batches))
 
     def _make_batches(self, cursor: Any) -> None:
-        """Make the table `muntin_batches` if it is not there; add the column that older versions did not have."""
+        """Make the table `muntin_batches` if there is none; add the column that older versions did not have."""
         if not self._has_batches(cursor):
             cursor.execute(
-                f"CREATE TABLE {self._batches} (table_name text PRIMARY KEY, query_id text NOT NULL,"
-                " batch bigint NOT NULL, read text NOT NULL, watermark bigint, last_row text)"
+                f"CREATE TABLE {self._quoted_batches} (table_name text PRIMARY KEY, query_id text NOT NULL,"
+                f" batch bigint NOT NULL, input_id text NOT NULL, watermark bigint, {_LAST_ROW} text)"
             )
-        elif _LAST_ROW not in self._database.columns(cursor, self._batches_name):
-            cursor.execute(f"ALTER TABLE {self._batches} ADD COLUMN {_LAST_ROW} text")
+        elif _LAST_ROW not in self._database.columns(cursor, self._batches):
+            cursor.execute(f"ALTER TABLE {self._quoted_batches} ADD COLUMN {_LAST_ROW} text")
 
     def _owner_and_mark(self, cursor: Any) -> tuple[str, Mark]:
-        """Return the query that the table belongs to, empty if there is none, and its progress."""
+        """Return the id of the query that owns the table, and its progress.
+
+        If no query owns the table, the id is empty and the progress `Mark()`.
+        """
         cursor.execute(
-            f"SELECT query_id, batch, read, watermark FROM {self._batches}"
+            f"SELECT query_id, batch, input_id, watermark FROM {self._quoted_batches}"
             f" WHERE table_name = {self._database.placeholder}1",
             (self._table,),
         )
@@ -296,23 +322,23 @@ class DatabaseTable(TableSink):
         return query_id, Mark(*mark)
 
     def _set_mark(self, cursor: Any, query_id: str, mark: Mark) -> bool:
-        """Set the mark of the table; return False if the table has that micro-batch.
+        """Set the mark of the table; return False, and change nothing, if the table has that micro-batch already.
 
-        `write` asked `WrittenBatch.includes` in an earlier transaction. Of two drivers with one micro-batch the second
-        waits here until the first has committed, and then changes no row: its condition no longer holds.
+        `write` has looked at the mark before, but in another transaction. If two drivers write one micro-batch, the
+        second waits here until the first has committed. Then `batch < new batch` no longer holds, and it sets no mark.
 
         Raises:
             StateError: The table has no mark of the query.
         """
         sign = self._database.placeholder
         cursor.execute(
-            f"UPDATE {self._batches} SET batch = {sign}1, read = {sign}2, watermark = {sign}3"
+            f"UPDATE {self._quoted_batches} SET batch = {sign}1, input_id = {sign}2, watermark = {sign}3"
             f" WHERE table_name = {sign}4 AND query_id = {sign}5 AND batch < {sign}1",
             (*mark, self._table, query_id),
         )
         if cursor.rowcount:
             return True
-        # No row was changed: the table has the micro-batch, or the mark is gone.
+        # No row was changed: either the table has the micro-batch, or the mark is gone.
         owner, _ = self._owner_and_mark(cursor)
         if owner != query_id:
             raise self._gone_error()
@@ -321,33 +347,43 @@ class DatabaseTable(TableSink):
     def _delete(self, cursor: Any, names: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> None:
         """Delete rows by their ids.
 
-        Ids with nulls in other places need other statements: `=` finds no null, and a comparison that does has no
-        index.
+        There is a statement for each set of columns that are null in an id: `=` finds no null, and a comparison that
+        finds nulls and values alike uses no index.
+
+        Args:
+            cursor: The cursor of the transaction.
+            names: The columns that identify a row.
+            ids: The values of these columns, for each row to delete.
         """
 
-        def places_of_nulls(row_id: tuple[Any, ...]) -> list[bool]:
-            return [part is None for part in row_id]
+        def null_columns(row_id: tuple[Any, ...]) -> list[bool]:
+            return [value is None for value in row_id]
 
-        ids_by_statement = groupby(sorted(ids, key=places_of_nulls), key=places_of_nulls)
-        for is_null_in_place, ids_of_statement in ids_by_statement:
+        ids_by_null_columns = groupby(sorted(ids, key=null_columns), key=null_columns)
+        for are_null, ids_of_statement in ids_by_null_columns:
             conditions: list[str] = []
             parameter_numbers = count(1)
-            for name, is_null in zip(names, is_null_in_place, strict=True):
+            for name, is_null in zip(names, are_null, strict=True):
                 column = self._database.quoted(name)
                 if is_null:
                     conditions.append(f"{column} IS NULL")
                 else:
                     conditions.append(f"{column} = {self._database.placeholder}{next(parameter_numbers)}")
             cursor.executemany(
-                f"DELETE FROM {self._name} WHERE {' AND '.join(conditions)}",
-                [tuple(part for part in row_id if part is not None) for row_id in ids_of_statement],
+                f"DELETE FROM {self._quoted_table} WHERE {' AND '.join(conditions)}",
+                [tuple(value for value in row_id if value is not None) for row_id in ids_of_statement],
             )
 
     def _check_columns(self, cursor: Any, columns: Mapping[str, str], id_columns: Sequence[str]) -> None:
-        """Make the table if it is not there; otherwise check that it has the columns of the output.
+        """Make the table if there is none; otherwise check that it has the columns of the output.
+
+        Args:
+            cursor: The cursor of the transaction.
+            columns: The types of the columns in the database, by name.
+            id_columns: The columns that identify a row; none if rows are appended.
 
         Raises:
-            QueryError: A column is missing, or has another type.
+            QueryError: The table lacks a column, or has one with another type.
         """
         quoted = self._database.quoted
         columns_of_table = self._database.columns(cursor, self._table)
@@ -355,7 +391,7 @@ class DatabaseTable(TableSink):
             definitions = [f"{quoted(name)} {column_type}" for name, column_type in columns.items()]
             if id_columns:
                 definitions.append(f"UNIQUE ({', '.join(map(quoted, id_columns))})")
-            cursor.execute(f"CREATE TABLE {self._name} ({', '.join(definitions)})")
+            cursor.execute(f"CREATE TABLE {self._quoted_table} ({', '.join(definitions)})")
             return
         for name, column_type in columns.items():
             if name not in columns_of_table:
@@ -364,16 +400,16 @@ class DatabaseTable(TableSink):
                     f"  add it, as {column_type}, or name another table"
                 )
             type_of_table = columns_of_table[name]
-            type_without_size = column_type.partition("(")[0]
-            wider_types = self._database.wider.get(column_type, ())
-            if type_of_table not in (column_type, type_without_size, *wider_types):
+            type_without_size = column_type.partition("(")[0]  # `numeric` without digits holds any `numeric(10,2)`
+            larger_types = self._database.larger_types.get(column_type, ())
+            if type_of_table not in (column_type, type_without_size, *larger_types):
                 raise QueryError(
                     f"the column {name!r} of {self} is {type_of_table}, and the output has {column_type}\n"
                     "  change its type, or name another table"
                 )
 
     def _gone_error(self) -> StateError:
-        """Return the error that says that the table, or its row in `muntin_batches`, is gone."""
+        """Return the error for a table that is gone, or whose row in `muntin_batches` is."""
         return StateError(
             f"{self} is gone, or its row in {_BATCHES}, and this query wrote to it\n"
             "  what the checkpoint has done is not written again: restore the table and that row, or start with a new\n"
@@ -382,14 +418,14 @@ class DatabaseTable(TableSink):
 
 
 def _columns_of(schema: pa.Schema, names: Sequence[str]) -> _TableColumns:
-    """Return the columns of an output.
+    """Return the columns that an output has in a table.
 
     Args:
         schema: The schema of the output.
-        names: The columns of the output that name a row; none if rows are appended.
+        names: The columns of the output that identify a row; none if rows are appended.
 
     Raises:
-        QueryError: Two columns have one name.
+        QueryError: Two columns of the table would have one name, such as `window_start` and the field of `window`.
     """
     types: dict[str, Any] = {}
     columns_by_output: dict[str, list[str]] = {}
@@ -407,7 +443,12 @@ def _columns_of(schema: pa.Schema, names: Sequence[str]) -> _TableColumns:
 
 
 def _converted(rows: pa.RecordBatch, converters: Mapping[str, Callable[[Any], Any] | None]) -> dict[str, list[Any]]:
-    """Return the values of each column as the database takes them; null stays null."""
+    """Return the values of each column as the database takes them; null stays null.
+
+    Args:
+        rows: The rows.
+        converters: By column, the function that converts a value for the database; None if the database takes it.
+    """
     values: dict[str, list[Any]] = {}
     for _, name, column in _flat_columns(rows):
         plain_values = column.to_pylist(maps_as_pydicts="strict")
@@ -430,7 +471,10 @@ def _flat_columns(rows: pa.Table | pa.RecordBatch) -> Iterator[tuple[str, str, A
 
 
 def _columns_of_fields(name: str, column: Any) -> Iterator[tuple[str, Any]]:
-    """Yield a column by its name; if it has records, each of their fields, whose fields may be records too."""
+    """Yield the name and the values of a column; of a column of records, those of each field, as `window_start`.
+
+    The fields of a record may be records, too.
+    """
     if not str(column.type).startswith("struct<"):
         yield name, column
         return

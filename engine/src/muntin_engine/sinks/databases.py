@@ -31,13 +31,13 @@ class Database(ABC):
     Attributes:
         placeholder: The sign of a parameter in a statement, before its number.
         types: The types of columns, by the names of Arrow's types; other types are stored as JSON.
-        wider: The types that hold each value of a type, by its name; a table may have them instead.
-        lock: A statement that waits until no other transaction is past it.
+        larger_types: By a type of columns, the types that hold all its values too. A table may have them instead.
+        lock: A statement that waits until no other transaction holds the lock, and holds it until the transaction ends.
     """
 
     placeholder: ClassVar[str]
     types: ClassVar[Mapping[str, str]]
-    wider: ClassVar[Mapping[str, Sequence[str]]]
+    larger_types: ClassVar[Mapping[str, Sequence[str]]]
     lock: ClassVar[str] = "SELECT 1"
 
     @abstractmethod
@@ -46,7 +46,7 @@ class Database(ABC):
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[Any]:
-        """Connect, and enter a block with a cursor; commit at its end, or roll back if it fails.
+        """Connect, and lend a cursor to a block; commit at the end of the block, or roll back if the block raises.
 
         Raises:
             SetupError: The database cannot be reached.
@@ -57,12 +57,24 @@ class Database(ABC):
         """Return the types of the columns of a table, by name; none if there is no such table."""
 
     def parameter(self, number: int, of_type: str) -> str:
-        """Return a parameter as it stands in a statement, where text is compared with a column of a type."""
+        """Return a parameter of a statement that casts text to the type of the column that it is compared with.
+
+        Args:
+            number: The number of the parameter, from 1.
+            of_type: The type of the column.
+        """
         return f"CAST({self.placeholder}{number} AS {of_type})"
 
     @abstractmethod
     def append(self, cursor: Any, table: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
-        """Add rows to a table; all names are quoted."""
+        """Add rows to a table.
+
+        Args:
+            cursor: The cursor of the transaction.
+            table: The name of the table, quoted.
+            names: The names of its columns, quoted.
+            rows: The values of each row, in the order of the names.
+        """
 
     @abstractmethod
     def converter(self, arrow_type: object) -> Callable[[Any], Any] | None:
@@ -71,17 +83,17 @@ class Database(ABC):
     def type_of(self, arrow_type: object) -> str:
         """Return the type of a column for values of a type of Arrow's, which is no struct."""
         name = str(arrow_type)
-        if name.startswith(_ZONED):  # the name of the zone follows
+        if name.startswith(_ZONED):  # timestamps with any zone have one type of column
             name = _ZONED
         return self.types.get(name, self.types["json"])
 
     def quoted(self, *parts: str) -> str:
-        """Return a name, of one or several parts, as it is written in a statement."""
+        """Return a name as it is written in a statement, given its parts: a schema, if it has one, and a name in it."""
         quoted_parts = ['"' + part.replace('"', '""') + '"' for part in parts]
         return ".".join(quoted_parts)
 
     def parts(self, table: str) -> list[str]:
-        """Split the name of a table into its schema, if it is named, and its own name."""
+        """Split the name of a table at the dot after its schema, if it has one."""
         return [table]
 
     def is_lost(self, error: Exception) -> bool:
@@ -109,7 +121,7 @@ class _Postgresql(Database):
         "duration[us]": "interval",
         "json": "jsonb",
     }
-    wider: ClassVar = {
+    larger_types: ClassVar = {
         "smallint": ["integer", "bigint"],
         "integer": ["bigint"],
         "real": ["double precision"],
@@ -119,10 +131,10 @@ class _Postgresql(Database):
     lock = "SELECT pg_advisory_xact_lock(hashtext('muntin_batches'))"
 
     def __init__(self, address: str) -> None:
-        """Take an address as libpq takes it.
+        """Take an address in the form of libpq, PostgreSQL's client.
 
         Raises:
-            QueryError: libpq does not take it.
+            QueryError: libpq refuses the address.
             SetupError: `psycopg` is not installed.
         """
         url = urlsplit(address)
@@ -132,7 +144,7 @@ class _Postgresql(Database):
         self._address = address
         try:
             self._psycopg.conninfo.conninfo_to_dict(address)
-        except self._psycopg.Error:  # its message repeats the address, with the password
+        except self._psycopg.Error:  # not chained, as its message repeats the address with the password
             raise QueryError(
                 f"{self._address_without_password} is not an address of a PostgreSQL database\n"
                 "  expected postgresql://user@host:5432/database?table=name, with %-codes for special characters\n"
@@ -148,6 +160,11 @@ class _Postgresql(Database):
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
+        """Connect, and lend a cursor to a block; commit at its end, or roll back if it raises.
+
+        Raises:
+            SetupError: The server cannot be reached, or refuses the user.
+        """
         try:
             connection = self._psycopg.connect(self._address, cursor_factory=self._psycopg.RawCursor)
         except self._psycopg.OperationalError as error:
@@ -159,6 +176,7 @@ class _Postgresql(Database):
             yield cursor
 
     def columns(self, cursor: Any, table: str) -> dict[str, str]:
+        """Return the types of the columns of a table, by name; none if there is no such table."""
         cursor.execute(
             "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute"
             " WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
@@ -167,6 +185,7 @@ class _Postgresql(Database):
         return dict(cursor.fetchall())
 
     def append(self, cursor: Any, table: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add rows to a table by `COPY`, the fastest way into PostgreSQL."""
         with cursor.copy(f"COPY {table} ({', '.join(names)}) FROM STDIN") as copy:
             for row in rows:
                 copy.write_row(row)
@@ -175,6 +194,7 @@ class _Postgresql(Database):
         return json_of if self.type_of(arrow_type) == "jsonb" else None
 
     def type_of(self, arrow_type: object) -> str:
+        """Return the type of a column for values of a type of Arrow's; decimals keep their digits."""
         decimal = _DECIMAL.fullmatch(str(arrow_type))
         if decimal is not None:
             precision, scale = decimal.groups()
@@ -201,7 +221,7 @@ class _Sqlite(Database):
         **dict.fromkeys(("string", "date32[day]", "timestamp[us]", _ZONED, "json"), "TEXT"),
         "binary": "BLOB",
     }
-    wider: ClassVar = {"INTEGER": ["INT", "BIGINT"], "REAL": ["DOUBLE"]}
+    larger_types: ClassVar = {"INTEGER": ["INT", "BIGINT"], "REAL": ["DOUBLE"]}
 
     def __init__(self, path: str) -> None:
         """Take the path of the file; the first transaction makes it."""
@@ -212,13 +232,18 @@ class _Sqlite(Database):
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
+        """Open the file, and lend a cursor to a block; commit at its end, or roll back if it raises.
+
+        Raises:
+            SetupError: The file cannot be opened.
+        """
         try:
             connection = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None)
         except sqlite3.OperationalError as error:
             raise SetupError(f"{self} cannot be opened: {error}\n  expected a file in a folder that is there") from None
         cursor = connection.cursor()
         try:
-            cursor.execute("BEGIN IMMEDIATE")
+            cursor.execute("BEGIN IMMEDIATE")  # waits for the transaction of another program, up to `_PATIENCE`
             yield cursor
             cursor.execute("COMMIT")
         finally:
@@ -235,15 +260,16 @@ class _Sqlite(Database):
         cursor.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({placeholders})", rows)
 
     def converter(self, arrow_type: object) -> Callable[[Any], Any] | None:
+        """Return the function that converts values of a type of Arrow's for SQLite; None if SQLite takes them."""
         name = str(arrow_type)
         if name in ("float", "double"):
-            return lambda value: None if isnan(value) else value  # SQLite would store it as null, and not find it
+            return lambda value: None if isnan(value) else value  # SQLite stores NaN as null in any case
         if name.startswith("decimal"):
             return "{:f}".format
         if name.startswith(("date", "timestamp")):
             return text_of
         if name.startswith("duration"):
-            return lambda value: value // timedelta(microseconds=1)
+            return lambda value: value // timedelta(microseconds=1)  # the number of microseconds
         return None if name in self.types else json_of
 
 
@@ -259,10 +285,10 @@ def database_of(address: str) -> tuple[Database, str]:
         >>> str(database), table
         ('sqlite:results.db', 'bikes')
     """
-    place = address
+    location = address
     options = ""
     if "?" in address:  # the path of a file may have a ? as well: options follow the last one
-        place, _, options = address.rpartition("?")
+        location, _, options = address.rpartition("?")
     tables: list[str] = []
     options_of_libpq: list[tuple[str, str]] = []
     for name, value in parse_qsl(options, keep_blank_values=True):
@@ -271,14 +297,17 @@ def database_of(address: str) -> tuple[Database, str]:
         else:
             options_of_libpq.append((name, value))
 
-    scheme, _, path = place.partition(":")
+    scheme, _, path = location.partition(":")
     database: Database | None = None
     if scheme in ("postgresql", "postgres"):
-        database = _Postgresql(f"{place}?{urlencode(options_of_libpq)}" if options_of_libpq else place)
+        address_for_libpq = location
+        if options_of_libpq:
+            address_for_libpq += f"?{urlencode(options_of_libpq)}"
+        database = _Postgresql(address_for_libpq)
     elif scheme == "sqlite" and path and not path.startswith("//") and not options_of_libpq:
         database = _Sqlite(path)
     if database is None or len(tables) != 1 or not tables[0]:
-        shown_address = address if scheme == "sqlite" else scheme  # others may have a password
+        shown_address = address if scheme == "sqlite" else scheme  # an address of another scheme may have a password
         raise QueryError(
             f"{database or shown_address} does not name a table of a database\n"
             "  expected postgresql://user@host/database?table=name or sqlite:path/of/file.db?table=name"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _BATCH: Final = "muntin.batch"
 _QUERY: Final = "muntin.query"
-_READ: Final = "muntin.read"
+_INPUT: Final = "muntin.input_id"
 _WATERMARK: Final = "muntin.watermark"
 
 _NO_PREDICATE: Final = (None, "", "[]", '["true"]', "true")
@@ -34,9 +34,9 @@ class DeltaLakeTable(TableSink):
     of results are appended. A changelog is merged: the table has one row per key and `event_id`, null being a key like
     any other. New columns are added to the table, and are null in the rows that were there.
 
-    The commit has the metadata `muntin.query`, `muntin.batch`, `muntin.read` and `muntin.watermark`, a tick. A table
-    that was restored has the micro-batches of that version, though its transactions survive a `RESTORE`. One that was
-    emptied or overwritten as a whole is refused; rows may be deleted by a condition, and files compacted.
+    The commit has the metadata `muntin.query`, `muntin.batch`, `muntin.input_id` and `muntin.watermark`, a tick. A
+    table that was restored has the micro-batches of that version, though its transactions survive a `RESTORE`. A table
+    that was emptied or overwritten as a whole is refused; rows may be deleted by a condition, and files compacted.
 
     This class serves sessions that lack the connector's jar. With the jar, a function that writes with the options
     `txnAppId` and `txnVersion` leaves out a repeated micro-batch by the same field of the commit, and writes from the
@@ -69,42 +69,46 @@ class DeltaLakeTable(TableSink):
         return f"DeltaLakeTable({without_secrets(self._path)!r})"
 
     @property
-    def place(self) -> str:
-        """The path or the address."""
+    def destination(self) -> str:
+        """The path of the table, absolute, or its address."""
         if is_elsewhere(self._path):
             return f"delta:{without_secrets(self._path)}"
         return f"delta:{local_path(self._path)}"
 
     def find_mark(self, query_id: str) -> Mark:
-        """Return the last transaction of a query, at the version that the table was restored to, if it was.
+        """Return the mark of the last commit of a query that no `RESTORE` of the table has undone.
 
         Raises:
-            StateError: The table was emptied or overwritten since.
+            StateError: The table was emptied or overwritten after that commit.
         """
+        # The transaction has the number of the last micro-batch, even if a restore has undone it, and no watermark.
         table = self._table
-        number = None if table is None else table.transaction_version(query_id)
-        if number is None or number < 0:
+        last_batch = None if table is None else table.transaction_version(query_id)
+        if last_batch is None or last_batch < 0:
             return Mark()
-        # The commit of the query's last micro-batch is nearly always the last one of the table: few are read at first.
+
+        # The query's last commit is nearly always the last one of the table. So one commit is read at first, and more
+        # only if it is not found: then the last hundred, and then all that the log has.
         for most_commits in (1, _COMMITS, None):
             history = table.history(most_commits)
-            newest_version = table.version()  # the newest version whose rows the table has
-            # From the newest commit back, to the last one of the query that no restore took back.
+            # Commits are looked at from the newest one back. Those after this version were undone by a restore.
+            restored_version = table.version()
             for commit in history:
-                if commit["version"] > newest_version:
-                    continue  # a restore took it back
+                if commit["version"] > restored_version:
+                    continue
                 if commit.get(_QUERY) == query_id:
                     return _mark_of(commit)
                 if commit.get("operation") == "RESTORE":
-                    newest_version = _restored_version(commit, history)
+                    restored_version = _restored_version(commit, history)
                 elif _takes_all_rows(commit):
                     raise rows_gone_error(
                         f"version {commit['version']} of {self}, by {commit['operation']}, took away what the query"
-                        f" wrote up to micro-batch {number}"
+                        f" wrote up to micro-batch {last_batch}"
                     )
-            if newest_version < table.version() and most_commits is None:
-                return Mark()  # it was restored to a version before the query's first commit
-        return Mark(number)  # the commit is no longer in the log; its transaction is
+            is_restored = restored_version < table.version()
+            if is_restored and most_commits is None:
+                return Mark()  # the table was restored to a version before the query's first commit
+        return Mark(last_batch)  # the log no longer has the commit; the transaction outlives it
 
     def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
         """Append rows in one commit."""
@@ -120,14 +124,14 @@ class DeltaLakeTable(TableSink):
         )
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
-        """Merge changes in one commit; if nothing changes, the commit has only the number."""
+        """Merge changes in one commit, which has only the mark if nothing changes; see `TableSink.merge`."""
         no_rows = rows.schema.empty_table().drop_columns([CHANGE])
         table = self._table
         if table is None:
-            self.append(no_rows.to_reader(), query_id, Mark())  # only makes the table
+            self.append(no_rows.to_reader(), query_id, Mark())  # makes the table, with a mark that has no micro-batch
             table = self._table
             assert table is not None
-        # Null is a key like any other, which `=` would not find.
+        # A null in a key is equal to another null, which `=` would not find.
         is_same_row = " AND ".join(f"(t.{_quoted(name)} IS NOT DISTINCT FROM s.{_quoted(name)})" for name in names)
         values = {f"t.{_quoted(name)}": f"s.{_quoted(name)}" for name in no_rows.column_names}
         version = table.version()
@@ -143,7 +147,8 @@ class DeltaLakeTable(TableSink):
         merger = merger.when_matched_update(values)
         merger = merger.when_not_matched_insert(values, predicate=f"s.{CHANGE} = 'upsert'")
         merger.execute()
-        if table.version() == version:  # a merge that changes nothing makes no commit
+        # A merge that changes nothing makes no commit: the mark is then committed without rows.
+        if table.version() == version:
             self.append(no_rows.to_reader(), query_id, mark)
 
     @property
@@ -166,7 +171,7 @@ def _mark_of(commit: Mapping[str, Any]) -> Mark:
     watermark = commit.get(_WATERMARK)
     if watermark is not None:
         watermark = int(watermark)
-    return Mark(int(commit[_BATCH]), commit.get(_READ, ""), watermark)
+    return Mark(int(commit[_BATCH]), commit.get(_INPUT, ""), watermark)
 
 
 def _restored_version(restore: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> int:
@@ -179,6 +184,8 @@ def _restored_version(restore: Mapping[str, Any], history: Sequence[Mapping[str,
     parameters = restore["operationParameters"]
     if parameters.get("version") is not None:
         return int(parameters["version"])
+
+    # Spark calls the time `timestamp`, and delta-rs `datetime`.
     time = str(parameters.get("datetime") or parameters.get("timestamp"))
     if time.isdecimal():
         milliseconds = int(time)
@@ -187,6 +194,8 @@ def _restored_version(restore: Mapping[str, Any], history: Sequence[Mapping[str,
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
         milliseconds = round(moment.timestamp() * 1000)
+
+    # The table was restored to the newest version that it had at that time.
     for commit in history:
         if commit["version"] < restore["version"] and commit.get("timestamp", 0) <= milliseconds:
             return int(commit["version"])
@@ -194,7 +203,7 @@ def _restored_version(restore: Mapping[str, Any], history: Sequence[Mapping[str,
 
 
 def _takes_all_rows(commit: Mapping[str, Any]) -> bool:
-    """True for a commit that deletes, overwrites or replaces the whole table; to delete some rows is allowed."""
+    """True for a commit that deletes, overwrites or replaces all rows of a table, and not only some of them."""
     parameters = commit.get("operationParameters", {})
     if parameters.get("predicate") not in _NO_PREDICATE:
         return False
@@ -207,10 +216,14 @@ def _takes_all_rows(commit: Mapping[str, Any]) -> bool:
 
 
 def _commit(query_id: str, mark: Mark) -> Any:
-    """Return the properties of a commit with a mark, whose number is an application transaction."""
+    """Return the properties by which a commit stores a mark.
+
+    The mark is metadata of the commit. Its number is an application transaction as well, which survives when the commit
+    is removed from the log.
+    """
     from deltalake import CommitProperties, Transaction
 
-    metadata = {_QUERY: query_id, _BATCH: str(mark.batch), _READ: mark.read}
+    metadata = {_QUERY: query_id, _BATCH: str(mark.batch), _INPUT: mark.input_id}
     if mark.watermark is not None:
         metadata[_WATERMARK] = str(mark.watermark)
     return CommitProperties(custom_metadata=metadata, app_transactions=[Transaction(query_id, mark.batch)])

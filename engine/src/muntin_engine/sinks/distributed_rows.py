@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class Changelogs(ABC):
-    """Adds up results that may be retracted. The key columns are None where the changelog has metadata of them."""
+    """Adds up changelogs: results with a column `change`, which may be retracted.
+
+    The argument `key` names the key columns. It is None if the changelog has their names in the metadata of a column.
+    """
 
     @abstractmethod
     def fold(self, changelog: Frame, key: str | Sequence[str] | None) -> Frame:
@@ -46,7 +49,7 @@ class Changelogs(ABC):
         Args:
             changelog: The changes.
             key: The key columns.
-            table: The live rows before these changes, as this method returned them; None for none.
+            table: The live rows before these changes, as this method returned them; None if there are none.
 
         Raises:
             QueryError: A column is missing, or the keys are not known.
@@ -108,14 +111,14 @@ class DistributedRows(ABC):
 
 
 def changelogs_of(rows: object) -> Changelogs:
-    """Return the functions that add up the rows of a backend."""
+    """Return the part of a backend that adds up changelogs, given rows of the backend's type."""
     backend = backend_of_rows(rows)
     assert backend is not None, "rows on the driver are added up there: see `net_changes_on_driver`"
     return backend.changelogs
 
 
 def backend_of_rows(rows: object) -> DistributedRows | None:
-    """Return the backend that has rows; None for rows on the driver, such as Arrow tables."""
+    """Return the backend of rows, found by their type; None for rows on the driver, such as Arrow tables."""
     module = backend_module(type(rows))
     if module is None:
         return None

@@ -26,7 +26,7 @@ class IcebergTable(TableSink):
     """Writes results to a table of Iceberg, through the package `pyiceberg`, without Spark's connector.
 
     Each micro-batch is one commit, even if it has no rows. Its number is a property of the snapshot and of the table,
-    `muntin.` and the id of the query, committed with the rows: a JSON list of the number, what it read, and the
+    `muntin.` and the id of the query, committed with the rows: a JSON list of the number, the id of its input, and the
     watermark. By the property of the table it is skipped if it comes again, even once its snapshot has expired;
     several queries may write to one table. Rows of results are appended. A changelog is merged: the table has one row
     per key and `event_id`, null being a key like any other. New columns are added to the table, and are null in the
@@ -76,28 +76,28 @@ class IcebergTable(TableSink):
         return f"IcebergTable({self._name!r}, {catalog!r})"
 
     @property
-    def place(self) -> str:
-        """The catalogue and the table."""
+    def destination(self) -> str:
+        """The catalogue and the table, without the user and the password of the catalogue."""
         catalog = self._catalog.get("uri", "") if isinstance(self._catalog, Mapping) else str(self._catalog)
-        without_user = catalog.rpartition("@")[2]
-        return f"iceberg:{without_user}/{self._name}"
+        catalog_without_user = catalog.rpartition("@")[2]
+        return f"iceberg:{catalog_without_user}/{self._name}"
 
     def find_mark(self, query_id: str) -> Mark:
-        """Return the mark of the query's last snapshot among those that the table is made of.
+        """Return the mark of the query's newest snapshot among the ancestors of the current one.
 
-        Where that snapshot has expired, the mark is the property of the table. The property alone is not enough: a
-        table that is rolled back to an earlier snapshot keeps it.
+        If that snapshot has expired, the mark is read from the property of the table. The property alone is not enough:
+        a table that is rolled back to an earlier snapshot keeps it.
 
         Raises:
-            StateError: The table was emptied since.
+            StateError: The table was emptied after that snapshot.
         """
         table = self._table
         name = _PREFIX + query_id
         if table is None or name not in table.properties:
             return Mark()
-        last = Mark(*json.loads(table.properties[name]))
+        last_mark = Mark(*json.loads(table.properties[name]))
 
-        # From the current snapshot back to its ancestors.
+        # From the current snapshot back through its ancestors, up to the first one of the query.
         snapshots = {snapshot.snapshot_id: snapshot for snapshot in table.metadata.snapshots}
         snapshot = snapshots.get(table.metadata.current_snapshot_id)
         while snapshot is not None:
@@ -107,37 +107,39 @@ class IcebergTable(TableSink):
             if summary.get("total-records") == "0" and "deleted-records" in summary:
                 raise rows_gone_error(
                     f"snapshot {snapshot.snapshot_id} of {self}, by {snapshot.summary.operation.value}, took away what"
-                    f" the query wrote up to micro-batch {last.batch}"
+                    f" the query wrote up to micro-batch {last_mark.batch}"
                 )
             snapshot = snapshots.get(snapshot.parent_snapshot_id)
 
-        # The query has snapshots that the table is not made of: it was rolled back to one before them.
+        # No ancestor is of the query. If another snapshot is, the table was rolled back to one before it. If there is
+        # none at all, those of the query have expired.
         is_rolled_back = any(name in snapshot.summary.additional_properties for snapshot in snapshots.values())
-        return Mark() if is_rolled_back else last
+        return Mark() if is_rolled_back else last_mark
 
     def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
         """Append rows in one commit."""
         self._commit(None, rows, rows.schema, query_id, mark)
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
-        """Delete the rows that change and append their new versions, in one commit."""
+        """Delete the rows that change and append their new versions, in one commit; see `TableSink.merge`."""
         import pyarrow as pa
 
         changes = rows.read_all()
-        is_live = pa.array([kind == "upsert" for kind in changes[CHANGE].to_pylist()], pa.bool_())
-        live_rows = changes.filter(is_live).drop_columns([CHANGE])
-        self._commit(_is_one_of(changes.select(list(names))), live_rows, live_rows.schema, query_id, mark)
+        is_upsert = pa.array([kind == "upsert" for kind in changes[CHANGE].to_pylist()], pa.bool_())
+        new_rows = changes.filter(is_upsert).drop_columns([CHANGE])
+        is_deleted = _is_one_of(changes.select(list(names)))
+        self._commit(is_deleted, new_rows, new_rows.schema, query_id, mark)
 
     def _commit(
-        self, changing: Any, rows: pa.Table | pa.RecordBatchReader, schema: pa.Schema, query_id: str, mark: Mark
+        self, is_deleted: Any, rows: pa.Table | pa.RecordBatchReader, schema: pa.Schema, query_id: str, mark: Mark
     ) -> None:
-        """Delete rows, append others and set the mark, in one transaction.
+        """Delete rows, append others and set the mark, in one transaction; make the table if there is none.
 
         Args:
-            changing: The expression that holds for the rows to delete; None for none.
+            is_deleted: The expression of pyiceberg that is true of the rows to delete; None to delete none.
             rows: The rows to append.
             schema: The schema of these rows.
-            query_id: The query.
+            query_id: The id of the query.
             mark: The progress of the query with these rows.
         """
         table = self._table
@@ -145,16 +147,16 @@ class IcebergTable(TableSink):
             catalog = self._loaded_catalog
             catalog.create_namespace_if_not_exists(self._name.rpartition(".")[0])
             table = catalog.create_table_if_not_exists(self._name, schema)  # another driver may make it as well
-        if changing is None and not table.spec().is_unpartitioned():
+        if is_deleted is None and not table.spec().is_unpartitioned():
             rows = rows.read_all()  # pyiceberg writes no stream of rows to a partitioned table
         mark_property = {_PREFIX + query_id: json.dumps(mark)}
         with table.transaction() as transaction:
             with transaction.update_schema() as columns:
                 columns.union_by_name(schema)
-            if changing is not None:
+            if is_deleted is not None:
                 with catch_warnings():
-                    simplefilter("ignore", UserWarning)  # that no row is deleted, as where all are new
-                    transaction.delete(changing)
+                    simplefilter("ignore", UserWarning)  # pyiceberg warns if no row is deleted, which is no fault here
+                    transaction.delete(is_deleted)
             # The delete makes a snapshot of its own; the mark is in that of the rows, which is the last one.
             transaction.append(rows, snapshot_properties=mark_property)
             transaction.set_properties(mark_property)
@@ -196,10 +198,12 @@ def from_address(address: str) -> IcebergTable:
 
 
 def _is_one_of(ids: pa.Table) -> Any:
-    """Return the expression that holds for rows by their ids, in which null is a value; None if there are no ids.
+    """Return the expression of pyiceberg that is true of the rows with these ids; None if there are no ids.
+
+    A null in a key is equal to another null, and NaN to NaN.
 
     Args:
-        ids: The key columns, and `event_id` as the last one.
+        ids: A row for each id: the key columns, and `event_id` as the last one.
     """
     from pyiceberg import expressions
 
@@ -207,6 +211,7 @@ def _is_one_of(ids: pa.Table) -> Any:
     untyped: Any = expressions
 
     def is_value(column: str, value: Any) -> Any:
+        """Return the expression that is true of rows with a value in a column."""
         if value is None:
             return untyped.IsNull(column)
         if value != value:  # noqa: PLR0124  # NaN
@@ -214,17 +219,18 @@ def _is_one_of(ids: pa.Table) -> Any:
         return untyped.EqualTo(column, value)
 
     # One condition for all rows of a key keeps the expression short.
-    *key_columns, event_id = ids.column_names
-    event_ids_of_key: dict[tuple[Any, ...], list[Any]] = {}
+    *key_columns, id_column = ids.column_names
+    event_ids_by_key: dict[tuple[Any, ...], list[Any]] = {}
     values_by_column = [ids[column].to_pylist() for column in ids.column_names]
-    for *key_values, number in zip(*values_by_column, strict=True):
-        event_ids_of_key.setdefault(tuple(key_values), []).append(number)
+    for *key_values, event_id in zip(*values_by_column, strict=True):
+        event_ids_by_key.setdefault(tuple(key_values), []).append(event_id)
 
-    rows_of_keys: list[Any] = []
-    for key, numbers in event_ids_of_key.items():
+    # `And` and `Or` take two operands or more.
+    conditions_by_key: list[Any] = []
+    for key, event_ids in event_ids_by_key.items():
         conditions = [is_value(column, value) for column, value in zip(key_columns, key, strict=True)]
-        conditions.append(untyped.In(event_id, numbers))
-        rows_of_keys.append(untyped.And(*conditions) if len(conditions) > 1 else conditions[0])
-    if len(rows_of_keys) > 1:
-        return untyped.Or(*rows_of_keys)
-    return rows_of_keys[0] if rows_of_keys else None
+        conditions.append(untyped.In(id_column, event_ids))
+        conditions_by_key.append(untyped.And(*conditions) if len(conditions) > 1 else conditions[0])
+    if not conditions_by_key:
+        return None
+    return untyped.Or(*conditions_by_key) if len(conditions_by_key) > 1 else conditions_by_key[0]

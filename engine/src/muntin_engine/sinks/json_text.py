@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any, Final
 
 _NOT_FINITE: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-"""Numbers as Spark writes them, by their spelling in Python."""
+"""Floats that are no JSON numbers, as Spark writes them, by their spelling in Python."""
 
 
 def json_of(value: Any) -> str:
@@ -44,7 +44,9 @@ def json_of(value: Any) -> str:
 
 
 def text_of(value: date | timedelta) -> str:
-    """Return a date, a time in UTC or without a zone, or an interval as text; equal lengths sort as times do.
+    """Return a date, a time or an interval as text; a time with a zone is written in UTC.
+
+    All times have six digits for microseconds, so that their texts sort as the times do.
 
     Example:
         >>> text_of(timedelta(days=1, seconds=90)), text_of(datetime(2024, 5, 1, 8))
@@ -64,5 +66,5 @@ def text_of(value: date | timedelta) -> str:
 
 
 def _member_name(key: object) -> str:
-    """Return the name of a member for a key of a map, which may be no text."""
+    """Return the name of a JSON member for a key of a map: text as it is, and any other value as its JSON."""
     return key if isinstance(key, str) else json_of(key).strip('"')

@@ -24,7 +24,7 @@ _PATIENCE: Final = 30
 """Seconds in which a broker must answer."""
 
 _OPTIONS_THAT_LOSE_ROWS: Final = frozenset({"acks", "enable.idempotence", "request.required.acks"})
-"""The options of the client that this sink sets, as with other values rows could be lost."""
+"""The options of the client that a query writer cannot set: with other values than this sink's, rows could be lost."""
 
 
 class Message(NamedTuple):
@@ -33,8 +33,8 @@ class Message(NamedTuple):
     Attributes:
         key: The query's keys as JSON; None if it has none.
         value: The row as JSON.
-        headers: The header `muntin-id`, another one for each row and the same if the micro-batch comes again, and
-            `muntin-batch`, the number of the micro-batch.
+        headers: The headers by name. `muntin-id` is the id of the row, which is the same if the micro-batch comes again
+            and which no other row has. `muntin-batch` is the number of the micro-batch.
     """
 
     key: str | None
@@ -67,7 +67,7 @@ class KafkaTopic(Sink):
         Args:
             address: `kafka://host:port,host:port/topic`. Options of the client may follow, as in `?linger.ms=50`.
             options: Options of the client, such as passwords, by the names that Spark's connector has for them without
-                `kafka.`, or `confluent-kafka`. `acks` and `enable.idempotence` are set and not taken.
+                `kafka.`, or `confluent-kafka`. `acks` and `enable.idempotence` are refused, as this sink sets them.
 
         Raises:
             QueryError: The address names no topic, or an option would let rows be lost.
@@ -97,7 +97,7 @@ class KafkaTopic(Sink):
         return f"kafka://{self._servers}/{self._topic}"
 
     @property
-    def place(self) -> str:
+    def destination(self) -> str:
         """The brokers and the topic."""
         return str(self)
 
@@ -106,9 +106,9 @@ class KafkaTopic(Sink):
         self._keys = list(keys)
 
     def open(self, query_id: str) -> None:
-        """Take the id of the query, which is part of the ids of rows."""
+        """Begin a run of a query, whose id is part of the ids of rows."""
         self._query_id = query_id
-        self._producer = None
+        self._producer = None  # made anew with the first messages that the driver sends
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Send the rows of a micro-batch, and wait until all are acknowledged.
@@ -125,13 +125,17 @@ class KafkaTopic(Sink):
         self._send(list(self._messages(rows, batch_id)))
 
     def _messages(self, rows: Sequence[dict[str, Any]], batch_id: int) -> Iterator[Message]:
-        """Yield the messages of rows. Equal rows of a micro-batch get different ids, by counting them."""
-        equal_rows: Counter[str] = Counter()
+        """Yield the messages of the rows of a micro-batch.
+
+        The id of a row is a hash of its own text, so that it does not depend on the order of the rows, which may be
+        another one when the micro-batch comes again. Equal rows are told apart by counting them.
+        """
+        counts_of_values: Counter[str] = Counter()
         for row in rows:
             value = json_of(row)
-            equal_rows[value] += 1
-            row_id = f"{self._query_id} {batch_id} {equal_rows[value]} {value}"
-            headers = {"muntin-id": sha256(row_id.encode()).hexdigest()[:32], "muntin-batch": str(batch_id)}
+            counts_of_values[value] += 1
+            identity = f"{self._query_id} {batch_id} {counts_of_values[value]} {value}"
+            headers = {"muntin-id": sha256(identity.encode()).hexdigest()[:32], "muntin-batch": str(batch_id)}
             key = json_of({name: row[name] for name in self._keys}) if self._keys else None
             yield Message(key, value, headers)
 
@@ -144,6 +148,7 @@ class KafkaTopic(Sink):
         client = needed("confluent_kafka", f"{self}, without Spark's connector,", "kafka")
         failures: list[str] = []
 
+        # The client calls this once for each message; the error is None if the message was acknowledged.
         def note_failure(error: Any, _: Any) -> None:
             if error is not None:
                 failures.append(str(error))
@@ -153,7 +158,7 @@ class KafkaTopic(Sink):
                 options = {"partitioner": "murmur2_random", **self._options}  # as clients in Java choose partitions
                 options |= {"bootstrap.servers": self._servers, "enable.idempotence": "true"}
                 self._producer = client.Producer(options)
-                self._producer.list_topics(self._topic, timeout=_PATIENCE)
+                self._producer.list_topics(self._topic, timeout=_PATIENCE)  # raises if no broker answers
             for message in messages:
                 while True:  # until the client takes the message
                     try:
@@ -165,7 +170,7 @@ class KafkaTopic(Sink):
         except client.KafkaException as error:
             failures.append(str(error))
         if failures:
-            self._producer = None  # after some errors it sends nothing any more
+            self._producer = None  # a producer sends nothing any more after some errors: the next start makes another
             raise SetupError(
                 f"not all of {len(messages)} messages were acknowledged by {self}: {failures[0]}\n"
                 "  expected a broker that takes them; when it does, start the query again: they are sent again, with "

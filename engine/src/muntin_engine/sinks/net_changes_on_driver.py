@@ -15,15 +15,19 @@ _KINDS: Final = ("insert", "revise", "retract")
 
 
 def net_changes_on_driver(changes: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Add up changes as `net_changes` adds up those of a DataFrame: one row for each row of the table that changes.
+    """Add up the changes of a keyed table to at most one change for each row of it, an upsert or a delete.
 
-    A changelog is a sum over rows with their ends: an insertion adds one, a retraction takes one away, and a revision
-    does both, with the old end and with the new one. What remains of a row is one end, to upsert or to delete, or
-    nothing.
+    Each change counts for an id and an end of a lifetime: an insertion is +1, a retraction -1, and a revision is -1 for
+    the old end and +1 for the new one. So the sum for an end is 1 if these changes give the row that end, -1 if they
+    take it away, and 0 if they do both. A row is upserted if the sum for some end is 1, and otherwise deleted if the
+    sum for some end is -1.
 
     Args:
         changes: The changes, in any order.
-        names: The columns that name a row: the keys and `event_id`.
+        names: The columns that identify a row: the keys and `event_id`.
+
+    Returns:
+        The changes, with `upsert` or `delete` in the column `change`, and without `new_end`.
 
     Cost: about two microseconds for each change and column of `names`; no job of Spark's, which takes longer than that
     for a micro-batch of ten thousand changes.
@@ -38,44 +42,46 @@ def net_changes_on_driver(changes: pa.Table, names: Sequence[str]) -> pa.Table:
         ends = pc.struct_field(changes["lifetime"], "end").to_pylist()
         new_ends = changes["new_end"].to_pylist()
 
-    # For each row, the sum of the signs of each end.
+    # The sums of a row, by end; a table without revisions has one end for all, None.
     row_ids = zip(*(_hashable_values(changes[name]) for name in names), strict=True)
-    first_places: dict[tuple[Any, ...], int] = {}
-    signs_by_row: dict[tuple[Any, ...], Counter[Any]] = {}
+    first_change_of_row: dict[tuple[Any, ...], int] = {}
+    sums_by_row: dict[tuple[Any, ...], Counter[Any]] = {}
     columns = zip(row_ids, changes["change"].to_pylist(), ends, new_ends, strict=True)
-    for place, (row_id, change, end, new_end) in enumerate(columns):
+    for number, (row_id, change, end, new_end) in enumerate(columns):
         if change not in _KINDS:
             continue
-        first_places.setdefault(row_id, place)
-        signs = signs_by_row.setdefault(row_id, Counter())
-        signs[end] += 1 if change == "insert" else -1  # a revision takes the old end away
+        first_change_of_row.setdefault(row_id, number)
+        sums = sums_by_row.setdefault(row_id, Counter())
+        sums[end] += 1 if change == "insert" else -1  # -1 for a revision too, of which `end` is the old end
         if change == "revise":
-            signs[new_end] += 1
+            sums[new_end] += 1
 
-    # A row is upserted with the end that was added, or else deleted.
-    places: list[int] = []
+    # A row that was added and taken away has no net change: all its sums are 0.
+    row_numbers: list[int] = []
     kinds: list[str] = []
     last_ends: list[Any] = []
-    for row_id, signs in signs_by_row.items():
-        nonzero_signs = {end: sign for end, sign in signs.items() if sign != 0}
-        if not nonzero_signs:
-            continue  # it came and went
-        end = max(nonzero_signs, key=nonzero_signs.__getitem__)
-        places.append(first_places[row_id])
-        kinds.append("upsert" if nonzero_signs[end] > 0 else "delete")
+    for row_id, sums in sums_by_row.items():
+        nonzero_sums = {end: total for end, total in sums.items() if total != 0}
+        if not nonzero_sums:
+            continue
+        # An end whose sum is 1 comes first, if there is one.
+        end = max(nonzero_sums, key=nonzero_sums.__getitem__)
+        row_numbers.append(first_change_of_row[row_id])
+        kinds.append("upsert" if nonzero_sums[end] > 0 else "delete")
         last_ends.append(end)
 
-    # All changes of a row have its values, so that the first one stands for it, with another kind and end.
-    net_changes = changes.take(pa.array(places, pa.int64())).combine_chunks()
-    change_place = net_changes.column_names.index("change")
-    net_changes = net_changes.set_column(change_place, "change", pa.array(kinds, pa.string()))
+    # All changes of a row have the same values, except for `change` and the end. So the first one is taken, and these
+    # two columns are replaced.
+    net_changes = changes.take(pa.array(row_numbers, pa.int64())).combine_chunks()
+    change_column = net_changes.column_names.index("change")
+    net_changes = net_changes.set_column(change_column, "change", pa.array(kinds, pa.string()))
     if not has_ends:
         return net_changes
     return _with_ends(net_changes, last_ends).drop_columns(["new_end"])
 
 
 def _with_ends(rows: pa.Table, ends: list[Any]) -> pa.Table:
-    """Replace the ends of the lifetimes of rows."""
+    """Replace the ends in the column `lifetime` of rows, of which there is one for each row."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -87,11 +93,15 @@ def _with_ends(rows: pa.Table, ends: list[Any]) -> pa.Table:
 
 
 def _hashable_values(column: pa.ChunkedArray) -> list[Any]:
-    """Return values that are equal where Spark puts rows in one group: NaN equals itself, and 0.0 equals -0.0."""
+    """Return values for keys of a dict, which are equal exactly if Spark puts their rows in one group.
+
+    To Spark NaN is equal to NaN, and 0.0 to -0.0.
+    """
     import pyarrow as pa
 
     values: list[Any] = column.to_pylist()
     if pa.types.is_floating(column.type):
+        # The text of NaN is equal to itself, as NaN is not; adding 0.0 turns -0.0 into 0.0.
         return [None if value is None else json_of(value + 0.0) for value in values]
     if pa.types.is_nested(column.type):
         return [json_of(value) for value in values]

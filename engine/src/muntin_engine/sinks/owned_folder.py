@@ -24,6 +24,8 @@ _LOCKS: Final[dict[str, RLock]] = {}
 """A lock for each folder that this process writes to; none is part of a sink, which may be pickled."""
 
 _OWNER: Final = "_muntin.json"
+"""The file with the id of the query that a folder belongs to."""
+
 _CHECKSUM: Final = "crc32"
 
 TO_GO_ON: Final = (
@@ -34,11 +36,13 @@ TO_GO_ON: Final = (
 
 
 def sync(path: Path | StoredPath) -> None:
-    """Write a file, or the names in a folder, through to the disk, so that they survive a loss of power.
+    """Write a file, or the list of the files in a folder, through to the disk, so that it survives a loss of power.
 
-    Elsewhere than on this machine's file system a store has what it has acknowledged.
+    Nothing is done for a path on another file system: a store such as S3 keeps what it has acknowledged.
     """
-    if not isinstance(path, Path) or (os.name == "nt" and path.is_dir()):  # Windows syncs no folders
+    if not isinstance(path, Path):
+        return
+    if os.name == "nt" and path.is_dir():  # Windows has no such call for folders
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -55,12 +59,13 @@ def sync_tree(folder: Path) -> None:
 
 
 def bytes_of_rows(folder: Path) -> int:
-    """Return the size of all files of rows in a folder; other files have names that begin with a dot or underscore."""
+    """Return the size of all files of rows in a folder."""
+    # Names that begin with a dot or an underscore are those of checksums and of Spark's own notes.
     return sum(file.stat().st_size for file in folder.glob("[!._]*"))
 
 
 def checksummed(members: Mapping[str, Any]) -> str:
-    """Return the text of a JSON file: its members, and their checksum as the last one."""
+    """Return some members as the text of a JSON file, with their checksum as one more member."""
     checksum = crc32(json.dumps(members).encode())
     return json.dumps({**members, _CHECKSUM: checksum})
 
@@ -85,7 +90,7 @@ class OwnedFolder:
         Raises:
             QueryError: The argument is not a path, or not one of this machine, such as a URL.
         """
-        argument: object = path  # a caller may pass what the annotation does not allow
+        argument: object = path  # a query writer may pass any value, whatever the annotation says
         if not isinstance(argument, str | PathLike):
             raise QueryError(f"path={argument!r} is not a path\n  expected: text or a pathlib.Path")
         self.path = self._absolute(argument)
@@ -111,14 +116,17 @@ class OwnedFolder:
             raise QueryError(f"{self.path} holds {names[0]!r}, which no query wrote\n  expected an empty folder")
 
     def claim(self, query_id: str) -> None:
-        """Make the folder, if need be, and check that it belongs to a query.
+        """Make the folder, if need be, and check that it belongs to a query; a new folder belongs to it from now on.
+
+        Args:
+            query_id: The id of the query.
 
         Raises:
             QueryError: The folder belongs to another query.
-            StateError: The file that says so is damaged.
+            StateError: The file that names the query is damaged.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        if isinstance(self.path, Path):
+        if isinstance(self.path, Path):  # and not on another file system
             sync(self.path.parent)
         owner = self.read(_OWNER, _Owner)
         if owner is None:
@@ -134,22 +142,26 @@ class OwnedFolder:
     def alone(self) -> Iterator[None]:
         """Keep other threads of this process from writing to the folder during a block.
 
-        Where a query is started again while it runs, the previous run may still be in a micro-batch.
+        When a query is started again while it runs, another thread may still write a micro-batch of the previous run.
         """
         with _LOCKS.setdefault(str(self.path), RLock()):
             yield
 
     def check_owned(self) -> None:
-        """Check that the folder, which a query has claimed, is still there.
+        """Raise unless the folder, which `claim` has given an owner, still has one.
 
         Raises:
-            StateError: The folder was deleted, or emptied.
+            StateError: The folder was deleted or emptied.
         """
         if not (self.path / _OWNER).exists():
             raise StateError(f"{self.path} is gone, which this query wrote to\n  {TO_GO_ON}")
 
     def read(self, name: str, kind: Callable[..., _T]) -> _T | None:
-        """Read a file as data of a kind, a dataclass of plain values; None if it does not exist.
+        """Read a file that `replace` wrote; None if it does not exist.
+
+        Args:
+            name: The name of the file.
+            kind: The dataclass of its members, whose values are numbers, texts and the like.
 
         Raises:
             StateError: The file is damaged.
@@ -157,7 +169,7 @@ class OwnedFolder:
         file = self.path / name
         if not file.exists():
             return None
-        # Damage may be anything: other bytes, other JSON, or members that the dataclass does not have.
+        # A damaged file may have other bytes, another text of JSON, or members that the dataclass does not have.
         try:
             text = file.read_text(encoding="utf-8")
             members = dict(json.loads(text))
@@ -167,15 +179,16 @@ class OwnedFolder:
             record = kind(**members)
             for field, hint in get_type_hints(kind).items():
                 value = getattr(record, field)
-                # Of Python's types, a bool is an int too: neither stands for the other in a file.
-                if not isinstance(value, hint) or isinstance(value, bool) != (hint is bool):
+                # To `isinstance`, True is an int as well. A number must not stand for a bool here, nor a bool for it.
+                is_confused = isinstance(value, bool) != (hint is bool)
+                if not isinstance(value, hint) or is_confused:
                     raise TypeError(f"{field} is {value!r}")
         except (OSError, ValueError, TypeError, RecursionError) as error:
             raise self.damaged(name, str(error)) from error
         return record
 
     def damaged(self, name: str, reason: str) -> StateError:
-        """Return the error that says that a file is not as this folder's query wrote it."""
+        """Return the error for a file of this folder that is not as its query wrote it."""
         return StateError(
             f"the file {self.path / name} is damaged: {reason}\n"
             "  expected JSON, as this folder's query wrote it: restore the folder and its checkpoint from copies of\n"
@@ -183,7 +196,12 @@ class OwnedFolder:
         )
 
     def replace(self, name: str, data: Any) -> None:
-        """Write a dataclass as a file so that readers see the old text or the new one, never a part."""
+        """Write a file, or replace it; readers see the old text or the new one, never a part.
+
+        Args:
+            name: The name of the file.
+            data: A dataclass with the members of the file.
+        """
         partial = self.path / f".{name}.partial"
         partial.write_text(checksummed(asdict(data)), encoding="utf-8")
         sync(partial)  # the content has to be on the disk before the name points to it

@@ -65,15 +65,17 @@ class ParquetFolder(InformedSink):
         return None if self._folders.is_elsewhere else self._folders.path
 
     @property
-    def place(self) -> str:
-        """The folder, absolute, or its address."""
+    def destination(self) -> str:
+        """The absolute path of the folder, or its address."""
         return str(self._folders.path)
 
     @property
     def watermark(self) -> int | None:
         """The tick before which no later micro-batch changes anything; None if that is not known, as of late rows."""
         last = self._folders.last
-        return None if last is None or last.tick == EARLIEST else last.tick
+        if last is None or last.watermark == EARLIEST:  # the earliest tick is the watermark before any progress
+            return None
+        return last.watermark
 
     @property
     def last_written(self) -> WrittenBatch:
@@ -81,7 +83,11 @@ class ParquetFolder(InformedSink):
         return self._folders.last_written
 
     def check(self, columns: Sequence[str]) -> None:
-        """Refuse a column that readers could not tell from the number of the micro-batch, and a folder in use."""
+        """Refuse a column with the name of the one that readers get from the folders, and a folder with other files.
+
+        Raises:
+            QueryError: The output has such a column, or the folder has files that no query wrote.
+        """
         if COLUMN in map(str.lower, columns):
             raise QueryError(
                 f"a ParquetFolder adds a column {COLUMN!r}, and the output has one already\n"
@@ -97,17 +103,27 @@ class ParquetFolder(InformedSink):
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Put the rows of a micro-batch in place, and then record that they are, with the watermark.
 
-        The rows of a micro-batch that comes again replace those that are there.
+        If the micro-batch comes again, its rows replace those that the earlier attempt wrote.
+
+        Raises:
+            StateError: The folder was deleted or emptied while the query ran.
         """
         with self._folders.alone():
             self._folders.check_owned()
-            self._folders.go_back(batch_id)
+            self._folders.undo_record(batch_id)
             self._replace_rows(batch, batch_id, self._pop_row_count())
-            self._folders.keep(batch_id, self._watermark, self._read)
+            self._folders.record_batch(batch_id, self._watermark, self._input_id)
 
     def _replace_rows(self, batch: DataFrame, batch_id: int, row_count: int | None) -> None:
-        """Put the rows of a micro-batch in place of those of an earlier attempt."""
+        """Put the rows of a micro-batch in the place of those of an earlier attempt.
+
+        Args:
+            batch: The rows.
+            batch_id: The number of the micro-batch.
+            row_count: The number of rows; None if it is not known.
+        """
         is_empty = batch.isEmpty() if row_count is None else row_count == 0
+        # The very first micro-batch makes a folder even without rows, so that there is a schema to read.
         if is_empty and not self._folders.is_empty:
             self._folders.drop(batch_id)
             return
@@ -115,7 +131,7 @@ class ParquetFolder(InformedSink):
         self._folders.put(staged, batch_id)
 
     def final(self, spark: SparkSession | ConnectSession) -> DataFrame:
-        """Return the rows that no later micro-batch changes, takes away or adds to, without `batch`; see `final_rows`.
+        """Return the rows that no later micro-batch changes or retracts, without the column `batch`; see `final_rows`.
 
         Raises:
             FileNotFoundError: No micro-batch was written yet.
@@ -126,15 +142,15 @@ class ParquetFolder(InformedSink):
                 f"{self} is not on this machine's file system, and Spark reads it by a connector of its own\n"
                 "  read it, and ask: final_rows(spark.read.parquet(address), folder.watermark)"
             )
-        # Tried until no micro-batch was replaced in between: rows and watermark have to be of one moment.
+        # Rows and watermark have to be of one moment, so both are read again if the record has changed meanwhile.
         while True:
-            last = self._folders.last  # before the rows, so that all rows that it counts are read
+            last = self._folders.last  # read before the rows are listed, so that no row before its watermark is missed
             if self._folders.is_empty:
                 raise FileNotFoundError(
                     f"{self} has no micro-batch yet\n  read it when its query has written the first"
                 )
             rows = spark.read.parquet(spark_reading_address(self._folders.path)).drop(COLUMN)
             if self._folders.last == last:  # nothing was replaced while Spark listed the files
-                watermark = None if last is None else last.tick
+                watermark = None if last is None else last.watermark
                 final_rows: DataFrame = changelogs_of(rows).final_rows(rows, watermark, key=None)
                 return final_rows

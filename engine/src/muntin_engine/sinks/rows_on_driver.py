@@ -44,10 +44,10 @@ def net_batches(batch: DataFrame, names: Sequence[str], row_count: int | None = 
 
     Args:
         batch: The changes.
-        names: The columns that name a row: the keys and `event_id`.
+        names: The columns that identify a row: the keys, and `event_id` as the last one.
         row_count: The number of rows, at the most; None if it is not known.
 
-    Cost: up to `MANY` changes are added up here, more by Spark.
+    Cost: up to `MANY` changes are added up on the driver, and more by Spark.
     """
     if not _are_few(row_count):
         net_changes = changelogs_of(batch).net_changes(batch, names[:-1])
@@ -76,7 +76,7 @@ def write_file(batch: DataFrame, row_count: int | None, path: Any) -> None:
 
 
 def _are_few(row_count: int | None) -> bool:
-    """True if rows are read all at once."""
+    """Return True if rows are read all at once; so are those of which the number is not known."""
     return row_count is None or row_count <= MANY
 
 
@@ -86,16 +86,22 @@ def _reader(table: pa.Table) -> pa.RecordBatchReader:
 
 
 def _by_partition(batch: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a DataFrame, of which the driver holds one partition at a time."""
+    """Yield the rows of a DataFrame, of which the driver holds one partition at a time.
+
+    Args:
+        batch: The rows.
+        schema: The schema to which their columns are cast.
+    """
     import pyarrow as pa
 
+    # Spark passes plain rows to the driver, so the workers pack each record batch into one row of bytes.
     for row in batch.mapInArrow(_packed, "data binary").toLocalIterator():
         for record_batch in pa.ipc.open_stream(row.data):
             yield from pa.Table.from_batches([record_batch]).cast(schema).to_batches()
 
 
 def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn each record batch into a row of bytes; runs on the workers."""
+    """Turn each record batch into a row with its bytes in a column `data`; runs on the workers."""
     import pyarrow as pa
 
     for batch in batches:
@@ -106,15 +112,15 @@ def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _nullable(schema: pa.Schema) -> pa.Schema:
-    """Return a schema whose columns, and the fields and values in them, may be null."""
+    """Return a schema whose columns may be null, and so may the values that records, lists and maps hold."""
     import pyarrow as pa
 
     def nullable(field: pa.Field) -> pa.Field:
+        """Return a field that may be null, with all fields and values inside of it; keys of maps stay as they are."""
         arrow_type = field.type
         # A type of Arrow cannot be changed, so types that contain others are made anew from the inside out.
         if pa.types.is_struct(arrow_type):
-            fields = [arrow_type.field(place) for place in range(arrow_type.num_fields)]
-            arrow_type = pa.struct([nullable(field_of_struct) for field_of_struct in fields])
+            arrow_type = pa.struct([nullable(inner_field) for inner_field in arrow_type])
         elif pa.types.is_list(arrow_type):
             arrow_type = pa.list_(nullable(arrow_type.value_field))
         elif pa.types.is_map(arrow_type):

@@ -18,8 +18,9 @@ class Sink(ABC):
     """A sink takes one of the outputs of a query, a micro-batch at a time.
 
     `Query.write` calls these methods, on the driver: `keyed_by` and `check` before the query starts, `open` before the
-    first micro-batch of each run, then `take_watermark`, `take_count`, `take_read` and `write` for every micro-batch in
-    order, also for one that has no rows. Only `write` must be there.
+    first micro-batch of each run, then `take_watermark`, `take_count`, `take_input_id` and `write` for every
+    micro-batch in order, also for one that has no rows. A subclass must define `write`; the other methods do nothing by
+    default.
 
     Law: *A micro-batch may come again, and changes nothing then.* After a crash Spark repeats the last one, with the
     same number and the same rows, in any order. Nothing else comes twice. A sink that retracts, replaces or recognizes
@@ -52,25 +53,27 @@ class Sink(ABC):
         return None
 
     @property
-    def place(self) -> str | None:
-        """The name of the place that is written to, the same at each start and without secrets; None if there is none.
+    def destination(self) -> str | None:
+        """The folder, table or topic that the sink writes to, as a name; None if the sink has none.
 
-        Two sinks of one place are refused. A checkpoint keeps it: where `last_written` says that a place has nothing
-        that was written to before, the query does not go on.
+        The name is the same at each start, and has no password or key in it. A query may not have two sinks with one
+        destination. A checkpoint keeps the destinations that its query has written to: if the sink of one of them says
+        by `last_written` that it has no micro-batch, the query does not go on.
         """
         return None if self.folder is None else str(self.folder)
 
     @property
     def last_written(self) -> WrittenBatch | None:
-        """The last micro-batch of its query that the sink has, -1 if it has none; None if it does not know.
+        """The last micro-batch of its query that the sink has; -1 as its number if it has none, None if it cannot tell.
 
-        It is read before and after `open`. A sink whose place holds several queries knows it only after.
+        The engine reads this property before `open` and after it. A sink whose destination is shared by several queries
+        can tell only after `open`, which gets the id of the query.
 
-        If it is another one than the checkpoint's last, or read something else, one of the two was restored from a copy
-        without the other, and the query does not go on.
+        The query does not go on if this is another micro-batch than the checkpoint's last one, or the same one with
+        another input: then either the sink or the checkpoint was restored from a copy without the other.
 
         Raises:
-            StateError: The sink's record of it is damaged, or rows that it wrote are gone.
+            StateError: The sink's record of the micro-batch is damaged, or rows that the sink wrote are gone.
         """
         return None
 
@@ -78,7 +81,7 @@ class Sink(ABC):
         """Take the names of the output's key columns.
 
         Args:
-            keys: The columns by which the query groups, for results; late and rejected rows and progress have none.
+            keys: For results, the columns by which the query groups; empty for every other output.
 
         Raises:
             QueryError: The sink was given other keys.
@@ -92,7 +95,7 @@ class Sink(ABC):
             columns: The names of its columns.
 
         Raises:
-            QueryError: A column is missing, or one too many; the message says what to do.
+            QueryError: The output lacks a column, or has one that the sink does not allow.
         """
         return
 
@@ -100,8 +103,8 @@ class Sink(ABC):
         """Prepare for a run.
 
         Args:
-            query_id: The name of the query for as long as its checkpoint lives, over all its runs. Numbers of
-                micro-batches mean something among those of one query only.
+            query_id: The id of the query, which is the same in all runs with one checkpoint. Two queries with
+                different ids count their micro-batches independently: the number 7 of one is not that of the other.
         """
         return
 
@@ -109,8 +112,8 @@ class Sink(ABC):
         """Take the watermark of the output; called before each `write`, for the sink of results alone.
 
         Args:
-            watermark: The tick before which nothing changes in any micro-batch after the one that is written next: a
-                later result starts at or after it, and so does one that is retracted. It never goes back.
+            watermark: The tick before which nothing changes after the micro-batch that is written next: each result
+                that a later micro-batch emits or retracts starts at the watermark or after it. It never goes back.
         """
         return
 
@@ -122,12 +125,13 @@ class Sink(ABC):
         """
         return
 
-    def take_read(self, read: str) -> None:
-        """Take a name of the input of a micro-batch; called before each `write`.
+    def take_input_id(self, input_id: str) -> None:
+        """Take the id of the input of a micro-batch; called before each `write`.
 
         Args:
-            read: The name. It is the same if the micro-batch comes again, and another one if Spark plans other input
-                under its number, as it does with an older copy of the checkpoint. Empty if the driver cannot know.
+            input_id: A text that stands for the rows that the micro-batch reads. If the micro-batch comes again, the
+                id is the same. If Spark reads other rows under the same number, as it does with an older copy of the
+                checkpoint, the id is another one. Empty if the driver does not see what Spark reads.
         """
         return
 
@@ -136,33 +140,36 @@ class Sink(ABC):
         """Write the rows of a micro-batch.
 
         Args:
-            batch: The rows. They are computed already, so more than one action, or `take` and `isEmpty`, do no harm;
-                they are gone when this method has returned.
-            batch_id: The number of the micro-batch, one more than that of the last.
+            batch: The rows. They are computed already: several actions on them, or `take` and `isEmpty`, cost little
+                and evaluate nothing again. The DataFrame cannot be used after this method has returned.
+            batch_id: The number of the micro-batch, which is one more than that of the previous one.
         """
 
 
 class InformedSink(Sink):
-    """A sink whose `write` knows the watermark, the number of rows and the input of its micro-batch."""
+    """A sink that keeps the watermark, the number of rows and the input's id of a micro-batch, for its `write`."""
 
     _watermark: int | None = None
     _row_count: int | None = None
-    _read = ""
+    _input_id = ""
 
     def take_watermark(self, watermark: int) -> None:
-        """Keep the watermark for the next micro-batch."""
+        """Keep the watermark after the next micro-batch."""
         self._watermark = watermark
 
     def take_count(self, rows: int) -> None:
-        """Keep the number of rows for the next micro-batch."""
+        """Keep the number of rows of the next micro-batch."""
         self._row_count = rows
 
-    def take_read(self, read: str) -> None:
-        """Keep the name of the input for the next micro-batch."""
-        self._read = read
+    def take_input_id(self, input_id: str) -> None:
+        """Keep the id of the input of the next micro-batch."""
+        self._input_id = input_id
 
     def _pop_row_count(self) -> int | None:
-        """Return the number of rows of the micro-batch that is written, and forget it: the next one has another."""
+        """Return the number of rows that `take_count` got for this micro-batch; None if it was not called.
+
+        The number is forgotten at once, so that the next micro-batch cannot be written with it by mistake.
+        """
         row_count = self._row_count
         self._row_count = None
         return row_count

@@ -23,14 +23,18 @@ _FORMATS: Final = frozenset(
     {"avro", "binaryfile", "console", "csv", "delta", "deltalake", "hive", "hudi", "iceberg", "jdbc", "json", "kafka"}
     | {"memory", "noop", "orc", "parquet", "rate", "socket", "table", "text", "xml"}
 )
-"""Formats that `DataFrameWriter.format` takes, more or less."""
+"""The usual formats of `DataFrameWriter.format`, of which a query writer may take `results=` for one."""
 
-_FILES: Final = frozenset({"parquet", "pq"})
-"""Endings of the name of a folder of Parquet files."""
+_PARQUET_ENDINGS: Final = frozenset({"parquet", "pq"})
+"""The endings of names that look like those of tables, as `lake.parquet` does, and are those of folders."""
 
 
 def spelled_output(output: str, query: str) -> str:
-    """Return the argument of `write` that names a sink: of the only query, or of one of several.
+    """Spell the argument of `write` that names the sink of an output.
+
+    Args:
+        output: The output, such as `results`.
+        query: The name of the query among those of one pass; empty for a query that is written alone.
 
     Example:
         >>> spelled_output("results", ""), spelled_output("results", "hourly")
@@ -45,7 +49,7 @@ def choose_sinks(
     """Return the sinks of queries, by the name of the query and by output.
 
     Args:
-        arguments: By the name of the query, the argument for each output; None where a query writer gave none.
+        arguments: By the name of the query and by output, the argument of `write`; None for an output without one.
         checkpoint: The path of the checkpoint.
 
     Raises:
@@ -66,12 +70,16 @@ def choose_sinks(
                 f"write() needs at least one sink{of_query}\n  name one for any of {', '.join(query_arguments)}"
             )
         sinks_by_query[query] = sinks
-    _check_places(sinks_by_argument, checkpoint)
+    _check_destinations(sinks_by_argument, checkpoint)
     return sinks_by_query
 
 
 def _sink_of_argument(output: str, argument: object) -> Sink:
     """Return the sink that an argument of `write` names.
+
+    Args:
+        output: The spelling of the argument, for errors.
+        argument: The argument: a sink, an address, a path or a function.
 
     Raises:
         QueryError: The argument names no sink.
@@ -95,16 +103,17 @@ def _sink_of_argument(output: str, argument: object) -> Sink:
 
 
 def _check_is_folder(output: str, path: str) -> None:
-    """Refuse the name of a format or of a table, of which `ParquetFolder` would make a folder.
+    """Refuse the name of a format or of a table: `ParquetFolder` would make a folder of that name.
 
     Args:
         output: The argument of `write`, for the error.
-        path: The text that it names a folder by.
+        path: The text that the query writer gave it.
 
     Raises:
-        QueryError: The text is such a name.
+        QueryError: The text is the name of a format or of a table.
     """
-    is_table = _TABLE.fullmatch(path) is not None and path.rpartition(".")[2].lower() not in _FILES
+    ending = path.rpartition(".")[2].lower()
+    is_table = _TABLE.fullmatch(path) is not None and ending not in _PARQUET_ENDINGS
     is_format = path.lower() in _FORMATS
     if is_table or is_format:
         kind = "a table" if is_table else "a format"
@@ -119,8 +128,12 @@ def _check_is_folder(output: str, path: str) -> None:
 def _check_takes_batches(output: str, function: Callable[..., object]) -> None:
     """Refuse a function that cannot be called with a DataFrame and a number.
 
+    Args:
+        output: The argument of `write`, for the error.
+        function: The function.
+
     Raises:
-        QueryError: The function takes more, or less.
+        QueryError: The function takes more arguments, or fewer.
     """
     try:
         signature(function).bind(None, 0)
@@ -130,29 +143,32 @@ def _check_takes_batches(output: str, function: Callable[..., object]) -> None:
             "  expected a function (batch, batch_id); for the output watermark write a Sink, whose take_watermark "
             "gets it"
         ) from None
-    except ValueError:  # it was not written in Python, and does not say what it takes
+    except ValueError:  # a function that was not written in Python need not say what it takes
         return
 
 
-def _check_places(sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) -> None:
+def _check_destinations(sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) -> None:
     """Raise if two sinks, or a sink and the checkpoint, would write in the same place.
 
     Args:
         sinks: The sinks, by the arguments that name them.
         checkpoint: The path of the checkpoint.
+
+    Raises:
+        QueryError: Two of them have one destination, or one of two folders lies in the other; or the path is empty.
     """
     checkpoint_path = os.fspath(checkpoint)
     if not checkpoint_path:
         raise QueryError("the checkpoint needs a path\n  expected one of its own, kept for as long as the query is")
 
-    # Sinks of one table or topic, or one sink for two outputs.
+    # Two sinks with one table or topic, or a single sink that is given for two outputs.
     for (first_name, first_sink), (second_name, second_sink) in combinations(sinks.items(), 2):
-        if first_sink is second_sink or _write_to_one_place(first_sink, second_sink):
+        if first_sink is second_sink or _have_one_destination(first_sink, second_sink):
             raise QueryError(
                 f"{first_name} and {second_name} are the same sink, {first_sink}\n  give each one of its own"
             )
 
-    # Folders that lie in each other: readers of the outer one would find the rows of the inner one.
+    # One folder in another: a reader of the outer one would find the rows of the inner one too.
     folders: dict[str, Path] = {}
     for output, sink in sinks.items():
         if sink.folder is not None:
@@ -166,6 +182,8 @@ def _check_places(sinks: Mapping[str, Sink], checkpoint: str | PathLike[str]) ->
             )
 
 
-def _write_to_one_place(first_sink: Sink, second_sink: Sink) -> bool:
-    """True for sinks of one table or topic. Of folders, also those that lie in each other are refused, separately."""
-    return first_sink.folder is None and first_sink.place is not None and first_sink.place == second_sink.place
+def _have_one_destination(first_sink: Sink, second_sink: Sink) -> bool:
+    """Return True if two sinks write to the same table or topic; folders are compared by their paths, elsewhere."""
+    if first_sink.folder is not None or first_sink.destination is None:
+        return False
+    return first_sink.destination == second_sink.destination

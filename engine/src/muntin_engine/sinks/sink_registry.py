@@ -35,7 +35,7 @@ class SinkType(NamedTuple):
     extra: str = ""
 
     def sink(self, address: str) -> Sink:
-        """Return the sink of an address."""
+        """Import the module of this class of sinks, and return the sink of an address."""
         module = import_module(f"muntin_engine.sinks.{self.module}")
         factory: Callable[[str], Sink] = getattr(module, self.factory)
         return factory(address)
@@ -64,11 +64,11 @@ def sink_of_address(output: str, address: str) -> Sink:
     """Return the sink of an address with a scheme.
 
     Args:
-        output: The argument that names the sink, for the error.
+        output: The argument of `write` that has the address, for the error.
         address: The address.
 
     Raises:
-        QueryError: No sink has that scheme, or the address is none of it.
+        QueryError: No sink has the scheme, or its sink cannot read the rest of the address.
         SetupError: The package that writes there is not installed.
     """
     scheme = scheme_of(address)
@@ -95,8 +95,8 @@ def sink_of_address(output: str, address: str) -> Sink:
 
 
 def _is_file_system(scheme: str) -> bool:
-    """True for the scheme of a file system that `fsspec` can write to."""
+    """True for the scheme of a file system that `fsspec` can write to, if that package is installed."""
     if find_spec("fsspec") is None:
         return False
     file_systems: frozenset[str] = frozenset(import_module("fsspec.registry").known_implementations)
-    return scheme in file_systems - {"http", "https"}
+    return scheme in file_systems - {"http", "https"}  # fsspec only reads from these

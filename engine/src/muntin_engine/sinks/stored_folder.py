@@ -47,7 +47,7 @@ class StoredFolder:
         if self.is_elsewhere:
             address_without_options = text.partition("?")[0]
             self.spelled = str(StoredPath(text))
-            self.for_spark = _KEYS.sub("//", address_without_options).rstrip("/")
+            self.for_spark = _KEYS.sub("//", address_without_options).rstrip("/")  # Spark has keys in its settings
         else:
             self.spelled = str(local_path(text))
             self.for_spark = f"file:{self.spelled}"
@@ -61,7 +61,7 @@ class StoredFolder:
         return f"{other.spelled}/".startswith(f"{self.spelled}/")
 
     def list_files(self) -> dict[str, ListedFile]:
-        """Return all files in it, by path; none if it does not exist."""
+        """Return all files in the folder by their paths in it; none if there is no such folder."""
         from pyarrow.fs import FileSelector
 
         selector = FileSelector(self._path, allow_not_found=True, recursive=True)
@@ -69,7 +69,8 @@ class StoredFolder:
         files: dict[str, ListedFile] = {}
         for info in self._fs.get_file_info(selector):
             if info.is_file:
-                files[info.path.lstrip("/").removeprefix(prefix)] = ListedFile(info.size, info.mtime)
+                name = info.path.lstrip("/").removeprefix(prefix)
+                files[name] = ListedFile(info.size, info.mtime)
         return files
 
     def read(self, name: str) -> bytes:
@@ -83,9 +84,14 @@ class StoredFolder:
                 yield chunk
 
     def write(self, name: str, chunks: Iterator[bytes]) -> int:
-        """Write a file, and return the checksum of what was written."""
+        """Write a file, and return the checksum of its content.
+
+        Args:
+            name: The path of the file in the folder.
+            chunks: The content.
+        """
         path = f"{self._path}/{name}"
-        if self._fs.type_name != "s3":  # which has no folders, and would get empty objects for them
+        if self._fs.type_name != "s3":  # S3 has no folders: `create_dir` would write an empty object for each
             folder = path.rpartition("/")[0]
             self._fs.create_dir(folder, recursive=True)
         checksum = 0
@@ -96,7 +102,7 @@ class StoredFolder:
         return checksum
 
     def checksum(self, name: str) -> int:
-        """Return the checksum of a file as it is now."""
+        """Read a file, and return the checksum of its content."""
         checksum = 0
         for chunk in self.read_chunks(name):
             checksum = crc32(chunk, checksum)
@@ -109,5 +115,5 @@ class StoredFolder:
             sync(local_path(self.spelled).parent)
 
     def delete(self, name: str = "") -> None:
-        """Delete a folder in this one; without a name, this one."""
+        """Delete a folder in this one by its name; without a name, this folder itself."""
         self._fs.delete_dir(f"{self._path}/{name}".rstrip("/"))

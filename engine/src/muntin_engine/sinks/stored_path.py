@@ -25,8 +25,12 @@ class StoredPath:
     def __init__(self, address: str, path: str | None = None) -> None:
         """Take an address.
 
+        Args:
+            address: The address of a file or folder; its scheme and options say which file system it is on.
+            path: The path on that file system; None for the path in the address.
+
         Raises:
-            QueryError: pyarrow and fsspec know no such place, or lack what they need for it.
+            QueryError: pyarrow and fsspec know no such file system, or a package that they need for it is missing.
         """
         self._address = address
         if path is None:
@@ -42,7 +46,7 @@ class StoredPath:
 
     @property
     def name(self) -> str:
-        """The last part."""
+        """The last part of the path."""
         return self._path.rpartition("/")[2]
 
     def exists(self) -> bool:
@@ -68,8 +72,10 @@ class StoredPath:
                 yield StoredPath(self._address, info.path)
 
     def mkdir(self, *, parents: bool, exist_ok: bool) -> None:
-        """Make the folder, where the file system has folders."""
-        if parents and exist_ok and not self.exists():
+        """Make the folder and those that it lies in, unless it exists; both arguments have to be True."""
+        assert parents
+        assert exist_ok
+        if not self.exists():
             self._fs.create_dir(self._path, recursive=True)
 
     def read_text(self, encoding: str) -> str:
@@ -108,10 +114,13 @@ class StoredPath:
 
 
 def file_system_of(path: str) -> tuple[Any, str]:
-    """Return the file system of a path of this machine, or of an address, and the path on it.
+    """Return the file system that a path is on, in Arrow's interface, and the path there without a scheme.
+
+    Args:
+        path: A path of this machine, or an address such as `s3://bucket/results`.
 
     Raises:
-        QueryError: pyarrow and fsspec know no such place, or lack what they need for it.
+        QueryError: pyarrow and fsspec know no such file system, or a package that they need for it is missing.
     """
     if is_elsewhere(path):
         return _opened(path)
@@ -122,12 +131,13 @@ def file_system_of(path: str) -> tuple[Any, str]:
 
 @cache
 def _opened(address: str) -> tuple[Any, str]:
-    """Return the file system of an address, and the path on it."""
+    """Return the file system of an address, and the path there; see `file_system_of`."""
     from pyarrow import ArrowException
     from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
 
     try:
         if urlsplit(address).scheme in _OF_ARROW:
+            # Arrow does not know the scheme by which Spark's connector for S3 goes.
             return cast("tuple[Any, str]", FileSystem.from_uri(address.replace("s3a:", "s3:", 1)))
         file_system, path = import_module("fsspec.core").url_to_fs(address)
         return PyFileSystem(FSSpecHandler(file_system)), path

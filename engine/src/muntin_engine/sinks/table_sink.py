@@ -25,33 +25,39 @@ class Mark(NamedTuple):
 
     Attributes:
         batch: The last micro-batch; -1 if there is none.
-        read: The name of what it read; empty if it is not known.
+        input_id: The id of the input of that micro-batch; empty if it is not known.
         watermark: The tick before which no later micro-batch changes anything; None if it is not known.
     """
 
     batch: int = -1
-    read: str = ""
+    input_id: str = ""
     watermark: int | None = None
 
     @property
     def written_batch(self) -> WrittenBatch:
-        """The last micro-batch."""
-        return WrittenBatch(self.batch, self.read)
+        """The last micro-batch, with the id of its input."""
+        return WrittenBatch(self.batch, self.input_id)
 
-    def followed_by(self, batch_id: int, read: str, watermark: int | None) -> Mark:
-        """Return the mark after one more micro-batch. The watermark never goes back."""
-        return Mark(batch_id, read, latest_watermark(self.watermark, watermark))
+    def followed_by(self, batch_id: int, input_id: str, watermark: int | None) -> Mark:
+        """Return the mark after one more micro-batch.
+
+        Args:
+            batch_id: The number of the micro-batch.
+            input_id: The id of its input.
+            watermark: The watermark after it; if the one of this mark is later, that is kept.
+        """
+        return Mark(batch_id, input_id, latest_watermark(self.watermark, watermark))
 
 
 class TableSink(InformedSink):
     """Writes each micro-batch in one transaction, together with its number.
 
-    A number that the table has is skipped, so each row arrives exactly once. Rows are appended. A changelog (rows with
-    `change` and `event_id`, as of `emit="speculative"` and `"eager"`) is merged, by its key columns and `event_id`: the
-    table holds the live rows. Readers see a micro-batch whole or not at all. Queries may share a table, each with a
-    mark of its own.
+    A micro-batch whose number the table has is skipped, so each row arrives exactly once. Rows are appended. A
+    changelog (rows with `change` and `event_id`, as of `emit="speculative"` and `"eager"`) is merged, by its key
+    columns and `event_id`: the table holds the live rows. Readers see a micro-batch whole or not at all. Queries may
+    share a table, each with a mark of its own.
 
-    A subclass has `find_mark`, `append` and `merge`.
+    A subclass defines `find_mark`, `append` and `merge`.
 
     Cost: rows pass through the driver; up to 100,000 of them at once, beyond that one partition at a time.
     """
@@ -67,26 +73,32 @@ class TableSink(InformedSink):
 
     @abstractmethod
     def find_mark(self, query_id: str) -> Mark:
-        """Return the progress of a query in the table; `Mark()` if the table has none of it, or is not there.
+        """Return the progress of a query in the table; `Mark()` if the query has written nothing, or there is no table.
 
         A table that was restored to an earlier version has the progress of that version.
 
         Raises:
-            StateError: The rows that the query wrote were taken away otherwise.
+            StateError: Rows that the query wrote are gone, and not because the table was restored.
         """
 
     @abstractmethod
     def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
-        """Add rows, perhaps none, and keep the mark, in one transaction; make the table if need be."""
+        """Add rows, perhaps none, and store the mark, in one transaction; make the table if there is none.
+
+        Args:
+            rows: The rows.
+            query_id: The id of the query.
+            mark: The progress of the query with these rows.
+        """
 
     @abstractmethod
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
-        """Merge net changes, perhaps none, and keep the mark, in one transaction; make the table if need be.
+        """Merge net changes, perhaps none, and store the mark, in one transaction; make the table if there is none.
 
         Args:
             rows: The changes, at the most one for each row of the table; their column `change` is `upsert` or `delete`.
-            names: The columns that name a row; nulls are equal in them.
-            query_id: The query.
+            names: The columns that identify a row. A null in them is equal to another null.
+            query_id: The id of the query.
             mark: The progress of the query with these rows.
         """
 
@@ -105,19 +117,20 @@ class TableSink(InformedSink):
         self._keys = tuple(keys)
 
     def open(self, query_id: str) -> None:
-        """Take the query's id."""
+        """Begin a run of a query."""
         self._query_id = query_id
         self._last_batch = None
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
-        """Commit the rows of a micro-batch with its number, unless the table has it.
+        """Commit the rows of a micro-batch with its number, unless the table has that micro-batch.
 
         Raises:
+            QueryError: `open` was not called before.
             StateError: The table has lost a micro-batch that was written in this run.
         """
         if not self._query_id:
             raise QueryError(f"{self} is written to before open()\n  expected: open(query_id), once in each run")
-        # Read anew for each micro-batch: the table may have been restored while the query runs.
+        # The mark is read anew for each micro-batch: the table may have been restored while the query runs.
         previous = self.mark
         if self._last_batch is not None and previous.batch < self._last_batch:
             raise rows_gone_error(
@@ -126,7 +139,7 @@ class TableSink(InformedSink):
         if previous.written_batch.includes(batch_id):
             return
 
-        mark = previous.followed_by(batch_id, self._read, self._watermark)
+        mark = previous.followed_by(batch_id, self._input_id, self._watermark)
         if CHANGE in batch.columns and EVENT_ID in batch.columns:
             names = (*self._keys, EVENT_ID)
             changes = net_batches(batch, names, self._row_count)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import Final
 
@@ -24,27 +23,27 @@ class Pointer:
 
     Attributes:
         folder: The name of the folder that holds its rows.
-        batch: The last micro-batch that is in it.
+        batch: The last micro-batch that is in the table.
         watermark: The tick before which no later micro-batch changes the table; None if it is not known.
         is_revisable: True if the lifetimes of its rows may get other ends.
-        read: The name of the input of that micro-batch; empty if it is not known.
-        size: The bytes of all files of rows; None if they were not counted.
+        input_id: The id of the input of that micro-batch; empty if it is not known.
+        size: The bytes of all files of rows in the folder; None if they were not counted.
     """
 
     folder: str
     batch: int
     watermark: int | None = None
     is_revisable: bool = False
-    read: str = ""
+    input_id: str = ""
     size: int | None = None
 
     @property
     def written_batch(self) -> WrittenBatch:
-        """The last micro-batch, with the name of its input."""
-        return WrittenBatch(self.batch, self.read)
+        """The last micro-batch, with the id of its input."""
+        return WrittenBatch(self.batch, self.input_id)
 
-    def rows(self, table: Path) -> Path:
-        """Return the folder with the rows of a table."""
+    def rows_folder(self, table: Path) -> Path:
+        """Return the path of the folder with the rows, below the folder of the table."""
         return table / self.folder
 
 
@@ -56,38 +55,37 @@ class TableVersions(OwnedFolder):
     being written when the process ended, and are deleted.
     """
 
-    def __init__(self, path: str | PathLike[str]) -> None:
-        super().__init__(path)
-
     @property
     def current(self) -> Pointer | None:
         """The current version of the table; None if none was published.
 
         Raises:
-            StateError: Its files were deleted or changed.
+            StateError: The pointer is damaged or gone, or files of the version were deleted or changed.
         """
         current = self.read(_POINTER, Pointer)
         if current is None:
             versions = self._version_names()
-            if len(versions) > 1:  # a single version may be the first, whose writing was cut short
+            # A single version without a pointer may be the first one, if its writing was cut short.
+            if len(versions) > 1:
                 raise self.damaged(_POINTER, f"it is gone, and there are {', '.join(versions)}")
             return None
         if not _VERSION.fullmatch(current.folder):
             raise self.damaged(_POINTER, f"folder is {current.folder!r}, and versions are {_PREFIX}<micro-batch>")
-        size = bytes_of_rows(current.rows(self.path))
+        folder = current.rows_folder(self.path)
+        size = bytes_of_rows(folder)
         if current.size not in (None, size):
             raise StateError(
-                f"the files of rows in {current.rows(self.path)} take {size:,} bytes, and had {current.size:,}\n"
+                f"the files of rows in {folder} take {size:,} bytes, and had {current.size:,}\n"
                 "  expected: all files, as this folder's query wrote them: restore the folder and its checkpoint from "
                 "copies of\n  one time, or delete both and start the query with new ones, to compute the results again"
             )
         return current
 
     @property
-    def rows(self) -> Path | None:
+    def rows_folder(self) -> Path | None:
         """The folder with the rows of the table; None if no version was published."""
         current = self.current
-        return None if current is None else current.rows(self.path)
+        return None if current is None else current.rows_folder(self.path)
 
     @property
     def last_written(self) -> WrittenBatch:
@@ -96,10 +94,10 @@ class TableVersions(OwnedFolder):
         return NO_BATCH if current is None else current.written_batch
 
     def new_version(self, batch_id: int) -> Path:
-        """Return a folder that does not exist yet, for the rows of the table with one more micro-batch.
+        """Return the path of the version that a micro-batch makes; there is no folder at the path yet.
 
         Raises:
-            StateError: There is no current version, but a folder of another micro-batch.
+            StateError: There is no pointer, but a version of another micro-batch: the pointer was lost.
         """
         folder = self.path / f"{_PREFIX}{batch_id}"
         versions = self._version_names()
@@ -110,30 +108,37 @@ class TableVersions(OwnedFolder):
         return folder
 
     def publish(
-        self, folder: Path, batch_id: int, *, watermark: int | None = None, is_revisable: bool = False, read: str = ""
+        self,
+        folder: Path,
+        batch_id: int,
+        *,
+        watermark: int | None = None,
+        is_revisable: bool = False,
+        input_id: str = "",
     ) -> None:
         """Make a folder the current version of the table, and delete versions that have no readers any more.
 
-        The folder and the pointer are on the disk when this has returned.
+        When this method has returned, the folder and the pointer are on the disk and survive a loss of power.
 
         Args:
             folder: The rows of the table: a new version, or the current one if the micro-batch changed nothing.
-            batch_id: The last micro-batch in it.
-            watermark: The tick before which no later micro-batch changes the table. It never goes back: where the
-                previous version has a larger one, that stays.
+            batch_id: The last micro-batch whose changes are in the folder.
+            watermark: The tick before which no later micro-batch changes the table. If the previous version has a later
+                watermark, that one is kept.
             is_revisable: True if the lifetimes of its rows may get other ends.
-            read: The name of the input of the micro-batch.
+            input_id: The id of the input of the micro-batch.
         """
         previous = self.current
         if previous is None or previous.folder != folder.name:
-            sync_tree(folder)  # before the pointer names it
+            sync_tree(folder)  # the rows have to be on the disk before the pointer names their folder
         if previous is not None:
             watermark = latest_watermark(previous.watermark, watermark)
-        pointer = Pointer(folder.name, batch_id, watermark, is_revisable, read, size=bytes_of_rows(folder))
+        pointer = Pointer(folder.name, batch_id, watermark, is_revisable, input_id, size=bytes_of_rows(folder))
         self.replace(_POINTER, pointer)
 
+        # Readers may have opened the previous version before the pointer was replaced. It stays until the next one.
         versions_with_readers = {folder.name}
-        if previous is not None:  # readers that opened it before the pointer was replaced
+        if previous is not None:
             versions_with_readers.add(previous.folder)
         for name in self._version_names():
             if name not in versions_with_readers:

@@ -22,17 +22,19 @@ class WrittenBatch(NamedTuple):
 
     Attributes:
         number: The number of the micro-batch; -1 if the sink has none.
-        read: The name of the input of the micro-batch, as `Sink.take_read` got it; empty if that is not known.
+        input_id: The id of the input of the micro-batch, as `Sink.take_input_id` got it; empty if it is not known.
     """
 
     number: int
-    read: str = ""
+    input_id: str = ""
 
     def includes(self, batch_id: int) -> bool:
-        """Recognize a micro-batch that was written before: True if this is the last one of a sink that has it.
+        """Return True if a sink whose last micro-batch is this one has another micro-batch too.
+
+        A sink asks this of the micro-batch that it is about to write, to recognize one that was written before a crash.
 
         Args:
-            batch_id: The number of the micro-batch that is to be written.
+            batch_id: The number of the micro-batch that is about to be written.
 
         Example:
             >>> last = WrittenBatch(7)
@@ -47,12 +49,17 @@ NO_BATCH: Final = WrittenBatch(-1)
 
 
 def latest_watermark(previous: int | None, watermark: int | None) -> int | None:
-    """Return the watermark that a sink keeps after a micro-batch: it never goes back. None if none is known.
+    """Return the watermark that a sink keeps after a micro-batch: the later one of two.
 
     Args:
-        previous: The watermark that the sink had.
-        watermark: The watermark of the micro-batch.
+        previous: The watermark that the sink kept before; None if it has none.
+        watermark: The watermark of the micro-batch; None if it has none.
+
+    Returns:
+        None if neither is known.
     """
-    if previous is None or watermark is None:
-        return watermark if previous is None else previous
+    if previous is None:
+        return watermark
+    if watermark is None:
+        return previous
     return max(previous, watermark)

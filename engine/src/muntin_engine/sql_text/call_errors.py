@@ -13,23 +13,27 @@ from muntin_engine.sql_text.sql_source import MarkedNodes, SqlError, SqlText, sp
 from muntin_engine.sql_text.step_forms import Steps
 
 _NAMES_OF_SQL: Final = {module: name for name, (module, _) in reversed([*AGGREGATES.items()])}
-"""The aggregates of SQL by their modules. Of several of one module it is the first, which is put in last."""
+"""The names of aggregates in SQL by their modules. A module with several names has the first one in `AGGREGATES`: in
+reversed order that is the last one, which replaces the others."""
 
 
 def call_error(source: SqlText, steps: Steps, error: QueryError) -> QueryError:
-    """Return an error about the calls of steps as one of the text that they were read from.
+    """Turn an error that a call of the API raised into one about the text of SQL that the call was read from.
 
     Args:
         source: The text, which knows the nodes that steps were read from.
-        steps: The steps.
+        steps: The steps that were read from the text, each a call of the API.
         error: The error that a call raised.
     """
+    # The error names its place in the steps, such as `query[2].aggregate.p90`.
     place = ""
     message = error.message
     if isinstance(error, PlacedError):
         place = error.place
         message = error.fault
     node, within = _nodes_at(source, steps, place)
+
+    # Code in the message, such as `clip="none"`, is spelled in SQL, such as `CLIP NONE`.
     fact, _, advice = message.spelled(in_sql).partition("\n")
     start = _start_of(source, error, node, within)
     sql_error = SqlError(source.text, start, fact, advice.replace("\n  ", "\n").strip())
@@ -39,17 +43,16 @@ def call_error(source: SqlText, steps: Steps, error: QueryError) -> QueryError:
 
 
 def _nodes_at(source: SqlText, steps: Steps, place: str) -> MarkedNodes:
-    """Return the nodes of a place in the data, or of the last part on the way there that has any.
+    """Return the nodes of the text that a part of the steps was read from.
+
+    Only whole calls were marked with their nodes. For a part of a call, these are the nodes of the call.
 
     Args:
         source: The text.
         steps: The steps.
-        place: The place, such as `query[2].aggregate.p90`; empty for the query as a whole.
-
-    Returns:
-        The node that the step was read from, and the node that has all of its words.
+        place: The place of the part, such as `query[2].aggregate.p90`; empty for the query as a whole.
     """
-    # Down the data, name by name. A part that was not marked is a piece of the last one that was.
+    # Go down the data name by name, and keep the nodes of the last part that has any.
     data: Any = steps
     first_arguments = next(iter(steps[0].values()))
     nodes = source.nodes.get(id(first_arguments), MarkedNodes(None, None))
@@ -60,18 +63,35 @@ def _nodes_at(source: SqlText, steps: Steps, place: str) -> MarkedNodes:
 
 
 def _part_of(data: Any, name: str) -> Any:
-    """Return the part of steps with a name or a number; the data itself if there is no such part."""
+    """Return a part of the data of steps: an entry of an object, or an item of a list.
+
+    Args:
+        data: The data.
+        name: The name of the entry, or the number of the item.
+
+    Returns:
+        The data themselves if they have no such entry, and an empty object if they have no such item.
+    """
     if name.isdigit():
+        # A join has the steps of its right stream as a list under that name, which places leave out.
         steps: Any = data.get("right") if isinstance(data, dict) else data
         has_step = isinstance(steps, list) and int(name) < len(steps)
         return steps[int(name)] if has_step else {}
     if not isinstance(data, dict):
         return data
-    return data.get(name, data.get("streams", {}).get(name, data))
+    streams = data.get("streams", {})  # of a union, whose name places leave out as well
+    return data.get(name, streams.get(name, data))
 
 
 def _start_of(source: SqlText, error: QueryError, node: Any, within: Any) -> int:
-    """Return the place of the words that an error is about."""
+    """Return the position in the text at which an error points.
+
+    Args:
+        source: The text.
+        error: The error, whose value and argument may be words of the text.
+        node: The node that stands for the call that failed; None if no node does.
+        within: The node that has all words of the call.
+    """
     low, high = span_of(within)
     if not high:  # the node has no place
         low = 0
@@ -83,8 +103,15 @@ def _start_of(source: SqlText, error: QueryError, node: Any, within: Any) -> int
 
 
 def _starts(source: SqlText, error: QueryError, low: int, high: int) -> Iterator[int | None]:
-    """Yield where the words of an error may begin, the surest place first; None for words that the text lacks."""
-    # The value behind the word of its clause, the word itself, or the value anywhere in the call.
+    """Yield positions at which the words of an error may begin, the surest one first; None for a word not in the text.
+
+    Args:
+        source: The text.
+        error: The error, whose value and argument may be words of the text.
+        low: The position at which the call begins.
+        high: The position after the call.
+    """
+    # The value after the word of its clause, then that word itself, then the value anywhere in the call.
     value = str(error.value) if isinstance(error.value, str | int) else ""
     if error.argument is not None:
         clause = source.place_of(CLAUSES.get(error.argument, f"{error.argument} =>"), low, high)
@@ -93,10 +120,11 @@ def _starts(source: SqlText, error: QueryError, low: int, high: int) -> Iterator
         yield clause
     yield source.place_of(value, low, high)
 
-    # Errors of modules name the module and a column in parts of their messages.
+    # Errors of modules name the module, with its version, and a column in parts of their messages.
     parts = _parts_of(error)
-    module = str(parts.get("module", "")).partition(" ")[0]  # without the version
-    yield source.place_of(f"{_NAMES_OF_SQL.get(module, module)}(", low, high) if module else None
+    module, _, _version = str(parts.get("module", "")).partition(" ")
+    if module:
+        yield source.place_of(f"{_NAMES_OF_SQL.get(module, module)}(", low, high)
     yield source.place_of(module, low, high)
     yield source.place_of(str(parts.get("column", "")), low, high)
     yield source.place_of(value, 0, len(source.text))

@@ -24,8 +24,11 @@ from muntin_engine.sql_text.sql_values import (
 from muntin_engine.sql_text.then_steps import read_then_steps
 
 EMITS: Final = {"FINAL": "final", "SPECULATIVE": "speculative", "CHANGES": "eager", "EAGER": "eager"}
+"""The emission policies by the words after EMIT."""
+
 EMIT_WORDS: Final = {policy: word for word, policy in reversed(EMITS.items())}
-"""The words after EMIT by the policies that they are; of several for one policy, the first."""
+"""The words after EMIT by the policies. A policy with two words has the first one: in reversed order that is the last
+one, which replaces the other."""
 
 JOINS: Final = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "LEFT SEMI JOIN", "anti": "LEFT ANTI JOIN"}
 """The joins of SQL, by the kind of a join."""
@@ -46,23 +49,23 @@ class PolicyClause(ABC):
 
     @abstractmethod
     def read(self, clause: Any, source: SqlText, time: str) -> Any:
-        """Return the argument that a clause is.
+        """Return the argument that a clause stands for, as plain data.
 
         Args:
             clause: The node of the clause.
             source: The text.
-            time: The column of the times of a stream; empty where there is none.
+            time: The column of the times of the stream that the clause is of; empty for a clause of a query.
 
         Raises:
-            SqlError: The clause says something else.
+            SqlError: The words after the first one are not those of such a clause.
         """
 
     @abstractmethod
     def write(self, value: Any) -> str:
-        """Return the clause that an argument is.
+        """Return the text of the clause that stands for an argument, given as plain data.
 
         Raises:
-            ValueError: There is no clause for it.
+            ValueError: There is no clause for the argument.
         """
 
 
@@ -82,6 +85,8 @@ class EmitClause(PolicyClause):
         if word != "EARLY":
             fact = f"EMIT {text_of(parts[0]) if parts else ''} is no emission"
             raise source.error(parts[0] if parts else clause, fact, closest(word, [*EMITS, "EARLY"]))
+
+        # EARLY, then a period or the call of a trigger, then perhaps a refinement.
         early: dict[str, Any] = {"kind": "early"}
         if words[-1].lower() in REFINEMENTS:
             early["refinement"] = words.pop().lower()
@@ -104,7 +109,8 @@ class EmitClause(PolicyClause):
         if not isinstance(refinement, str) or (refinement and refinement not in REFINEMENTS):
             raise ValueError("a refinement of your own")
         is_period = trigger["kind"] == "every" and set(trigger) == {"kind", "period"}
-        words = ["EMIT EARLY", f"EVERY {spell_length(trigger['period'])}" if is_period else spell_value(trigger)]
+        written_trigger = f"EVERY {spell_length(trigger['period'])}" if is_period else spell_value(trigger)
+        words = ["EMIT EARLY", written_trigger]
         if refinement:
             words.append(refinement.upper())
         return " ".join(words)
@@ -143,7 +149,7 @@ class ForgetClause(PolicyClause):
 
     def read(self, clause: Any, source: SqlText, time: str) -> Any:
         """Read the length."""
-        if _words(clause) != ["KEYS", "AFTER", ""]:
+        if _words(clause) != ["KEYS", "AFTER", ""]:  # the length is no word, so it has an empty text there
             raise source.error(clause, "this forgets nothing", "write FORGET KEYS AFTER INTERVAL '30' DAYS")
         return length_of(clause.expressions[2], source)
 
@@ -160,7 +166,7 @@ class WatermarkClause(PolicyClause):
 
     def read(self, clause: Any, source: SqlText, time: str) -> Any:
         """Read a delay, or a call of a progress policy."""
-        # A part is a word, a column or a length; `words` has the words in their places, and nothing in the others.
+        # A part is a word, a column or a length. `words` has a text for each part, which is empty if it is no word.
         parts = clause.expressions
         words = _words(clause)
         policy: Any
@@ -180,6 +186,8 @@ class WatermarkClause(PolicyClause):
         else:
             advice = "write WATERMARK leaves DELAY OF INTERVAL '10' MINUTES, or WATERMARK bounded_disorder(rows => 100)"
             raise source.error(clause, "this is no watermark", advice)
+
+        # The clause may name the column of times, which has to be that of the stream.
         for column in columns:
             if time and name_of(column).casefold() != time.casefold():
                 fact = f"the watermark is of {name_of(column)}, and the times of the stream are {time}"
@@ -232,7 +240,7 @@ _CLAUSES_OF_QUERIES: Final[Mapping[str, PolicyClause]] = {
         ForgetClause(),
     )
 }
-"""The clauses after a query, by the parameters that they are."""
+"""The clauses after a query, by the parameters of `window` whose arguments they are."""
 
 _BY_WORD: Final[Mapping[str, PolicyClause]] = {
     clause.word: clause for clause in (*_CLAUSES_OF_QUERIES.values(), WATERMARK, LATE)
@@ -240,15 +248,17 @@ _BY_WORD: Final[Mapping[str, PolicyClause]] = {
 
 
 def read_clauses(clauses: Iterable[Any], source: SqlText, time: str = "") -> dict[str, Any]:
-    """Return the arguments that clauses are, by name; the steps after THEN are `then`, and may be several.
+    """Return the arguments that clauses stand for, by the names of parameters.
+
+    The calls after THEN are steps of the stream rather than arguments. All of them are in a list under the name `then`.
 
     Args:
         clauses: The clauses after a query, or those of a stream.
         source: The text.
-        time: The column of the times of a stream.
+        time: The column of the times of the stream; empty for clauses after a query.
 
     Raises:
-        SqlError: A clause is said twice, or is none.
+        SqlError: A clause occurs twice, or its words are not those of such a clause.
     """
     arguments: dict[str, Any] = {}
     words: set[str] = set()
@@ -265,7 +275,10 @@ def read_clauses(clauses: Iterable[Any], source: SqlText, time: str = "") -> dic
 
 
 def write_clauses(arguments: Mapping[str, Any]) -> str:
-    """Return the clauses after a query, each on a line of its own, that arguments of its windows are.
+    """Return the text of the clauses after a query, each on a line of its own.
+
+    Args:
+        arguments: The arguments of `window` that are clauses, by name, as plain data.
 
     Raises:
         ValueError: There is no clause for an argument.
@@ -279,5 +292,5 @@ def write_clauses(arguments: Mapping[str, Any]) -> str:
 
 
 def _words(clause: Any) -> list[str]:
-    """Return the words of a clause in capitals, and nothing in the places of values."""
+    """Return a text for each part of a clause after its first word: the word in capitals, or empty for a value."""
     return [part.name.upper() if isinstance(part, exp.Var) else "" for part in clause.expressions]

@@ -25,7 +25,9 @@ QUERY_CLAUSES: Final = ("EMIT", "CLIP", "TIMESTAMPS", "FORGET", "EVALUATOR")
 STREAM_CLAUSES: Final = ("WATERMARK", "LATE", "THEN")
 """The first words of clauses that follow the table of a stream."""
 
-_OURS: Final = frozenset({*AGGREGATES, *FUNCTIONS})
+_CALLED_BY_NAME: Final = frozenset({*AGGREGATES, *FUNCTIONS})
+"""The functions that stay calls by name: sqlglot would make a node of its own kind of some of them."""
+
 _STARTS_VALUE: Final = {TokenType.STRING, TokenType.NUMBER, TokenType.INTERVAL, TokenType.DASH, TokenType.IDENTIFIER}
 _ENDS_CLAUSE: Final = {
     *(TokenType.R_PAREN, TokenType.COMMA, TokenType.SEMICOLON, TokenType.PARTITION_BY, TokenType.ORDER_BY),
@@ -54,7 +56,11 @@ class Matching(exp.Expression):
 
 
 def _placed(parse_modifier: Any) -> Any:
-    """Wrap the parser of a modifier such as `LIMIT 3`, so that its node knows its place."""
+    """Wrap sqlglot's function that parses a modifier such as `LIMIT 3`, so that the node keeps its place in the text.
+
+    Args:
+        parse_modifier: Parses a modifier with a parser, and returns the name of the modifier and its node.
+    """
 
     def parse(parser: Any) -> tuple[str, Any]:
         first = parser._curr
@@ -84,17 +90,25 @@ class StreamingSpark(Spark):
         }
 
         def raise_error(self, message: str, token: Any = None) -> None:
-            """Raise an error that has the start of its word, as `start`."""
+            """Raise sqlglot's error with a further attribute `start`, the position at which its word begins."""
             word = token or self._curr or self._prev
             try:
                 super().raise_error(message, word)
             except ParseError as error:
-                # sqlglot itself counts to the end of the word
+                # The error itself has the position of the end of the word.
                 error.start = word.start if word else 0  # type: ignore[attr-defined]
                 raise
 
         def _keep(self, node: Any, first: Any) -> Any:
-            """Give a node its text: from a first token up to the last one that was read."""
+            """Note in a node its text and its place: from a first token up to the last token that was read.
+
+            Args:
+                node: What a method of the parser returned: a node, or None if it read nothing.
+                first: The first token of the node.
+
+            Returns:
+                The node. One that has a text already keeps it: that of its innermost method.
+            """
             if isinstance(node, exp.Expression) and first and self._prev and self._prev.end >= first.start:
                 node.meta.setdefault("from", first.start)
                 node.meta.setdefault("text", self._find_sql(first, self._prev))
@@ -128,11 +142,13 @@ class StreamingSpark(Spark):
             first = self._curr
             if first.token_type == TokenType.TABLE:
                 return self._keep(self._parse_stream_table(), first)
+            # An argument by name, such as `size => INTERVAL '1' HOUR`.
             if self._next.token_type == TokenType.FARROW and first.token_type != TokenType.L_PAREN:
                 name = exp.to_identifier(first.text).update_positions(first)
                 self._advance(2)
                 return self._keep(self.expression(exp.Kwarg(this=name, expression=self._parse_lambda())), first)
-            if first.text.upper() == "WHEN" and self._next.token_type == TokenType.L_PAREN:  # the trigger
+            # The trigger `when(...)`: elsewhere WHEN is a word of CASE.
+            if first.text.upper() == "WHEN" and self._next.token_type == TokenType.L_PAREN:
                 return self._keep(self._parse_function(anonymous=True, any_token=True), first)
             return self._keep(super()._parse_lambda(alias), first)
 
@@ -140,17 +156,18 @@ class StreamingSpark(Spark):
             self, functions: Any = None, anonymous: bool = False, optional_parens: bool = True, any_token: bool = False
         ) -> Any:
             first = self._curr
-            # Aggregates stay calls by name: sqlglot would make nodes of its own of them.
-            is_ours = first is not None and first.text.upper() in _OURS
-            node = super()._parse_function_call(functions, anonymous or is_ours, optional_parens, any_token)
+            is_called_by_name = first is not None and first.text.upper() in _CALLED_BY_NAME
+            node = super()._parse_function_call(functions, anonymous or is_called_by_name, optional_parens, any_token)
             return self._keep(node, first)
 
         def _parse_table_alias(self, alias_tokens: Any = None) -> Any:
+            # The first word of a clause after a query, such as EMIT, is no alias of its table unless it is quoted.
             is_clause = self._curr.text.upper() in QUERY_CLAUSES and self._curr.token_type != TokenType.IDENTIFIER
             return None if is_clause else super()._parse_table_alias(alias_tokens)
 
         def _parse_query_modifiers(self, this: Any) -> Any:
             this = super()._parse_query_modifiers(this)
+            # The clauses of streams follow a query like modifiers, such as LIMIT. Its node has no argument for them.
             while isinstance(this, self.MODIFIABLES) and self._curr and self._curr.text.upper() in QUERY_CLAUSES:
                 this.meta.setdefault("clauses", []).append(self._parse_clause())
             return this
@@ -167,7 +184,7 @@ class StreamingSpark(Spark):
             stream = self.expression(StreamTable(this=this))
             while self._curr:
                 if not stream.args.get("keys") and self._match(TokenType.PARTITION_BY):
-                    stream.set("keys", _flat(self._parse_disjunction()))
+                    stream.set("keys", _partition_keys(self._parse_disjunction()))
                 elif not stream.args.get("order") and self._match(TokenType.ORDER_BY):
                     stream.set("order", self._parse_disjunction())
                 elif self._curr.text.upper() in STREAM_CLAUSES:
@@ -177,7 +194,7 @@ class StreamingSpark(Spark):
             return stream
 
         def _parse_clause(self) -> Any:
-            """Read a clause up to the first word of the next one, or to what ends the clauses of a stream or query."""
+            """Read a clause: its first word, and all parts up to the next clause or the end of the stream or query."""
             first = self._curr
             self._advance()
             clause = self.expression(Clause(this=first.text.upper()))
@@ -192,18 +209,27 @@ class StreamingSpark(Spark):
             """Read a part of a clause: a word, a call, or a value."""
             first = self._curr
             start = self._index
+
+            # A plain word, such as DELAY; or a column, which looks like a word.
             is_path_or_call = self._next.token_type in (TokenType.L_PAREN, TokenType.DOT)
             if first.token_type not in _STARTS_VALUE and not is_path_or_call:
                 self._advance()
                 return self._keep(exp.var(first.text), first)
+
+            # A call, or a value.
             is_call = self._next.token_type == TokenType.L_PAREN
             part = self._parse_function(anonymous=True, any_token=True) if is_call else self._parse_unary()
-            if part is None or self._index == start:
+            has_read_nothing = part is None or self._index == start
+            if has_read_nothing:  # an error, or `_parse_clause` would never end
                 self.raise_error("expected a length, a word or a call", first)
             return self._keep(part, first)
 
         def _parse_match_recognize(self) -> Any:
-            """Parse MATCH_RECOGNIZE, whose clauses are kept as words where they are no expressions."""
+            """Read MATCH_RECOGNIZE, if that is the next word; clauses that are no expressions are kept as their words.
+
+            Returns:
+                None if the next word is another one.
+            """
             if not self._match(TokenType.MATCH_RECOGNIZE):
                 return None
             first = self._prev
@@ -225,7 +251,7 @@ class StreamingSpark(Spark):
             return self._keep(self.expression(Matching(**clauses, alias=self._parse_table_alias())), first)
 
         def _words_until(self, *ends: str) -> Any:
-            """Read words up to one of some ends as one word; None if there are none."""
+            """Read all words up to one of the words in `ends`, and return them as one node; None if there are none."""
             first = self._curr
             words: list[str] = []
             while self._curr and self._curr.text.upper() not in ends:
@@ -234,15 +260,15 @@ class StreamingSpark(Spark):
             return self._keep(exp.var(" ".join(words)), first) if words else None
 
 
-def _flat(key: Any) -> list[Any]:
-    """Return the keys of PARTITION BY, of which several stand in parentheses."""
-    if isinstance(key, exp.Tuple):
-        return list(key.expressions)
-    return [key.this if isinstance(key, exp.Paren) else key]
+def _partition_keys(node: Any) -> list[Any]:
+    """Return the nodes of the keys of PARTITION BY: one key, or several in parentheses."""
+    if isinstance(node, exp.Tuple):
+        return list(node.expressions)
+    return [node.this if isinstance(node, exp.Paren) else node]
 
 
 def parse(text: str) -> Any:
-    """Return the tree of a text that is one query.
+    """Parse a text that is one query, and return its tree.
 
     Raises:
         SqlError: The text is not SQL, or not one statement.
@@ -254,7 +280,7 @@ def parse(text: str) -> Any:
         trees = [tree for tree in dialect.parser().parse(tokens, text) if tree is not None]
     except ParseError as error:
         fact = error.errors[0]["description"] if error.errors else str(error)
-        if fact.startswith("Required keyword"):  # which names a class of sqlglot's
+        if fact.startswith("Required keyword"):  # such a message names a class of sqlglot's
             fact = "An expression is missing"
         start = getattr(error, "start", len(text))
         words = fact[:1].lower() + fact[1:].rstrip(".")
@@ -267,7 +293,11 @@ def parse(text: str) -> Any:
 
 
 def _read_window_as_column(tokens: list[Any]) -> None:
-    """Make `window` a name, of the column of windows, unless it begins a clause `WINDOW w AS (...)`."""
+    """Make each word `window` a name, as of the column with the windows, unless it begins `WINDOW w AS (...)`.
+
+    Args:
+        tokens: The tokens of a text, which are changed.
+    """
     for place, token in enumerate(tokens):
         if token.token_type != TokenType.WINDOW:
             continue
@@ -278,7 +308,7 @@ def _read_window_as_column(tokens: list[Any]) -> None:
 
 
 def _advice_at(text: str, start: int) -> str:
-    """Return advice about a word at which a query does not go on as it should; empty if no known word is close."""
+    """Return advice about the word at which the text stops being a query; empty if no known word is close to it."""
     match = re.match(r"\w*", text[start:])
     word = match.group().upper() if match else ""
     if word == "FOR":

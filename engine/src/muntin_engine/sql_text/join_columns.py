@@ -14,9 +14,11 @@ from muntin_engine.sql_text.sql_values import column_of, spell_name, stream_of, 
 from muntin_engine.sql_text.stream_reading import ReadsQueries, SqlStream
 
 ALWAYS: Final = "true"
-"""The key of right events that left ones meet if a condition on these alone holds."""
+"""A key that all events of the right stream have. A condition on the left stream alone is then a key of the left one:
+left events for which it is true meet right events, and others meet none."""
 
 _WINDOW_ENDS: Final = {"window_start": "lifetime.start", "window_end": "lifetime.end"}
+"""The ends of a shared window by their names in SQL, each as an expression over the results of the join."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class JoinedStreams:
     right: SqlStream
 
     def read_by(self, node: Any) -> list[SqlStream]:
-        """Return the streams whose columns an expression reads.
+        """Return the streams whose columns an expression reads: none, one of the two, or both.
 
         Raises:
             SqlError: A column does not say of which stream it is.
@@ -63,7 +65,7 @@ class JoinColumns:
         streams: The left and the right stream.
         kind: The kind of join, as `how` names it.
         shares_windows: True if the streams meet in the same windows.
-        pair_conditions: The conditions on both streams that results are tested for.
+        pair_conditions: The conditions on both streams that only the results of the join can be tested for.
         left: The columns that the results have of the left stream: expressions by their names in the results.
         right: The columns that the results have of the right stream.
     """
@@ -76,7 +78,13 @@ class JoinColumns:
     right: dict[str, str] = field(default_factory=dict)
 
     def read(self, tree: Any) -> dict[str, str]:
-        """Read the columns of SELECT into those of each stream; return them as expressions over the results."""
+        """Read the columns of SELECT.
+
+        The columns that the join needs of each stream are added to `left` and `right`.
+
+        Returns:
+            The columns by their names, as expressions over the results of the join.
+        """
         selected: dict[str, str] = {}
         bodies_of_both: dict[str, Any] = {}
         for node in tree.expressions:
@@ -84,12 +92,13 @@ class JoinColumns:
             name = self._name_of(node, body, selected)
             refuse_other_rows(self.streams.reader.source, body)
             refuse_aggregates(self.streams.reader.source, body)
-            selected[name] = name  # the place of the column, also where its expression comes later
+            selected[name] = name  # so that columns keep their order: the expression may replace it later
             if self._is_of_one_stream(body):
                 selected[name] = self._add_column_of_stream(name, body)
             else:
                 bodies_of_both[name] = body
-        # Expressions over both streams come last: they read columns that have names by then.
+
+        # Expressions over both streams come last, as they may read columns that have other names in the results.
         for name, body in bodies_of_both.items():
             selected[name] = self.over_results(body)
         if self.pair_conditions and self.kind == "left":
@@ -97,18 +106,21 @@ class JoinColumns:
         return selected
 
     def is_natural(self, selected: dict[str, str]) -> bool:
-        """Return True if columns are those that the results have without being asked, in their order."""
+        """Return True if selected columns are those that the results have without a selection, in the same order."""
         natural = [*self._keys, "lifetime", *self.left, *self.right]
         return list(selected.items()) == [(name, name) for name in natural]
 
     def over_results(self, node: Any, *, is_pair: bool = False) -> str:
-        """Return an expression of both streams as one over the results, which get the columns that it reads.
+        """Return an expression of both streams as one over the results of the join.
+
+        Columns that it reads are added to the results.
 
         Args:
             node: The expression.
-            is_pair: True for a condition that says itself whether a right row is met.
+            is_pair: True for a condition of ON on both streams. In a left join, other expressions read columns of the
+                right stream as null where these conditions are not met.
         """
-        self.streams.read_by(node)  # refuses columns of neither
+        self.streams.read_by(node)  # raises if a column is of neither stream
         changes: list[tuple[Any, str]] = []
         for column in columns_in(node):
             if not _is_lifetime(column):
@@ -116,23 +128,34 @@ class JoinColumns:
         return self.streams.reader.source.edited(node, changes)
 
     def pairs_met(self) -> str:
-        """Return the conditions on both streams as one on the results."""
+        """Return the conditions of ON on both streams as one condition on the results of the join."""
         return " AND ".join(f"({self.over_results(part, is_pair=True)})" for part in self.pair_conditions)
 
     def add_constant(self, name: str, used_names: Collection[str]) -> None:
-        """Add a column that is always true, under a name that no selected column has."""
+        """Add a column of the left stream that is always true, for a join that would have no columns.
+
+        Args:
+            name: The name that the column gets if it is free.
+            used_names: The names of selected columns, which it must not have.
+        """
         free_name = next(name for name in _free_names(name, self.streams.left.alias) if name not in used_names)
         self.left[free_name] = ALWAYS
 
     @property
     def _keys(self) -> list[str]:
+        """The keys of the left stream, which are columns of the results."""
         return self.streams.left.keys or []
 
     def _name_of(self, node: Any, body: Any, selected: dict[str, str]) -> str:
         """Return the name of a column of SELECT.
 
+        Args:
+            node: The column, with its alias.
+            body: The column without its alias.
+            selected: The columns before it, by name.
+
         Raises:
-            SqlError: The column has no name, or one that is taken.
+            SqlError: The column has no name, or the name of a column before it.
         """
         source = self.streams.reader.source
         is_star = isinstance(body, exp.Star) or (isinstance(body, exp.Column) and isinstance(body.this, exp.Star))
@@ -147,13 +170,18 @@ class JoinColumns:
         return name
 
     def _is_of_one_stream(self, body: Any) -> bool:
-        """Return True for an expression that one stream has before the join."""
+        """Return True for an expression that can be computed from columns of one stream, before the join."""
         if any(_is_lifetime(column) or self._end_of_window(column) for column in columns_in(body)):
             return False
         return len(self.streams.read_by(body)) == 1
 
     def _add_column_of_stream(self, name: str, body: Any) -> str:
-        """Add a column of one stream; return the expression over the results that it is."""
+        """Add a column of one stream to the results, and return it as an expression over these.
+
+        Args:
+            name: The name of the column in the results.
+            body: The column, an expression over one stream.
+        """
         (stream,) = self.streams.read_by(body)
         text = self.streams.reader.column(body, stream.alias)
         if stream is self.streams.right:
@@ -165,20 +193,28 @@ class JoinColumns:
         return name
 
     def _hide_other_versions(self, selected: dict[str, str]) -> None:
-        """Replace the columns of a version that does not meet ON by null, as a left join has no row for it."""
+        """Make columns of the right stream null where ON is not met: a left join of SQL has no right row there.
+
+        Args:
+            selected: The selected columns, which are changed: expressions over the results by name.
+        """
         for name, text in selected.items():
             if text == name and name in self.right:
                 selected[name] = self._if_met(name)
 
     def _if_met(self, name: str) -> str:
-        """Return a column of the right stream, null where the conditions on both streams are not met."""
+        """Return a column of the right stream as an expression over the results; null where a left join has no pair.
+
+        Args:
+            name: The name of the column in the results.
+        """
         column = spell_name(name)
         if not self.pair_conditions or self.kind != "left":
             return column
         return f"CASE WHEN {self.pairs_met()} THEN {column} END"
 
     def _column_over_results(self, column: Any, *, is_pair: bool) -> str:
-        """Return a column of a stream as an expression over the results."""
+        """Return a column of a stream as an expression over the results; for `is_pair` see `over_results`."""
         end = self._end_of_window(column)
         if end is not None:
             return end
@@ -190,7 +226,11 @@ class JoinColumns:
         return spell_name(name) if is_left or is_pair else self._if_met(name)
 
     def _end_of_window(self, column: Any) -> str | None:
-        """Return the end of the shared window that a column is, as the results have it; None for another column."""
+        """Return a column `window_start` or `window_end` as an expression over the results; None for another column.
+
+        Raises:
+            SqlError: The column is of the right stream, and the join has results without a right event.
+        """
         name = column.name.lower()
         if not self.shares_windows or len(column.parts) != 2 or name not in _WINDOW_ENDS:
             return None
@@ -212,7 +252,7 @@ class JoinColumns:
             if expression == text:
                 return name
         alias = node.parts[0].name
-        plain_name = re.sub(r"\W+", "_", text)  # of an expression, such as a field of a struct
+        plain_name = re.sub(r"\W+", "_", text)  # a path into a struct, such as `position.lat`, is no name
         used_names = {*self.left, *self.right, *self._keys, "lifetime"}
         name = next(name for name in _free_names(plain_name, alias) if name not in used_names)
         columns[name] = text

@@ -27,7 +27,11 @@ _KINDS: Final = {
     ("LEFT", "ANTI"): "anti",
     ("", "ANTI"): "anti",
 }
-_WORDS: Final = {"left": "LEFT JOIN", "semi": "LEFT SEMI JOIN", "anti": "LEFT ANTI JOIN"}
+"""The kinds of joins, as `how` names them, by the words before JOIN: the side and the kind."""
+
+_OUTER_JOINS: Final = {"left": "LEFT JOIN", "semi": "LEFT SEMI JOIN", "anti": "LEFT ANTI JOIN"}
+"""The words of joins that are not inner ones, by their kinds."""
+
 _WINDOW: Final = ("window_start", "window_end")
 
 
@@ -38,6 +42,9 @@ def read_join(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
         reader: Reads the rest of the query.
         tree: The SELECT.
         table: The table of its FROM clause.
+
+    Raises:
+        SqlError: The join is none of two streams, or has a part that such joins do not have.
     """
     source = reader.source
     join = tree.args["joins"][0]
@@ -52,6 +59,8 @@ def read_join(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
         fact = f"there is no {join.side} {join.kind} JOIN of streams".replace("  ", " ")
         advice = "write JOIN, LEFT JOIN, LEFT SEMI JOIN or LEFT ANTI JOIN; a RIGHT one turned round"
         raise source.error(join, fact, advice)
+
+    # The two streams.
     left = reader.stream(_stream_table(reader, table))
     right_table = _stream_table(reader, join.this)
     right = reader.stream(right_table)
@@ -59,6 +68,8 @@ def read_join(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
         raise source.error(join, "both streams need a name of their own", "write EVENTS(TABLE rides, ...) AS r")
     if version := table.args.get("version"):
         raise source.error(version, "FOR SYSTEM_TIME AS OF is of the right stream", "write it before AS s")
+
+    # The conditions by which their events meet.
     reading = _JoinReading(reader, join, JoinedStreams(reader, left, right), kind)
     if version := right_table.args.get("version"):
         reading.read_as_of(version)
@@ -72,7 +83,13 @@ def read_join(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
 
 
 def never_null(keys: Iterable[str]) -> str:
-    """Return the condition by which keys of a stream are not null, so that they meet as those of SQL do."""
+    """Return a condition that no key of a stream is null.
+
+    Null is a key like any other for streams, but equals nothing in SQL.
+
+    Args:
+        keys: The keys, as expressions; at least one.
+    """
     conditions: list[str] = []
     for key in keys:
         is_name = key.replace("`", "").replace(".", "_").isidentifier()
@@ -81,13 +98,17 @@ def never_null(keys: Iterable[str]) -> str:
 
 
 def is_true(condition: str) -> str:
-    """Return a condition that is false where another one is null."""
+    """Return a condition that is false instead of null, and else the same."""
     has_no_null = condition.startswith("COALESCE(") and condition.endswith(", FALSE)")
     return condition if has_no_null else f"COALESCE({condition}, FALSE)"
 
 
 def _stream_table(reader: ReadsQueries, side: Any) -> Any:
-    """Return the window function that one side of a join reads.
+    """Return the window function that one side of a join reads, with the name of the side.
+
+    Args:
+        reader: Reads the rest of the query.
+        side: The node of the side.
 
     Raises:
         SqlError: The side is a table, or reads the results of a query.
@@ -113,7 +134,11 @@ def _stream_table(reader: ReadsQueries, side: Any) -> Any:
 
 
 def _selected_function(side: Any) -> Any:
-    """Return the function of `(SELECT * FROM TUMBLE(...)) AS r`, as Flink's page has it; None for another query."""
+    """Return the function of `(SELECT * FROM TUMBLE(...)) AS r`, as Flink writes a side of a join; else None.
+
+    Args:
+        side: The node of a query in parentheses.
+    """
     select = side.this
     if not isinstance(select, exp.Select) or not select.args.get("from_"):
         return None
@@ -125,7 +150,12 @@ def _selected_function(side: Any) -> Any:
 
 
 class _KeyPair(NamedTuple):
-    """Equal columns of both streams, each as an expression over its own stream."""
+    """A key of both streams, by which their events meet.
+
+    Attributes:
+        left: The key as an expression over the left stream.
+        right: The key as an expression over the right stream.
+    """
 
     left: str
     right: str
@@ -135,9 +165,13 @@ class _KeyPair(NamedTuple):
 class _JoinReading:
     """Reads the conditions of one join.
 
-    A condition goes where it means what it means in SQL: equal columns are keys; bounds on the times are lifetimes; a
-    condition on one stream is a filter of its events, or a key where a left event that does not meet it has to stay;
-    what only a pair can be tested for is a condition on the results.
+    Each condition of ON and WHERE becomes a part of the query that means the same:
+
+    - Equal columns of both streams are keys.
+    - Bounds on how far apart the times are become lifetimes.
+    - A condition on one stream is a filter of its events. Where left events that do not meet it have to stay, as in a
+      left join, it is a key instead.
+    - Any other condition on both streams is a condition on the results.
 
     Attributes:
         reader: Reads the rest of the query.
@@ -145,12 +179,12 @@ class _JoinReading:
         streams: The left and the right stream.
         kind: The kind of join, as `how` names it.
         is_as_of: True if a left point meets at most the one right row that holds at its time.
-        keys: The equal columns of both.
-        keys_not_null: The keys of the right stream that meet by `=`, for which null equals nothing.
-        shared_ends: The ends of windows that ON compares.
+        keys: The keys by which events meet.
+        keys_not_null: The keys of the right stream that are compared by `=`, for which null equals nothing.
+        shared_ends: Of `window_start` and `window_end` those that ON compares.
         arguments: The arguments of the call of `join` so far.
-        pair_conditions: Conditions on both streams.
-        where: The conditions of WHERE on the results.
+        pair_conditions: The conditions of ON on both streams that only the results can be tested for.
+        where: The conditions of WHERE that the results are tested for.
     """
 
     reader: ReadsQueries
@@ -181,7 +215,14 @@ class _JoinReading:
         return self.streams.right
 
     def read_as_of(self, version: Any) -> None:
-        """Read `FOR SYSTEM_TIME AS OF left.time`: each row of the right stream holds until the next of its key."""
+        """Read `FOR SYSTEM_TIME AS OF left.time`: each row of the right stream holds until the next one of its key.
+
+        Args:
+            version: The node of the clause.
+
+        Raises:
+            SqlError: The clause does not name the times of the left stream, or rows of the right one have ends.
+        """
         column = version.expression
         time = self.left.point_time
         if time is None:
@@ -199,7 +240,14 @@ class _JoinReading:
         self.is_as_of = True
 
     def read_conditions(self, where: Any) -> None:
-        """Read ON or USING, and WHERE; then give the streams the keys, lifetimes and windows that these make."""
+        """Read ON or USING, and WHERE, and give both streams the keys, lifetimes and windows that follow from them.
+
+        Args:
+            where: The node of WHERE; None without it.
+
+        Raises:
+            SqlError: A condition cannot be a condition of such a join.
+        """
         bounds = TimeBounds(self.source, self.left, self.right)
         for part in self.join.args.get("using") or ():
             name = column_of(part)
@@ -209,15 +257,21 @@ class _JoinReading:
             self._read_on(part, bounds)
         for part in _conjuncts(None if where is None else where.this):
             self._read_where(part, bounds)
-        self.right.steps += bounds.steps()  # bounds let the points of the right stream last; the left one stays
+
+        self.right.steps += bounds.steps()  # bounds make the points of the right stream last longer
         self._set_keys()
         self._set_windows()
         if self.pair_conditions and self.kind != "inner" and not self.is_as_of:
             self._refuse_pair_condition(self.pair_conditions[0])
 
     def _read_on(self, part: Any, bounds: TimeBounds) -> None:
-        """Read one condition that pairs have to meet."""
-        # A call of a function is the condition of the join, if there is none yet and Spark does not know the function.
+        """Read one of the conditions of ON that AND connects.
+
+        Args:
+            part: The condition.
+            bounds: The bounds on times so far; those that the condition sets are added.
+        """
+        # A call of a function that Spark does not know is the condition of the join. A join can have one of these.
         streams = self.streams.read_by(part)
         is_of_both = len(streams) == 2
         function = _function_name(part)
@@ -231,11 +285,18 @@ class _JoinReading:
             self.right.keep(self.reader.column(part, self.right.alias), part, self.source)
         elif streams == [self.left]:
             self._read_left_condition(part)
-        elif not (isinstance(part, exp.Boolean) and part.this):  # ON TRUE says nothing
-            self.pair_conditions.append(part)
+        else:
+            is_always_true = isinstance(part, exp.Boolean) and part.this  # ON TRUE
+            if not is_always_true:
+                self.pair_conditions.append(part)
 
     def _read_on_of_both(self, part: Any, bounds: TimeBounds) -> None:
-        """Read a condition on both streams: bounds on the times, equal columns, or another one."""
+        """Read a condition of ON that reads both streams: bounds on times, an equality, or any other one.
+
+        Args:
+            part: The condition.
+            bounds: The bounds on times so far; those that the condition sets are added.
+        """
         if not self.is_as_of and bounds.reads_both_times(part):
             bounds.add(part)
             return
@@ -250,10 +311,11 @@ class _JoinReading:
                 self.keys_not_null.append(pair.right)
 
     def _read_left_condition(self, part: Any) -> None:
-        """Read a condition on the left stream alone.
+        """Read a condition of ON on the left stream alone.
 
-        A left join and an anti join keep left events that do not meet it. A key lets these meet nothing: it is true or
-        false on the left, and always true on the right.
+        For inner and semi joins it filters the left events. A left join and an anti join have to keep those that do not
+        meet it, without a right event. There the condition becomes a key, which is true or false for left events and
+        always true for right ones.
         """
         condition = self.reader.column(part, self.left.alias)
         if self.kind in ("inner", "semi"):
@@ -262,22 +324,27 @@ class _JoinReading:
             self.keys.append(_KeyPair(is_true(condition), ALWAYS))
 
     def _read_where(self, part: Any, bounds: TimeBounds) -> None:
-        """Read a condition that stands in WHERE: for an inner join it could as well stand in ON."""
+        """Read one of the conditions of WHERE that AND connects. Of an inner join it means the same as in ON.
+
+        Args:
+            part: The condition.
+            bounds: The bounds on times so far; those that the condition sets are added.
+        """
         streams = self.streams.read_by(part)
-        # Equal columns in WHERE are no keys of versions, which go on for each key.
+        # With AS OF an equality is not the same in both: in ON it is a key, and a row holds until the next of its key.
         is_like_on = self.kind == "inner" and not (self.is_as_of and len(streams) == 2)
         if is_like_on:
             self._read_on(part, bounds)
         elif streams == [self.left]:
             self.left.keep(self.reader.column(part, self.left.alias), part, self.source)
         elif self.kind in ("semi", "anti"):
-            fact = f"WHERE reads {self.right.alias}, and {_WORDS[self.kind]} has no rows of it"
+            fact = f"WHERE reads {self.right.alias}, and {_OUTER_JOINS[self.kind]} has no rows of it"
             raise self.source.error(part, fact, f"write it in ON: AND {text_of(part)}")
         else:
             self.where.append(part)
 
     def _equal_columns(self, part: Any) -> _KeyPair | None:
-        """Return the expressions of both streams that an equality compares; None if it is no such equality.
+        """Return a key for a condition that two expressions, one of each stream, are equal; None for another condition.
 
         Args:
             part: The condition, which reads both streams.
@@ -294,7 +361,15 @@ class _JoinReading:
         return _KeyPair(expressions[self.left.alias], expressions[self.right.alias])
 
     def _function_call(self, part: Any, name: str) -> dict[str, Any]:
-        """Return the call of a function of both streams, as the data of a query has it."""
+        """Return the call of a function as data, which is the argument `on` of the join.
+
+        Args:
+            part: The node of the call.
+            name: The name of the function.
+
+        Raises:
+            SqlError: An argument is not of one stream, or those of the left stream do not come first.
+        """
         call = part.expression if isinstance(part, exp.Dot) else part
         data: dict[str, Any] = {"function": name, "left": [], "right": []}
         for argument in call.expressions:
@@ -315,8 +390,13 @@ class _JoinReading:
         return data
 
     def _set_keys(self) -> None:
-        """Give both streams the keys that ON compares."""
-        if self.keys_not_null:  # null equals nothing in SQL, and is a key like any other in streams
+        """Give both streams the keys that ON compares.
+
+        Raises:
+            SqlError: A stream has a PARTITION BY with other keys.
+        """
+        # Null equals nothing in SQL, but as a key of streams it would meet null: so leave it out of one of them.
+        if self.keys_not_null:
             self.right.keep(never_null(self.keys_not_null), self.join, self.source)
         left_keys = [key.left for key in self.keys]
         right_keys = [key.right for key in self.keys]
@@ -331,7 +411,11 @@ class _JoinReading:
                 stream.keys = keys
 
     def _set_windows(self) -> None:
-        """Let the streams meet in the windows that ON compares."""
+        """Let events meet if they share a window, where both streams have the same windows and ON compares their ends.
+
+        Raises:
+            SqlError: The streams have different windows, windows that overlap, or ON does not compare both ends.
+        """
         window = self.left.window
         if window is None and self.right.window is None and not self.shared_ends:
             return
@@ -347,26 +431,38 @@ class _JoinReading:
         self.arguments["same_window"] = window
 
     def _refuse_pair_condition(self, part: Any) -> None:
-        """Refuse a condition that only pairs can be tested for, where rows without a pair are wanted too."""
-        fact = f"{text_of(part)} is of both streams, and {_WORDS[self.kind]} has to know it before it finds pairs"
+        """Refuse a condition that only pairs can be tested for, in a join that has results without a pair as well.
+
+        Raises:
+            SqlError: Always.
+        """
+        outer_join = _OUTER_JOINS[self.kind]
+        fact = f"{text_of(part)} is of both streams, and {outer_join} has to know it before it finds pairs"
         advice = "equal columns are keys; other conditions are a plugin's function: AND my.near(r.x, s.x, within => 5)"
         if self.left.time is None or self.right.time is None:
             advice += "\nrows with a start and an end meet where they overlap, without a condition"
         raise self.source.error(part, fact, advice)
 
     def steps(self, tree: Any) -> Steps:
-        """Return the steps of the whole query, once the conditions are read."""
-        columns = JoinColumns(self.streams, self.kind, "same_window" in self.arguments, self.pair_conditions)
+        """Return the steps of the whole query, once the conditions are read.
+
+        Args:
+            tree: The SELECT.
+        """
+        shares_windows = "same_window" in self.arguments
+        columns = JoinColumns(self.streams, self.kind, shares_windows, self.pair_conditions)
         selected = columns.read(tree)
         is_natural = columns.is_natural(selected) and not self.where and not self.pair_conditions
         selection = None if is_natural else selected
         condition = self._condition_on_results(columns)
 
+        # Conditions on both streams are tested on the results, which need the right event for that. With AS OF a left
+        # point has at most one, so an inner or a left join has the rows that a semi or an anti join is made of.
         how = self.kind
-        if self.pair_conditions:  # of versions: each left point has at most one, which the results are tested for
+        if self.pair_conditions:
             how = {"semi": "inner", "anti": "left"}.get(how, how)
         arguments: dict[str, Any] = {"how": how, **self.arguments}
-        if not columns.left and not columns.right:  # a join has a column besides its keys
+        if not columns.left and not columns.right:  # a join must have a column besides its keys
             selection = selection or {name: name for name in (*(self.left.keys or ()), "lifetime")}
             columns.add_constant("is_met", selection)
         if columns.left:
@@ -402,7 +498,7 @@ class _JoinReading:
 
 
 def _conjuncts(condition: Any) -> Iterator[Any]:
-    """Yield the conditions that AND joins."""
+    """Yield the conditions that AND connects in a condition; none for None."""
     if condition is None:
         return
     inner = condition.unnest()
@@ -414,7 +510,7 @@ def _conjuncts(condition: Any) -> Iterator[Any]:
 
 
 def _function_name(part: Any) -> str | None:
-    """Return the name of a called function that Spark need not know; None for another condition."""
+    """Return the name of the function that a condition calls, if it is none of Spark's; None for another condition."""
     if isinstance(part, exp.Dot) and isinstance(part.expression, exp.Anonymous):
         return name_of(part)
     return part.name if isinstance(part, exp.Anonymous) else None

@@ -33,14 +33,14 @@ class JoinedQuery:
     arguments: Mapping[str, Any]
 
     def text(self, conditions: Sequence[str], selected: Mapping[str, str] | None) -> str:
-        """Return the query.
+        """Return the text of the query.
 
         Args:
-            conditions: The conditions on the results.
-            selected: The columns that are selected, by name; None for all.
+            conditions: The conditions on the results of the join.
+            selected: The selected columns, expressions over the results by their names; None for all columns.
 
         Raises:
-            ValueError: SQL has no words for a part of it; the message says for which.
+            ValueError: SQL cannot express a part of the query, which the message names.
         """
         words = JOINS.get(self.arguments.get("how", "inner"))
         if words is None:
@@ -51,6 +51,7 @@ class JoinedQuery:
             selected = {name: name for name in columns}
         self._refuse_unread(columns, [*selected.values(), *conditions])
 
+        # SELECT, FROM, JOIN and ON.
         window = self.arguments.get("same_window")
         items = [with_alias(over_streams(text, columns), name) for name, text in selected.items()]
         left_call = self.left.without_keys().function_call(window)
@@ -61,6 +62,8 @@ class JoinedQuery:
             f"{words} {right_call} AS {_RIGHT}\n"
             f"ON {' AND '.join(on)}"
         )
+
+        # WHERE and EMIT.
         if conditions:
             written = [over_streams(condition, columns) for condition in conditions]
             if len(written) > 1:
@@ -70,7 +73,13 @@ class JoinedQuery:
         return text + write_clauses(emission)
 
     def _on_and_right_stream(self) -> tuple[list[str], WrittenStream]:
-        """Return the conditions of ON, and the right stream without the filter that `=` stands for."""
+        """Return the conditions of ON, and the right stream.
+
+        If the last step of the right stream keeps keys that are not null, it is taken away: `=` in ON means the same.
+
+        Raises:
+            ValueError: There is no condition.
+        """
         pairs = list(zip(self.left.keys, self.right.keys, strict=True))
         equal_columns = [(left, right) for left, right in pairs if right != ALWAYS]
         conditions_on_left = [left for left, right in pairs if right == ALWAYS]
@@ -92,7 +101,11 @@ class JoinedQuery:
         return on, right_stream
 
     def _equal_windows(self) -> list[str]:
-        """Return the conditions that both streams are in one window; none without shared windows."""
+        """Return the conditions of ON by which events meet in a shared window; none without shared windows.
+
+        Raises:
+            ValueError: The windows overlap.
+        """
         window = self.arguments.get("same_window")
         if window is None:
             return []
@@ -101,7 +114,7 @@ class JoinedQuery:
         return [f"{_LEFT}.{end} = {_RIGHT}.{end}" for end in ("window_start", "window_end")]
 
     def _function_call(self) -> list[str]:
-        """Return the call of the function that both streams have to meet, if there is one."""
+        """Return the condition of ON that is the call of a function; none without such a function."""
         call = self.arguments.get("on")
         if not call:
             return []
@@ -111,7 +124,7 @@ class JoinedQuery:
         return [f"{call['function']}({', '.join(words)})"]
 
     def _columns(self) -> dict[str, str]:
-        """Return the columns of the results, as SQL has them of the streams."""
+        """Return the columns of the results by their names, each as an expression over the two streams."""
         columns = {key: qualified(key, _LEFT) for key in self.left.keys}
         columns["lifetime"] = "lifetime"
         for parameter, alias in (("left_columns", _LEFT), ("right_columns", _RIGHT)):
@@ -120,7 +133,15 @@ class JoinedQuery:
         return columns
 
     def _refuse_unread(self, columns: Mapping[str, str], texts: Sequence[str]) -> None:
-        """Raise unless all columns of the results are read: others would be lost when the text is read again."""
+        """Raise unless all columns of the results are read: others would be lost when the text is read again.
+
+        Args:
+            columns: The columns of the results by their names.
+            texts: The selected expressions and the conditions on the results.
+
+        Raises:
+            ValueError: A column is not read.
+        """
         read_names = {*self.left.keys, "lifetime"}
         for text in texts:
             read_names.add(text)
@@ -131,7 +152,11 @@ class JoinedQuery:
 
 
 def _columns_by_name(columns: str | Sequence[str] | Mapping[str, str]) -> Mapping[str, str]:
-    """Return the columns that an argument names: one, several, or those of a mapping."""
+    """Return the columns that an argument names, by their names in the results.
+
+    Args:
+        columns: A name, several names, or a mapping from names in the results to expressions.
+    """
     if isinstance(columns, Mapping):
         return columns
     names = [columns] if isinstance(columns, str) else columns

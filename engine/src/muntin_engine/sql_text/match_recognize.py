@@ -23,16 +23,19 @@ from muntin_engine.sql_text.stream_reading import ReadsQueries, SqlStream, TimeC
 
 _PATTERN: Final = re.compile(r"(\w+)(?: (\w+) \* \?)? (\w+)")
 _MODULE: Final = "patterns.followed_without"
-_WRITE: Final = "write PATTERN (A B), or PATTERN (A X*? B) with rows between"
+_ADVICE_ON_PATTERNS: Final = "write PATTERN (A B), or PATTERN (A X*? B) with rows between"
 
 
 def read_match(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
-    """Return the steps of a query that looks for two rows in order.
+    """Return the steps of a query with MATCH_RECOGNIZE, which looks for two rows in order.
 
     Args:
         reader: Reads the rest of the query.
         tree: The SELECT.
         table: The table of its FROM clause.
+
+    Raises:
+        SqlError: The query looks for something else, or has a clause that is not read with MATCH_RECOGNIZE.
     """
     return _MatchReading(reader, tree).steps(table)
 
@@ -62,22 +65,27 @@ class _MatchReading:
         self._defined = {part.alias: part.this for part in self._match.args.get("define") or ()}
 
     def steps(self, table: Any) -> Steps:
-        """Return the steps of the query; `table` is what its FROM clause reads."""
+        """Return the steps of the query.
+
+        Args:
+            table: The table or the function of its FROM clause.
+        """
         stream = self._stream(table)
         pattern = self._pattern()
         for name, node in self._defined.items():
             if name not in pattern:
-                raise self._source.error(node, f"{name} is not in the pattern", _WRITE)
+                raise self._source.error(node, f"{name} is not in the pattern", _ADVICE_ON_PATTERNS)
         conditions = self._conditions(pattern)
         measured = self._measured_columns(pattern)
         parameters = {"within": self._within()}
         self._refuse_other_clauses()
 
-        label = measured[0] if len(measured) == 1 else f"struct({', '.join(map(spell_name, measured))})"
-        # A match keeps one value of each of its rows: a column that measures read, or several as a struct.
+        # A match keeps one value of each of its two rows: the column that measures read, or a struct of several.
+        has_fields = len(measured) > 1
+        kept_value = f"struct({', '.join(map(spell_name, measured))})" if has_fields else measured[0]
         keys = stream.bases[0].get("key", [])
-        selected = self._selected_columns(keys, pattern, has_fields=len(measured) > 1)
-        operator = {"module": _MODULE, "columns": [label, *conditions], "parameters": parameters}
+        selected = self._selected_columns(keys, pattern, has_fields=has_fields)
+        operator = {"module": _MODULE, "columns": [kept_value, *conditions], "parameters": parameters}
         for base in stream.bases:
             self._source.mark(base, self._match)
         apply = self._source.mark({"operator": operator}, self._match)
@@ -98,7 +106,11 @@ class _MatchReading:
         return stream
 
     def _order(self) -> list[Any]:
-        """Return the nodes of ORDER BY, of which the first is the time."""
+        """Return the nodes of ORDER BY: the time, and perhaps further columns that order rows of one time.
+
+        Raises:
+            SqlError: There is no ORDER BY, it is descending, or a part is no column.
+        """
         order = self._match.args["order"].expressions if self._match.args.get("order") else []
         for part in order:
             if part.args.get("desc") or not isinstance(part.this, exp.Column):
@@ -110,12 +122,20 @@ class _MatchReading:
         return list(order)
 
     def _ordered_stream(self, table: Any, order: Sequence[Any]) -> SqlStream:
-        """Return the stream that FROM reads: a function, or a table whose times are the first column of ORDER BY."""
+        """Return the stream that FROM reads.
+
+        Args:
+            table: A function, or a table, whose events are points at the times of the first column of ORDER BY.
+            order: The nodes of ORDER BY.
+
+        Raises:
+            SqlError: The function has windows, or other times than ORDER BY.
+        """
         time = order[0].this
         if function_of(table) is None:
             table = table.this if isinstance(table, exp.Subquery) else table
             steps, bases = self._reader.events(table, TimeColumns([time], self._match))
-            return SqlStream(steps, bases, None, False, "", table)
+            return SqlStream(steps, bases, window=None, by_rows=False, function="", node=table)
         stream = self._reader.stream(table)
         if stream.window is not None:
             fact = f"{stream.function} has windows, and rows are matched without"
@@ -146,13 +166,14 @@ class _MatchReading:
         """Return the pattern of a match.
 
         Raises:
-            SqlError: The pattern, or the rows that it makes, are not such as a module follows.
+            SqlError: The pattern is not two rows in order, or the clauses about rows and matches are not `ONE ROW PER
+                MATCH` and `AFTER MATCH SKIP TO NEXT ROW`.
         """
         node = self._match.args.get("pattern")
         names = None if node is None else _PATTERN.fullmatch(node.name)
         if names is None:
             fact = f"the pattern {'' if node is None else node.name} is not two rows in order".replace("  ", " ")
-            advice = f"{_WRITE}; longer ones: patterns.state_machine, or a stream operator of your own"
+            advice = f"{_ADVICE_ON_PATTERNS}; longer ones: patterns.state_machine, or a stream operator of your own"
             raise self._source.error(node or self._match, fact, advice)
         rows = self._match.args.get("rows")
         if rows is not None and rows.name.upper() != "ONE ROW PER MATCH":
@@ -165,9 +186,9 @@ class _MatchReading:
         return _Pattern(names[1], names[2], names[3])
 
     def _conditions(self, pattern: _Pattern) -> list[str]:
-        """Return the conditions by which a row opens, closes and breaks a match."""
-        # A row that closes a match does not break it, so `breaks` leaves such rows out. A condition that is null is not
-        # met, but NOT of it would be null as well: hence `coalesce`.
+        """Return three conditions: a row opens a match, closes it, or breaks it, as it may not come between."""
+        # A row that closes a match does not break it, so `breaks` is false for such a row. A condition that is null is
+        # not met, but NOT of it would be null as well: hence `coalesce`.
         opens = f"coalesce({self._condition(pattern.first)}, false)"
         closes = f"coalesce({self._condition(pattern.second)}, false)"
         if pattern.between is None:
@@ -179,7 +200,14 @@ class _MatchReading:
         return [opens, closes, breaks]
 
     def _condition(self, name: str) -> str:
-        """Return the condition of a row of the pattern, over its own columns."""
+        """Return the condition that DEFINE has for a row of the pattern.
+
+        Args:
+            name: The name of the row. Without a condition any row may be it.
+
+        Raises:
+            SqlError: The condition compares several rows, or calls a module.
+        """
         if name not in self._defined:
             return "true"
         node = self._defined[name]
@@ -193,7 +221,11 @@ class _MatchReading:
         return f"({self._reader.column(node, name)})"
 
     def _measured_columns(self, pattern: _Pattern) -> list[str]:
-        """Return the columns that measures read of a row: a match keeps these."""
+        """Return the columns that MEASURES reads of the two rows: a match has to keep the values of these.
+
+        Raises:
+            SqlError: There are none, or one is not of a row of the pattern.
+        """
         names: list[str] = []
         for measure in self._match.args.get("measures") or ():
             for column in measure.find_all(exp.Column):
@@ -208,7 +240,13 @@ class _MatchReading:
         return names
 
     def _within(self) -> Any:
-        """Return the largest time between the two rows; the end of WITHIN is no part of it, as in Flink."""
+        """Return the largest time between the two rows, as the module takes it.
+
+        It is one tick less than the length of WITHIN, which rows have to be closer than, as in Flink.
+
+        Raises:
+            SqlError: There is no WITHIN, or its length is a decimal.
+        """
         node = self._match.args.get("within")
         if node is None:
             fact = "a first row would wait for ever for a second one"
@@ -225,7 +263,7 @@ class _MatchReading:
         return within
 
     def _refuse_other_clauses(self) -> None:
-        """Refuse clauses that match recognition has no meaning for.
+        """Refuse clauses of the SELECT that mean nothing for matches.
 
         Raises:
             SqlError: There is such a clause.
@@ -249,7 +287,10 @@ class _MatchReading:
         Args:
             keys: The keys.
             pattern: The names of the rows.
-            has_fields: True if a match keeps several columns of a row, as fields.
+            has_fields: True if a match keeps several columns of a row, as the fields of a struct.
+
+        Raises:
+            SqlError: A measure has no name, or SELECT has something else than keys and measures.
         """
         # In the order of standard SQL: keys, then measures.
         columns = {key.strip("`"): key for key in keys}
@@ -272,7 +313,16 @@ class _MatchReading:
         return selected
 
     def _measure(self, measure: Any, pattern: _Pattern, *, has_fields: bool) -> str:
-        """Return a measure as an expression over a match, which has the rows `first` and `second`."""
+        """Return a measure as an expression over a match, which has the columns `first` and `second` for its rows.
+
+        Args:
+            measure: The node of the measure.
+            pattern: The names of the rows.
+            has_fields: True if these columns are structs of several columns of a row; otherwise they are one column.
+
+        Raises:
+            SqlError: The measure aggregates rows.
+        """
         if call := measure.find(exp.AggFunc, exp.Anonymous):
             fact = f"{text_of(call)} is of several rows, and a match has one of each"
             column = next(call.find_all(exp.Column), None)

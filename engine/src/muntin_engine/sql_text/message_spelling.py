@@ -42,7 +42,7 @@ CLAUSES: Final[Mapping[str, str]] = {
 }
 """The words that begin the clauses of SQL, by the parameters that they are; other parameters go by their names."""
 
-_OF_TABLE: Final = ("key", "order", "watermark", "late_policy")
+_CLAUSES_OF_TABLES: Final = ("key", "order", "watermark", "late_policy")
 """The parameters of `events` that are clauses of its table."""
 
 _SIDES: Final = {"left_columns": "l", "right_columns": "r"}
@@ -50,7 +50,7 @@ _SIDES: Final = {"left_columns": "l", "right_columns": "r"}
 
 
 def in_sql(code: Code) -> str:
-    """Return code of a message in SQL.
+    """Return code in an error message, which is written for Python, as it is written in SQL.
 
     Example:
         >>> in_sql(Argument("clip", "none")), in_sql(WrittenExpression("CAST({} AS double)", "km"))
@@ -74,7 +74,7 @@ def in_sql(code: Code) -> str:
 
 
 def _arguments(code: Argument | Arguments | Alternatives | ParameterName) -> str:
-    """Return arguments of calls, or the alternatives for one."""
+    """Return an argument, several arguments, alternatives for an argument, or the name of a parameter in SQL."""
     match code:
         case Argument():
             return _argument(code.name, code.value)
@@ -87,7 +87,7 @@ def _arguments(code: Argument | Arguments | Alternatives | ParameterName) -> str
 
 
 def _expression(code: Code) -> str:
-    """Return an expression of Spark's."""
+    """Return an expression or a length in Spark's SQL; any other code as its text."""
     match code:
         case WrittenExpression():
             return code.sql
@@ -97,14 +97,14 @@ def _expression(code: Code) -> str:
 
 
 def _parameter(name: str) -> str:
-    """Return a parameter whatever its value, as the word of its clause or by its name."""
+    """Return the words by which SQL names a parameter: those that begin its clause, or its name as in `UNIT =>`."""
     if name in _SIDES:
         return f"SELECT {_SIDES[name]}.km"
     return CLAUSES.get(name, f"{name.upper()} =>")
 
 
 def _argument(name: str, value: object) -> str:
-    """Return an argument as a clause, or by its name."""
+    """Return an argument as the clause that stands for it, or by its name, as in `UNIT => 'ms'`."""
     if name in _CLAUSES_OF_ARGUMENTS:
         return _CLAUSES_OF_ARGUMENTS[name](value)
     if EVENT_ARGUMENTS.get(name) == "column" and isinstance(value, str):
@@ -113,7 +113,7 @@ def _argument(name: str, value: object) -> str:
 
 
 def _value(value: object) -> str:
-    """Return a value as a literal of SQL; as Python has it, if there is none."""
+    """Return a value as a literal of SQL; if there is no such literal, as Python writes it."""
     if isinstance(value, EllipsisType):
         return "..."
     if isinstance(value, Code):
@@ -125,7 +125,7 @@ def _value(value: object) -> str:
 
 
 def _columns(value: object) -> str:
-    """Return the columns that an argument names."""
+    """Return the columns that an argument names: one, several in parentheses, or `...` as a message may leave it."""
     if isinstance(value, EllipsisType):
         return "..."
     if isinstance(value, list | tuple):
@@ -134,33 +134,34 @@ def _columns(value: object) -> str:
 
 
 def _call(call: Call) -> str:
-    """Return a call: windows as a function of a table, `events` as a table, others by their name."""
+    """Return a call in SQL: windows are a function of a table, `events` is a table, other calls have their names."""
     if call.function == "expression":  # the text of an expression is SQL as it is
         return _value(call.arguments[0])
     if call.function == "events":
         return _events(call)
     if call.function == "early":
         return _emission(call)
+    words = [_part(argument) for argument in call.arguments]
     name = spell_windows(call.function, {}).function
-    if name != call.function:
-        return f"{name}({', '.join(['TABLE ...', *map(_part, call.arguments)])})"
-    return f"{call.function}({', '.join(map(_part, call.arguments))})"
+    if name != call.function:  # a function of windows
+        words.insert(0, "TABLE ...")
+    return f"{name}({', '.join(words)})"
 
 
 def _part(argument: object) -> str:
-    """Return an argument of a call, by its place or by its name."""
+    """Return an argument of a call: its value alone, or with its name if the message has that."""
     if isinstance(argument, Argument):
         return f"{argument.name} => {_value(argument.value)}"
     return _value(argument)
 
 
 def _events(call: Call) -> str:
-    """Return the part of a table that a call of `events` shows; without arguments, a word for the table."""
+    """Return a call of `events` as the clauses and arguments of a table; without arguments, as words for a table."""
     arguments = [argument for argument in call.arguments if isinstance(argument, Argument)]
     words = [_argument(argument.name, argument.value) for argument in arguments]
     if not call.arguments:
         return "the table"
-    if all(argument.name in _OF_TABLE for argument in arguments):
+    if all(argument.name in _CLAUSES_OF_TABLES for argument in arguments):
         return " ".join(["TABLE ...", *words])
     return ", ".join(words)
 
@@ -193,16 +194,21 @@ def _watermark(value: object) -> str:
 
 
 def _keyword(value: object) -> str:
-    """Return a value that is one word of SQL."""
+    """Return a value as one word in capitals, such as the name of a policy; arguments of a call are left out."""
     return str(value).partition("(")[0].upper()
 
 
 def _clause(name: str, spell: Callable[[object], str]) -> Callable[[object], str]:
-    """Return a function that spells a clause: its words, and a value as `spell` has it."""
+    """Return a function that spells the clause for an argument: the words of the clause, then the value.
+
+    Args:
+        name: The name of the parameter.
+        spell: Returns the value in SQL.
+    """
     return lambda value: f"{CLAUSES[name]} {spell(value)}"
 
 
-def _of_side(name: str) -> Callable[[object], str]:
+def _columns_of_side(name: str) -> Callable[[object], str]:
     """Return a function that spells the columns of a stream of a join.
 
     Args:
@@ -230,13 +236,13 @@ _CLAUSES_OF_ARGUMENTS: Final[Mapping[str, Callable[[object], str]]] = {
     "refinement": lambda value: f"EMIT EARLY ... {str(value).upper()}",
     "timestamps": _clause("timestamps", _keyword),
     "watermark": _watermark,
-    **{name: _of_side(name) for name in _SIDES},
+    **{name: _columns_of_side(name) for name in _SIDES},
 }
-"""Functions that spell the clauses that arguments are, by parameter."""
+"""Functions that spell an argument as the clause that stands for it, by the name of the parameter."""
 
 
 def _windows(written: WrittenWindows) -> str:
-    """Return windows as a function of a table."""
+    """Return windows of a message as a window function of SQL."""
     specification = written.specification
     if written.axis is Axis.TIME:
         specification = specification.with_lengths(TimeLength)
@@ -249,4 +255,5 @@ def _windows(written: WrittenWindows) -> str:
 
 
 def _length_or_value(value: object) -> str:
+    """Return an argument of windows in SQL: as a length if it is a text that begins with a number."""
     return spell_length(value) if isinstance(value, str) and value[:1].isdigit() else _value(value)

@@ -16,11 +16,11 @@ from muntin_engine.sql_text.sql_values import name_of, text_of, value_of
 
 
 class _CalledName(NamedTuple):
-    """A call, without what stands around it.
+    """A call of a module, taken apart.
 
     Attributes:
-        call: The node of the call.
-        name: The name of what is called, with that of its plugin.
+        call: The node of the call, without the name of a plugin before it and FILTER after it.
+        name: The name of the module, after that of its plugin if it has one.
         condition: The condition of FILTER; empty without one.
     """
 
@@ -46,13 +46,20 @@ class ModuleCalls:
     column: Callable[[Any, str], str]
 
     def select_item(self, node: Any) -> SelectItem:
-        """Return an output column: its name, its expression, and the calls of modules in it."""
+        """Return a column of SELECT, or the condition of HAVING, with the calls of modules in it.
+
+        Args:
+            node: The node of the column, with its alias.
+
+        Raises:
+            SqlError: The column reads other rows, or a call is not that of a module.
+        """
         alias = node.alias if isinstance(node, exp.Alias) else ""
         body = node.this if isinstance(node, exp.Alias) else node
         refuse_other_rows(self.source, body)
         calls: list[tuple[Any, dict[str, Any]]] = []
         nodes_of_calls: set[int] = set()
-        # From the outside inwards: what is within a call belongs to it, such as the filter of an aggregate.
+        # The nodes come from the outside inwards. Nodes within a call belong to it, such as the filter of an aggregate.
         for part in [body, *body.find_all(exp.Filter, exp.Column, exp.Dot, exp.Anonymous)]:
             if id(part) in nodes_of_calls:
                 continue
@@ -63,10 +70,15 @@ class ModuleCalls:
         return SelectItem(node, body, alias, calls)
 
     def module_call(self, node: Any) -> dict[str, Any] | None:
-        """Return a call of a module as data; None if a node is none."""
+        """Return the call of a module as data; None if the node is something else.
+
+        Raises:
+            SqlError: The call has arguments that modules do not have.
+        """
         called = self._called(node)
         if called is None:
             return None
+        # The module, and its arguments by place, which are columns.
         name = called.name
         module, parameters = AGGREGATES.get(name.upper(), (name, {}))
         places = [part for part in called.call.expressions if not isinstance(part, exp.Kwarg)]
@@ -79,10 +91,11 @@ class ModuleCalls:
             module, parameters = DISTINCT_COUNT
             places = places[0].expressions
         self._refuse_nested(places)
-
         columns = [self.column(part, self.alias) for part in places]
+
+        # FILTER makes a column null in the rows that it leaves out: modules skip these.
         if called.condition:
-            if module == ROW_COUNT[0]:  # a count of rows that meet a condition counts what is not null
+            if module == ROW_COUNT[0]:  # COUNT(*) reads no column, so give it one that is null only there
                 columns = columns or ["1"]
                 parameters = {"skip_nulls": True}
             if not columns:
@@ -90,6 +103,7 @@ class ModuleCalls:
                 raise self.source.error(node, fact, "filter the events of the query: WHERE")
             columns = [f"CASE WHEN {called.condition} THEN {column} END" for column in columns]
 
+        # Arguments by name are parameters.
         parameters = dict(parameters)
         for part in called.call.expressions:
             if isinstance(part, exp.Kwarg):
@@ -102,11 +116,12 @@ class ModuleCalls:
         return data
 
     def _called(self, node: Any) -> _CalledName | None:
-        """Return the call of a module that a node is; None if it is none."""
+        """Return a node that is the call of a module, taken apart; None for another node."""
         call = node
         path = ""
         condition = ""
-        if isinstance(call, exp.Column) and isinstance(call.this, exp.Filter):  # my.module(x) FILTER (...)
+        # sqlglot has `my.module(x) FILTER (...)` as a column of `my`, and `my.module(x)` as a path.
+        if isinstance(call, exp.Column) and isinstance(call.this, exp.Filter):
             path = f"{call.table}."
             call = call.this
         if isinstance(call, exp.Filter):
@@ -122,7 +137,11 @@ class ModuleCalls:
         return _CalledName(call, name, condition) if is_module else None
 
     def _refuse_nested(self, arguments: list[Any]) -> None:
-        """Refuse an aggregate within an aggregate."""
+        """Refuse arguments of a module that call a module themselves.
+
+        Raises:
+            SqlError: There is such an argument.
+        """
         for argument in arguments:
             for inner in argument.find_all(exp.Anonymous, exp.Dot):
                 if self.module_call(inner) is not None:

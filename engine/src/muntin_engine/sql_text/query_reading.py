@@ -37,12 +37,16 @@ from muntin_engine.sql_text.window_functions import EVENTS
 
 
 def read(source: SqlText, is_operator: Callable[[str], bool], caller_names: Collection[str] = ()) -> Steps | None:
-    """Return the steps of the query that a text is; None if it is Spark's SQL alone.
+    """Read a text of SQL into the steps of a query.
 
     Args:
         source: The text.
         is_operator: Returns True for the name of a module that returns rows.
         caller_names: The names of modules and functions that the caller has beside those of plugins.
+
+    Returns:
+        The steps, each a call with its arguments by name; None if the text reads no stream, so that Spark alone can run
+        it.
 
     Raises:
         SqlError: The text is not a query.
@@ -58,7 +62,7 @@ class NamedQuery(NamedTuple):
 
     Attributes:
         cte: The node of the query with its name.
-        reader: Reads the query: it sees the queries before.
+        reader: The reader of the query, which knows the queries of the clause before it.
     """
 
     cte: Any
@@ -73,7 +77,7 @@ class SqlReader:
         source: The text.
         is_operator: Returns True for the name of a module that returns rows.
         caller_names: The names of modules and functions that the caller has beside those of plugins.
-        named_queries: The queries of WITH clauses that are seen here, by name in small letters.
+        named_queries: The queries of WITH clauses that the query may read, by their names in small letters.
     """
 
     source: SqlText
@@ -85,13 +89,15 @@ class SqlReader:
         """Return the steps of a query.
 
         Raises:
-            SqlError: The tree is no query, or does what streams do not.
+            SqlError: The tree is no query, or has a part that queries of streams do not have.
         """
         refuse_unread(self.source, tree)
         if isinstance(tree, exp.Subquery):
             return self.query(tree.this)
         if not isinstance(tree, exp.Select):
             raise self.source.error(tree, "only SELECT reads streams", "UNION ALL unites them within TABLE (...)")
+
+        # Refuse parts that no query of streams reads, before any part is read.
         reader = self._within(tree)
         table = tree.args["from_"].this if tree.args.get("from_") else None
         if table is None:
@@ -110,7 +116,12 @@ class SqlReader:
         return reader._steps_of_select(tree, table)
 
     def _steps_of_select(self, tree: Any, table: Any) -> Steps:
-        """Return the steps of a SELECT from one stream, or from the results of a query."""
+        """Return the steps of a SELECT from one stream, or from the results of a query.
+
+        Args:
+            tree: The SELECT.
+            table: The table, the function or the query of its FROM clause.
+        """
         inner = table.this if isinstance(table, exp.Subquery) else None
         reader = self
         if isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier) and not table.db:
@@ -131,8 +142,16 @@ class SqlReader:
         return read_clauses(tree.meta.get("clauses", ()), self.source)
 
     def column(self, node: Any, alias: str) -> str:
-        """Return an expression of columns of one stream, without the name of the stream before each."""
-        stream_columns = [part for part in node.find_all(exp.Column) if stream_of(part) == (alias.casefold() or None)]
+        """Return the text of an expression over one stream, in which columns have no name of the stream before them.
+
+        Args:
+            node: The expression.
+            alias: The name of the stream; empty if it has none.
+        """
+        stream_columns: list[Any] = []
+        for column in node.find_all(exp.Column):
+            if alias and stream_of(column) == alias.casefold():
+                stream_columns.append(column)
         if not stream_columns or isinstance(node, exp.Column):
             return column_of(node, after=len(stream_columns))
         changes: list[tuple[Any, str]] = []
@@ -143,7 +162,7 @@ class SqlReader:
         return self.source.edited(node, changes)
 
     def is_streaming(self, tree: Any) -> bool:
-        """Return True if Spark alone cannot run a tree, or a query of WITH that it reads."""
+        """Return True if a tree, or a query of WITH that it reads, has parts that Spark alone cannot run."""
         if is_streaming(tree):
             return True
         for name in _table_names(tree):
@@ -153,13 +172,17 @@ class SqlReader:
         return False
 
     def _within(self, tree: Any) -> SqlReader:
-        """Return the reader of a query after its WITH clause."""
+        """Return the reader of a query, which knows the queries of its WITH clause.
+
+        Raises:
+            SqlError: Two queries have the same name.
+        """
         clause = tree.args.get("with_")
         if clause is None:
             return self
         refuse_unread(self.source, clause)
         reader = self
-        for cte in clause.expressions:  # each query sees those before it
+        for cte in clause.expressions:  # each query may read those before it
             name = cte.alias.casefold()
             if name in reader.named_queries:
                 raise self.source.error(cte.args["alias"], f"two queries are called {cte.alias}", "rename one of them")
@@ -167,7 +190,15 @@ class SqlReader:
         return reader
 
     def events(self, table: Any, times: TimeColumns) -> EventSteps:
-        """Return a `TABLE` argument as events, whose times are the columns of a DESCRIPTOR."""
+        """Return the table or the query of a `TABLE` argument as events.
+
+        Args:
+            table: The node of the table or the query.
+            times: The columns of DESCRIPTOR, which have the times of the events.
+
+        Raises:
+            SqlError: The query cannot be read as events, or the columns are not those of its times.
+        """
         is_table = isinstance(table, exp.Table)
         named_query: NamedQuery | None = None
         if is_table and not table.db:
@@ -178,8 +209,9 @@ class SqlReader:
             refuse_unread(self.source, body, *([] if named_query is None else [named_query.cte]))
             if isinstance(body, exp.Union):
                 return reader._within(body)._union(body, times)
-            return reader._chained(body, times)
+            return reader._results_as_events(body, times)
 
+        # A table, or a query that Spark runs.
         data: Any
         if named_query is None and is_table:
             data = ".".join(part.name for part in table.parts)
@@ -190,7 +222,12 @@ class SqlReader:
         return EventSteps([{"events": base}], [base])
 
     def _spark_sql(self, text: str, tree: Any) -> str:
-        """Return a query for Spark, with the queries of WITH clauses that it reads written before it."""
+        """Return a query for Spark, with the queries of WITH clauses that it reads written before it.
+
+        Args:
+            text: The text of the query.
+            tree: The tree of the query.
+        """
         read_queries: list[str] = []
         read_names = _table_names(tree)
         # A query of a WITH clause reads earlier ones only, so one way back finds all of them.
@@ -203,7 +240,15 @@ class SqlReader:
         return f"WITH {', '.join(read_queries)} SELECT * FROM ({text})"  # the text may begin with a WITH of its own
 
     def _union(self, union: Any, times: TimeColumns) -> EventSteps:
-        """Return a union of streams as events."""
+        """Return a union of streams as events.
+
+        Args:
+            union: The node of UNION ALL.
+            times: The columns of DESCRIPTOR, of which there are none: the streams have their times.
+
+        Raises:
+            SqlError: Two streams have the same name, there is a DESCRIPTOR, or a part of the union is no stream.
+        """
         streams = self._streams_of_union(union)
         names = [stream.alias.casefold() for stream in streams]
         namesakes = [stream for stream in streams if names.count(stream.alias.casefold()) > 1]
@@ -218,7 +263,11 @@ class SqlReader:
         return EventSteps(steps, bases)
 
     def _streams_of_union(self, union: Any) -> list[SqlStream]:
-        """Return the streams of a union from left to right, those of unions within it as well."""
+        """Return the streams of a union from left to right, also those of unions within it.
+
+        Raises:
+            SqlError: The union is not UNION ALL, or a part of it is no stream.
+        """
         if union.args.get("distinct"):
             raise self.source.error(union, "UNION of streams would compare their rows", "write UNION ALL")
         streams: list[SqlStream] = []
@@ -231,7 +280,11 @@ class SqlReader:
         return streams
 
     def _stream_of_union(self, select: Any) -> SqlStream:
-        """Read a stream of a union: all columns of events, perhaps filtered."""
+        """Return the stream that one SELECT of a union reads.
+
+        Raises:
+            SqlError: The SELECT does more than to filter events.
+        """
         stream = self.stream(select.args["from_"].this)
         if where := select.args.get("where"):
             stream.keep(self.column(where.this, stream.alias), where, self.source)
@@ -243,10 +296,19 @@ class SqlReader:
         refuse_unread(self.source, select.args["from_"].this, select.expressions[0])
         return stream
 
-    def _chained(self, query: Any, times: TimeColumns) -> EventSteps:
-        """Return the results of a query as events: their lifetimes are the windows of the results."""
-        # The results themselves become events. What SELECT computes of them, or WHERE tests, would be lost.
+    def _results_as_events(self, query: Any, times: TimeColumns) -> EventSteps:
+        """Return the results of a query as events, whose lifetimes are the windows of the results.
+
+        Args:
+            query: The node of the query.
+            times: The columns of DESCRIPTOR: none, or those of the window. With its start alone events are points.
+
+        Raises:
+            SqlError: DESCRIPTOR names other columns, or the query computes columns of its results or filters these.
+        """
         steps = self.query(query)
+
+        # The results become events as they are: columns that SELECT computes and conditions on results would be lost.
         selected: dict[str, str] = steps.pop()["select"]["columns"] if "select" in steps[-1] else {}
         computed_names: list[str] = []
         for name, text in selected.items():
@@ -256,6 +318,7 @@ class SqlReader:
             subject = ", ".join(computed_names) or "a condition on results"
             fact = f"{subject} is computed after the windows or the join of the inner query"
             raise self.source.error(query, fact, "compute it in the outer one: AVG(km / n), WHERE n > 3")
+
         names = [name_of(column).lower() for column in times.columns]
         if names not in ([], ["window_start"], ["window_start", "window_end"]):
             fact = f"results last as long as their window, and DESCRIPTOR names {', '.join(names)}"
@@ -267,12 +330,15 @@ class SqlReader:
         return EventSteps(steps, [base])
 
     def _over_results(self, tree: Any, table: Any, steps: Steps) -> Steps:
-        """Return a query of whose results a SELECT around it selects rows and columns.
+        """Return the steps of a SELECT that selects rows and columns from the results of an inner query.
 
         Args:
             tree: The outer SELECT.
             table: The inner query, with its alias.
             steps: The steps of the inner query.
+
+        Raises:
+            SqlError: The outer SELECT has windows or aggregates of its own.
         """
         clauses = tree.meta.get("clauses", ())
         for part in (tree.args.get("group"), tree.args.get("having"), *clauses):
@@ -285,6 +351,7 @@ class SqlReader:
         inner_columns = None if selected is None else {name.lower(): text for name, text in selected.items()}
 
         def over_inner(node: Any) -> str:
+            """Return an expression of the outer SELECT as one over the results of the inner query."""
             refuse_other_rows(self.source, node)
             refuse_aggregates(self.source, node)
             return over_results(self.source, node, table.alias, inner_columns)
@@ -313,10 +380,19 @@ class _StreamQuery:
         self._having_node = tree.args.get("having")
 
     def steps(self, table: Any) -> Steps:
-        """Return the steps of the query; `table` is what its FROM clause reads."""
-        # The keys first: windows that follow rows are cut by them. Then the modules that all columns call.
-        self._read_table(table)
+        """Return the steps of the query.
+
+        Args:
+            table: The function of its FROM clause.
+
+        Raises:
+            SqlError: The query has a part that a query of one stream cannot have.
+        """
+        # WHERE and the keys first: they belong to the events, before these are cut into windows.
+        self._read_where(table)
         keys = self._read_keys()
+
+        # The modules that the columns of SELECT and HAVING call. An operator is the only one.
         calls = ModuleCalls(self._source, self._reader.caller_names, self._stream.alias, self._reader.column)
         items = [calls.select_item(node) for node in self._tree.expressions]
         having = calls.select_item(self._having_node.this) if self._having_node else None
@@ -340,8 +416,15 @@ class _StreamQuery:
         steps.append({"aggregate": self._source.mark({"modules": modules}, first_call, self._tree)})
         return steps + self._result_steps(items, having, keys, [*keys, extent, *modules])
 
-    def _read_table(self, table: Any) -> None:
-        """Read WHERE, which filters the events."""
+    def _read_where(self, table: Any) -> None:
+        """Read WHERE, which filters the events of the stream.
+
+        Args:
+            table: The function of the FROM clause.
+
+        Raises:
+            SqlError: The windows follow rows, so that a filter would change where they are cut.
+        """
         if isinstance(table, exp.Table) and (version := table.args.get("version")):
             fact = "FOR SYSTEM_TIME AS OF is of a join"
             raise self._source.error(version, fact, "write it after the right stream")
@@ -354,10 +437,16 @@ class _StreamQuery:
         self._stream.keep(self._column(self._where.this), self._where, self._source)
 
     def _column(self, node: Any) -> str:
+        """Return an expression over the stream, without the name of the stream before columns."""
         return self._reader.column(node, self._stream.alias)
 
     def _read_keys(self) -> list[str]:
-        """Return the keys: of PARTITION BY, or of GROUP BY where windows do not depend on the key."""
+        """Return the keys: those of PARTITION BY; without it, those of GROUP BY, which the stream then gets.
+
+        Raises:
+            SqlError: GROUP BY names something else than columns, or other keys than PARTITION BY; or windows follow
+                rows, and PARTITION BY is missing.
+        """
         stream = self._stream
         group_nodes = self._tree.args["group"].expressions if self._tree.args.get("group") else []
         for node in group_nodes:
@@ -367,6 +456,7 @@ class _StreamQuery:
         texts = [self._column(node) for node in group_nodes]
         group_keys = [text for text in texts if text.lower() not in WINDOW_COLUMNS]
 
+        # PARTITION BY names the keys: GROUP BY may repeat them.
         partition_keys = stream.keys
         if partition_keys is not None:
             is_same = {key.lower() for key in group_keys} == {key.lower() for key in partition_keys}
@@ -375,6 +465,7 @@ class _StreamQuery:
                 fact = f"GROUP BY has {', '.join(group_keys) or 'no key'}, and PARTITION BY has {partition}"
                 raise self._source.error(group_nodes[0], fact, "name the same columns in both")
             return list(partition_keys)
+
         if group_keys:
             if stream.by_rows:
                 cut = f"{stream.function} cuts the events of all keys together"
@@ -388,7 +479,14 @@ class _StreamQuery:
         return []
 
     def _named_modules(self, items: list[SelectItem]) -> dict[str, Any]:
-        """Name the modules of all columns, and return them by name."""
+        """Give each module that a column calls a name, and return the calls by these names.
+
+        Args:
+            items: The columns of SELECT, and HAVING.
+
+        Raises:
+            SqlError: No column calls a module.
+        """
         modules: dict[str, Any] = {}
         aliases = [item.alias for item in items]
         for item in items:
@@ -399,7 +497,15 @@ class _StreamQuery:
         return modules
 
     def _is_operator(self, module: str, items: list[SelectItem]) -> bool:
-        """Return True if a module returns rows; an error about its name points to the first call of it."""
+        """Return True if a module returns rows.
+
+        Args:
+            module: The name of the module.
+            items: The columns that call modules.
+
+        Raises:
+            SqlError: There is no such module. The error points to its first call.
+        """
         try:
             return self._reader.is_operator(module)
         except MuntinError as error:  # there is no such module
@@ -408,7 +514,14 @@ class _StreamQuery:
             raise self._source.error(node, fact, advice.replace("\n  ", "\n").strip()) from error
 
     def _window_steps(self, *, has_operator: bool) -> Steps:
-        """Return the step of the windows with the clauses of the query; none for an operator without windows."""
+        """Return the step that cuts the stream into windows; no step for an operator without windows.
+
+        Args:
+            has_operator: True if the query is an operator, which needs no windows.
+
+        Raises:
+            SqlError: The query needs windows, and the stream has none.
+        """
         stream = self._stream
         clauses = self._reader.clauses(self._tree)
         if stream.window is not None:
@@ -426,12 +539,15 @@ class _StreamQuery:
     def _check_columns_of_operator(
         self, items: list[SelectItem], having: SelectItem | None, natural_columns: list[str]
     ) -> None:
-        """Refuse columns and conditions beside those of an operator.
+        """Refuse columns and conditions beside an operator, whose rows have the columns that it says itself.
 
         Args:
             items: The columns of SELECT.
-            having: The condition of HAVING.
-            natural_columns: The columns that the results have without being asked.
+            having: The condition of HAVING; None without it.
+            natural_columns: The columns that results have without a selection: keys, and the window or lifetime.
+
+        Raises:
+            SqlError: There is such a column or a condition.
         """
         other_items: list[SelectItem] = []
         for item in items:
@@ -446,7 +562,11 @@ class _StreamQuery:
             raise self._source.error(other_items[0].node, fact, advice)
 
     def _check_grouped(self) -> None:
-        """Refuse aggregates over windows that GROUP BY does not name: in SQL they would be of several windows."""
+        """Refuse a query whose GROUP BY does not name the windows: in SQL its aggregates would go over all windows.
+
+        Raises:
+            SqlError: The windows are missing in GROUP BY.
+        """
         group = self._tree.args.get("group")
         texts = {self._column(node).lower() for node in (group.expressions if group else ())}
         names_windows = {"window_start", "window_end"} <= texts or "window" in texts
@@ -460,15 +580,16 @@ class _StreamQuery:
     def _result_steps(
         self, items: list[SelectItem], having: SelectItem | None, keys: list[str], natural_columns: list[str]
     ) -> Steps:
-        """Return the steps after the aggregates: HAVING, and the columns of SELECT.
+        """Return the steps after the aggregates: one for HAVING, and one that selects the columns.
 
         Args:
             items: The columns of SELECT.
-            having: The condition of HAVING.
+            having: The condition of HAVING; None without it.
             keys: The keys.
-            natural_columns: The columns that the results have without being asked.
+            natural_columns: The columns that results have without a selection: keys, window, and those of modules.
         """
         steps: Steps = []
+        # The columns that SELECT may read of the results, by their names in SQL.
         columns = {**{key.strip("`").lower(): key for key in keys}, **WINDOW_COLUMNS}
         texts = self._texts_of(items, [*items, *([having] if having else [])], columns)
         if having is not None:
@@ -481,7 +602,13 @@ class _StreamQuery:
         return steps
 
     def _texts_of(self, items: list[SelectItem], all_items: list[SelectItem], columns: Mapping[str, str]) -> list[str]:
-        """Return the columns of SELECT as expressions over the results; each may read earlier ones by their aliases."""
+        """Return the columns of SELECT as expressions over the results; each may read earlier ones by their aliases.
+
+        Args:
+            items: The columns of SELECT.
+            all_items: These columns, and HAVING.
+            columns: The keys and the columns of windows: expressions over the results by their names in SQL.
+        """
         read_names = self._names_read_before_windows(all_items)
         text_by_name = dict(columns)
         texts: list[str] = []
@@ -495,11 +622,14 @@ class _StreamQuery:
         return texts
 
     def _names_read_before_windows(self, items: list[SelectItem]) -> set[str]:
-        """Return the columns that modules and WHERE read."""
+        """Return the names, in small letters, of the columns that modules and WHERE read."""
         nodes = [node for item in items for node, _ in item.calls]
         if self._where:
             nodes.append(self._where)
-        return {column.name.lower() for node in nodes for column in node.find_all(exp.Column)}
+        names: set[str] = set()
+        for node in nodes:
+            names.update(column.name.lower() for column in node.find_all(exp.Column))
+        return names
 
 
 def _table_names(tree: Any) -> set[str]:

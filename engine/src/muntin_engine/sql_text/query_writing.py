@@ -18,13 +18,13 @@ from muntin_engine.sql_text.window_functions import follows_rows
 
 
 def write(steps: list[dict[str, Any]]) -> str:
-    """Return the SQL of a query, from which the same steps are read.
+    """Write a query as SQL, from which the same steps are read again.
 
     Args:
-        steps: The steps, as they are read.
+        steps: The steps of the query, as its text has them.
 
     Raises:
-        QueryError: SQL has no words for a step; the message says for which.
+        QueryError: SQL cannot express a step, which the message names.
     """
     try:
         return _query_text(unpacked(steps))
@@ -36,12 +36,15 @@ def write(steps: list[dict[str, Any]]) -> str:
 
 
 def _query_text(steps: Steps) -> str:
-    """Return the SQL of steps that make results.
+    """Return the SQL of a query, or of a chain of queries, each of which reads the results of the one before it.
+
+    Args:
+        steps: The steps of the query.
 
     Raises:
-        ValueError: SQL has no words for a step; the message says for which.
+        ValueError: SQL cannot express a step, which the message names.
     """
-    # Each round takes the steps away that it writes. A query whose results are events begins the next one.
+    # Each round takes away the steps that it writes. A query whose results are events is the table of the next one.
     remaining = list(steps)
     stream: WrittenStream | None = None
     while remaining:
@@ -64,10 +67,16 @@ def _query_text(steps: Steps) -> str:
 
 
 def _stream_of(step: Mapping[str, Any]) -> WrittenStream:
-    """Return the stream that a call of `events` or `union` makes."""
+    """Return the stream that a call of `events` or `union` makes.
+
+    Raises:
+        ValueError: SQL cannot express a stream of the union.
+    """
     call, arguments = call_of(step)
     if call == "events":
         return WrittenStream(table_text(arguments), arguments)
+
+    # A union: a SELECT for each stream.
     selects: list[str] = []
     streams = {name: _inner_stream(steps) for name, steps in arguments["streams"].items()}
     for name, stream in streams.items():
@@ -82,16 +91,20 @@ def _stream_of(step: Mapping[str, Any]) -> WrittenStream:
 
 
 def _inner_stream(steps: Steps) -> WrittenStream:
-    """Return a stream that is joined or united: that of a table, or of the results of a query.
+    """Return a stream that is joined with or united with others: it reads a table, or the results of a query.
+
+    Args:
+        steps: The steps that make the stream.
 
     Raises:
-        ValueError: SQL has no words for a step; the message says for which.
+        ValueError: SQL cannot express a step, which the message names.
     """
     call, arguments = call_of(steps[0])
     if call == "events":
         return WrittenStream(table_text(arguments), arguments, list(steps[1:]))
 
-    # The results of a query: those of its last `as_events`, as the query itself may read results of another one.
+    # The results of a query become events at the last `as_events`: an earlier one belongs to the query itself, which
+    # then reads the results of another one.
     place_of_as_events: int | None = None
     for place, step in enumerate(steps):
         if "as_events" in step:
@@ -105,24 +118,29 @@ def _inner_stream(steps: Steps) -> WrittenStream:
 
 
 def _results_text(stream: WrittenStream, remaining: Steps) -> str:
-    """Return a query of windows, of an operator or of a join.
+    """Return the text of a query of windows, of an operator or of a join.
 
     Args:
         stream: The events.
-        remaining: The steps from the query on; those of the query are taken away.
+        remaining: The steps that are not written yet, the first of which begins the query. Those that are written here
+            are removed.
+
+    Raises:
+        ValueError: SQL cannot express a step, which the message names.
     """
     call, arguments = call_of(remaining.pop(0))
     if call == "join":
         joined = JoinedQuery(stream, _inner_stream(arguments["right"]), arguments)
-        selection = _ResultSelection.take(remaining)
+        selection = _ResultSelection.pop_from(remaining)
         return joined.text(selection.conditions, selection.columns)
+
     window: Mapping[str, Any] | None = None
     clauses: dict[str, Any] = {}
     if call == "window":
         clauses = dict(arguments)
         window = clauses.pop("specification")
         call, arguments = call_of(remaining.pop(0))
-    selection = _ResultSelection.take(remaining)
+    selection = _ResultSelection.pop_from(remaining)
     if call == "aggregate":
         return _AggregateQuery(stream, window, clauses, arguments["modules"], selection).text()
     return _operator_text(stream, window, clauses, arguments["operator"], selection)
@@ -130,19 +148,22 @@ def _results_text(stream: WrittenStream, remaining: Steps) -> str:
 
 @dataclass(frozen=True)
 class _ResultSelection:
-    """The steps after results: conditions on them, and the columns that are selected.
+    """The steps `where` and `select` on the results of a query.
 
     Attributes:
-        conditions: The conditions.
-        columns: The columns by name; None if none are selected.
+        conditions: The conditions that results have to meet.
+        columns: The selected columns, expressions over the results by name; None if all columns are kept.
     """
 
     conditions: list[str]
     columns: dict[str, str] | None
 
     @classmethod
-    def take(cls, remaining: Steps) -> _ResultSelection:
-        """Take the conditions and selections away from the steps that remain."""
+    def pop_from(cls, remaining: Steps) -> _ResultSelection:
+        """Remove the steps `where` and `select` from the beginning of a list of steps, and return what they say.
+
+        Several conditions count together. Of several selections the last one counts.
+        """
         conditions: list[str] = []
         columns: dict[str, str] | None = None
         while remaining and remaining[0].keys() & {"where", "select"}:
@@ -161,7 +182,7 @@ class _ResultSelection:
         return "".join(self.conditions)
 
     def around(self, inner: str) -> str:
-        """Return a query that selects from another one."""
+        """Return the text of a query that selects from an inner query, given the text of that."""
         items = ["*"]
         if self.columns is not None:
             items = [with_alias(over_modules(text, {}), name) for name, text in self.columns.items()]
@@ -170,9 +191,14 @@ class _ResultSelection:
 
 
 def _from_text(stream: WrittenStream, window: Mapping[str, Any] | None) -> str:
-    """Return FROM and WHERE of a query over one stream."""
+    """Return the clauses FROM and WHERE of a query over one stream.
+
+    Args:
+        stream: The stream. If its last step is a filter, that stands in WHERE.
+        window: The windows; None without windows.
+    """
     condition = stream.last_condition
-    # A filter changes where windows are cut that follow rows, so there it stands beside the table.
+    # Windows that follow rows are cut elsewhere after a filter, so there it is written before them, with the table.
     is_in_table = window is not None and follows_rows(window["kind"])
     if condition is None or is_in_table:
         return f"\nFROM {stream.function_call(window)}"
@@ -186,7 +212,16 @@ def _operator_text(
     operator: Mapping[str, Any],
     selection: _ResultSelection,
 ) -> str:
-    """Return a query of an operator, whose columns are its own."""
+    """Return the text of a query of an operator.
+
+    Args:
+        stream: The events.
+        window: The windows; None without windows.
+        clauses: The arguments of the windows that are clauses.
+        operator: The call of the operator, as data.
+        selection: The steps on its results. They are written as a query around this one: SELECT cannot compute with the
+            columns of an operator.
+    """
     extent = "window" if window is not None else "lifetime"
     items = [with_alias(over_modules(name, {}), name) for name in (*stream.keys, extent)]
     items.append(_module_call(operator))
@@ -215,7 +250,11 @@ class _AggregateQuery:
     selection: _ResultSelection
 
     def text(self) -> str:
-        """Return the query; where SELECT computes with what is no column of SQL, as one around another."""
+        """Return the text of the query.
+
+        If SELECT renames or leaves out modules, or computes with their results, it is written as a query around another
+        one, which has all of them under their names.
+        """
         keys = self.stream.keys
         extent = "window" if self.window is not None else "lifetime"
         natural = {name: name for name in (*keys, extent, *self.modules)}
@@ -228,13 +267,18 @@ class _AggregateQuery:
         return inner
 
     def _is_plain(self, columns: Mapping[str, str]) -> bool:
-        """Return True if SELECT has each module under its name, and else keys and windows alone."""
+        """Return True if SELECT has each module under its own name, and besides these only keys and windows."""
         has_modules = all(columns.get(name) == name for name in self.modules)
         names_of_results = {*self.modules, *self.stream.keys, *NAMES_IN_SQL}
         return has_modules and names_of_results.issuperset(columns.values())
 
     def _text_of(self, columns: Mapping[str, str], conditions: list[str]) -> str:
-        """Write a SELECT with these columns and conditions on results."""
+        """Return the text of a SELECT.
+
+        Args:
+            columns: The columns, expressions over the results by name.
+            conditions: The conditions of HAVING, over the results.
+        """
         calls = {name: _module_call(call) for name, call in self.modules.items()}
         items = [with_alias(over_modules(text, calls), name) for name, text in columns.items()]
         text = f"SELECT {', '.join(items)}{_from_text(self.stream, self.window)}"
@@ -248,7 +292,11 @@ class _AggregateQuery:
 
 
 def _module_call(call: Mapping[str, Any]) -> str:
-    """Return the call of a module: an aggregate of SQL where it is one."""
+    """Return the call of a module in SQL: as an aggregate of SQL, such as `COUNT(*)`, if it is one.
+
+    Args:
+        call: The call, as data.
+    """
     columns = [spell_column(column) for column in call.get("columns", ())]
     module = call["module"]
     parameters = dict(call.get("parameters", {}))

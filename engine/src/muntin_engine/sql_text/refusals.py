@@ -11,7 +11,7 @@ from muntin_engine.sql_text.sql_aggregates import AGGREGATES
 from muntin_engine.sql_text.sql_source import SqlText
 from muntin_engine.sql_text.sql_values import text_of
 
-_READ: Final[Mapping[type, set[str]]] = {
+_PARTS_READ: Final[Mapping[type, set[str]]] = {
     exp.Select: {"expressions", "from_", "joins", "match", "where", "group", "having", "with_"},
     exp.Union: {"this", "expression", "distinct", "with_"},
     exp.Subquery: {"this", "alias"},
@@ -21,11 +21,11 @@ _READ: Final[Mapping[type, set[str]]] = {
     exp.Join: {"this", "side", "kind", "on", "using"},
     exp.Star: set(),
 }
-"""The parts of nodes that are read."""
+"""The parts of nodes that are read, by the kinds of nodes; of other kinds all parts are allowed."""
 
 
 class _Refusal(NamedTuple):
-    """The words about a part that is refused."""
+    """The message about a part that is refused: what is wrong with it, and what to write instead."""
 
     fact: str
     advice: str
@@ -50,7 +50,7 @@ _REFUSED: Final[Mapping[str, _Refusal]] = {
     ),
     "columns": _Refusal("columns are named in SELECT", "write SELECT ... AS name, and not AS t(name, ...)"),
 }
-"""The parts that many write, with words of their own, as sqlglot calls the parts."""
+"""The messages about refused parts that many people write, by the names that sqlglot has for the parts."""
 
 AS_TABLE: Final = (
     "write FROM TUMBLE(TABLE (SELECT ...), DESCRIPTOR(window_start, window_end), INTERVAL '1' HOUR) around the query"
@@ -62,13 +62,17 @@ _IN_MODULES: Final = (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Or
 
 
 def refuse_unread(source: SqlText, *nodes: Any) -> None:
-    """Refuse parts of nodes that a query of streams has no meaning for.
+    """Refuse parts of nodes that would not be read: the query would silently mean something else.
+
+    Args:
+        source: The text.
+        nodes: The nodes. Their parts are checked, but not the parts of these.
 
     Raises:
         SqlError: A node has such a part.
     """
     for node in nodes:
-        names_read = _READ.get(type(node))
+        names_read = _PARTS_READ.get(type(node))
         if names_read is not None:
             for name, part in node.args.items():
                 if part and name not in names_read:
@@ -79,7 +83,13 @@ def refuse_unread(source: SqlText, *nodes: Any) -> None:
 
 
 def _refuse_part(source: SqlText, node: Any, name: str, part: Any) -> None:
-    """Raise an error about a part of a node, which sqlglot calls by a name.
+    """Raise an error about a part of a node.
+
+    Args:
+        source: The text.
+        node: The node.
+        name: The name that sqlglot has for the part.
+        part: The part, or its first item if it is a list.
 
     Raises:
         SqlError: Always.
@@ -95,10 +105,14 @@ def _refuse_part(source: SqlText, node: Any, name: str, part: Any) -> None:
 
 
 def refuse_groupings(source: SqlText, group: Any) -> None:
-    """Refuse several groupings in one query.
+    """Refuse a GROUP BY with several groupings, such as ROLLUP.
+
+    Args:
+        source: The text.
+        group: The node of GROUP BY.
 
     Raises:
-        SqlError: The query has several.
+        SqlError: There are several groupings.
     """
     sets = [part for part in group.expressions if isinstance(part, _GROUPINGS)]
     has_sets = any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets", "totals", "all"))
@@ -108,10 +122,10 @@ def refuse_groupings(source: SqlText, group: Any) -> None:
 
 
 def refuse_other_rows(source: SqlText, output: Any) -> None:
-    """Refuse an output column that computes over several results, or has words that modules do not read.
+    """Refuse a column of SELECT that computes over several results, or has words that modules do not read.
 
     Raises:
-        SqlError: The column does.
+        SqlError: The column has a window function, an aggregate that is no module, or words such as IGNORE NULLS.
     """
     for node in output.walk():
         if isinstance(node, exp.Window | exp.RowNumber):

@@ -9,11 +9,11 @@ from muntin_engine.sql_text.sql_source import SqlError, SqlText
 
 
 def placed(text: str, error: Any) -> QueryError:
-    """Return an error about a part of a text with the place of the part.
+    """Turn an error about a query that runs without Spark into one that shows its place in the text.
 
     Args:
-        text: The text.
-        error: The error. Its value is the part, in the words of the text.
+        text: The text of the query.
+        error: The error. Its value is the part of the text that it is about.
     """
     if isinstance(error, SqlError):
         return error

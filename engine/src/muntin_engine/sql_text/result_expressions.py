@@ -13,21 +13,27 @@ from muntin_engine.sql_text.sql_values import spell_name
 from muntin_engine.sql_text.stream_writing import spell_column
 
 NAMES_IN_SQL: Final = {text: name for name, text in WINDOW_COLUMNS.items()}
-"""The columns of windows in SQL, by the expressions over the results that they are."""
+"""The names that columns of windows have in SQL, by the expressions over the results that they stand for."""
 
 
 def parse_expression(text: str) -> Any:
-    """Return the tree of an expression of Spark's."""
+    """Parse an expression of Spark's SQL, or the name of a column, and return its tree."""
     return exp.maybe_parse(spell_column(text), dialect="spark", copy=True)
 
 
 def over_modules(text: str, calls: Mapping[str, str]) -> str:
-    """Return an expression over results with the calls of modules in the place of their names."""
+    """Return an expression over results in which modules are called in the place of their results.
+
+    Args:
+        text: The expression, such as `total / n`.
+        calls: The calls of modules in SQL, by the names of their results, such as `SUM(km)` by `total`.
+    """
     if text in calls:
         return calls[text]
     if text in NAMES_IN_SQL:
         return NAMES_IN_SQL[text]
-    # Calls are not parsed: names that cannot occur stand for them until the expression is written.
+    # Calls of modules are not Spark's SQL, so they cannot be parsed. A name that cannot occur stands for each of them
+    # until the expression is written.
     marks = {name: f"__{place}__" for place, name in enumerate(calls)}
     tree = parse_expression(text)
     for column in columns_in(tree):
@@ -47,7 +53,7 @@ def over_streams(text: str, columns: Mapping[str, str]) -> str:
 
     Args:
         text: The expression.
-        columns: The columns of the results, as SQL has them of the streams.
+        columns: The columns of the results by name, each as an expression over the two streams.
     """
     if text in columns:
         return columns[text]
@@ -60,7 +66,7 @@ def over_streams(text: str, columns: Mapping[str, str]) -> str:
 
 
 def qualified(text: str, alias: str) -> str:
-    """Return an expression over one stream with its name before each column."""
+    """Return an expression over one stream with the alias of the stream before each column."""
     tree = parse_expression(text)
     for column in columns_in(tree):
         column.set("table", exp.to_identifier(alias))
@@ -68,9 +74,10 @@ def qualified(text: str, alias: str) -> str:
 
 
 def with_alias(expression: str, name: str) -> str:
-    """Return a column of SELECT with its name, unless it has that already."""
+    """Return a column of SELECT, with AS and its name unless the expression is that name."""
     return expression if expression.strip("`") == name else f"{expression} AS {spell_name(name)}"
 
 
 def _path(column: Any) -> str:
+    """Return the names of a column with dots between them, without quotes."""
     return ".".join(part.name for part in column.parts)

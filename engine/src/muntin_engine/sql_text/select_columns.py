@@ -37,20 +37,22 @@ def over_results(
         source: The text.
         node: The expression.
         alias: The name of the stream or of the inner query, which may stand before its columns.
-        columns: The expressions over the results that columns are, by their names in small letters; None if only the
-            query knows them.
-        calls: The calls of modules within it, and the columns of their results.
+        columns: The columns that it may read, expressions over the results by their names in small letters; None to
+            allow all columns of the results, if these are not known here.
+        calls: The nodes of calls of modules within it, each with the name of the module's result.
         advice: The advice for an unknown column, where `{}` is its name.
 
     Raises:
-        SqlError: A column is none of the results.
+        SqlError: A column is not among the allowed ones.
     """
+    # A call of a module is replaced by the name of its result; columns within the call are not columns of the results.
     changes: list[tuple[Any, str]] = []
     nodes_of_calls: set[int] = set()
     for call, name in calls:
         changes.append((call, spell_name(name)))
         nodes_of_calls.update(id(part) for part in call.walk())
 
+    # Each other column is replaced by its expression over the results.
     text_by_name = WINDOW_COLUMNS if columns is None else columns
     for column in node.find_all(exp.Column):
         if id(column) in nodes_of_calls:
@@ -65,7 +67,7 @@ def over_results(
             fact = f"{first.name} is neither a key nor an aggregate"
             raise source.error(column, fact, f"{closest(first.name, text_by_name)}\n{advice.format(first.name)}")
 
-        # What follows the name stays as it is written: fields, such as `.start` after a window.
+        # Fields after the name of the column, such as `.start` after that of a window, stay as they are written.
         _, first_end = span_of(first)
         _, column_end = span_of(column)
         fields = source.text[first_end:column_end]
@@ -106,20 +108,22 @@ class SelectItem:
         return str(self.body.name) if isinstance(self.body, exp.Column) else ""
 
     def name_modules(self, modules: dict[str, Any], aliases: list[str]) -> None:
-        """Name the modules called here, and add them to those of the query; equal calls are one module.
+        """Give a name to each call of a module here, and add the calls to those of the query; equal calls are one.
 
         Args:
-            modules: The modules of the query so far, by name.
-            aliases: The aliases of all columns.
+            modules: The calls of modules of the query so far, by their names; new ones are added.
+            aliases: The aliases of all columns of SELECT, which calls within other columns must not get as names.
         """
         is_named = self.is_module and bool(self.alias)
         for _, call in self.calls:
-            # A column that is a module alone has its result under the alias, even where an equal call has another name.
+            # An equal call has a result already. But a column that is a module alone has the result under its alias.
             equal_name = next((name for name, other in modules.items() if other == call), None)
             needs_other_name = is_named and self.alias != equal_name
             if equal_name is not None and not needs_other_name:
                 self.names.append(equal_name)
                 continue
+
+            # The alias, or the name of the module, with a number if it is in use.
             short_name = call["module"].rpartition(".")[2]
             name = self.alias if is_named else short_name
             number = 1
@@ -130,30 +134,42 @@ class SelectItem:
             self.names.append(name)
 
     def text(self, source: SqlText, alias: str, columns: Mapping[str, str]) -> str:
-        """Return the column as an expression of Spark's over the results; see `over_results`."""
+        """Return the column as an expression of Spark's over the results.
+
+        Args:
+            source: The text.
+            alias: The name of the stream.
+            columns: The columns that it may read besides modules, as for `over_results`.
+
+        Raises:
+            SqlError: The column reads a column that is neither a key nor the result of a module.
+        """
         if self.is_module:
             return spell_name(self.names[0])
         nodes = [node for node, _ in self.calls]
         calls = list(zip(nodes, self.names, strict=True))
         advice = "write an aggregate such as MAX({0}), or GROUP BY it"
         computed_keys = [name for name in columns if not name.isidentifier() and name not in WINDOW_COLUMNS]
-        if computed_keys:  # a key that is an expression has no name by which SELECT could read it
+        if computed_keys:  # a key that is an expression has no name, so SELECT cannot read it
             key = computed_keys[0]
             advice += f"\nto show the key {key}, name it in the table: TABLE (SELECT *, {key} AS k FROM ...)"
         return over_results(source, self.body, alias, columns, calls=calls, advice=advice)
 
 
-def output_columns(source: SqlText, items: list[SelectItem], texts: list[str], natural: list[str]) -> Any:
-    """Return the columns of the results by name; None if they are those that the query has without being asked.
+def output_columns(source: SqlText, items: list[SelectItem], texts: list[str], natural_columns: list[str]) -> Any:
+    """Return the columns of SELECT, expressions over the results by name.
 
     Args:
         source: The text.
         items: The columns of SELECT.
-        texts: The columns as expressions over the results.
-        natural: The names of the keys, of the window or the lifetime, and of the results of modules.
+        texts: The same columns as expressions over the results.
+        natural_columns: The columns that results have without a selection: keys, window, and those of modules.
+
+    Returns:
+        None if SELECT has just these columns in this order, so that no selection is needed.
 
     Raises:
-        SqlError: A column has no name, or a name is there twice.
+        SqlError: A column has no name, or two columns have the same.
     """
     selected: dict[str, str] = {}
     for item, text in zip(items, texts, strict=True):
@@ -162,5 +178,6 @@ def output_columns(source: SqlText, items: list[SelectItem], texts: list[str], n
         if item.name in selected:
             raise source.error(item.node, f"two columns are called {item.name}", "name one of them otherwise with AS")
         selected[item.name] = text
-    unquoted = [(name, text.strip("`")) for name, text in selected.items()]
-    return None if unquoted == [(name, name) for name in natural] else selected
+    unquoted_columns = [(name, text.strip("`")) for name, text in selected.items()]
+    is_natural = unquoted_columns == [(name, name) for name in natural_columns]
+    return None if is_natural else selected

@@ -15,46 +15,51 @@ _SEARCH_PATH: Final = re.compile(r" on search path \[[^]]*\]")
 _SENTENCES: Final = re.compile(r"(?<=[.?!]) (?=[A-Z])")
 _POSITION: Final = re.compile(r"\(?line (\d+),? pos(?:ition)? (\d+)\)?")
 _MISSING_TABLE: Final = "TABLE_OR_VIEW_NOT_FOUND"
-_TABLE: Final = "an input is a table of its name: --input rides, or --input rides=FOLDER"
+_ADVICE_ON_TABLES: Final = "an input is a table of its name: --input rides, or --input rides=FOLDER"
 
 
 def from_spark(text: str, error: Any, tables: Iterable[str] = ()) -> QueryError:
-    """Return an error of Spark's about a text, or about a query that was made of it, as one of ours.
+    """Turn an error of Spark's about a text, or about a query that was made of it, into an error of Muntin's.
 
     Args:
         text: The text of SQL.
         error: The error of PySpark's, with its condition and the places that it names.
         tables: The names of the tables that the text may read.
     """
+    # The message without Spark's words for programs: its first sentence says what is wrong, the others what to do.
     raw = _SEARCH_PATH.sub("", _CONDITION.sub("", str(error).strip()))
     end = _END.search(raw)
     sentences = _SENTENCES.split(raw[: end.start()] if end else raw)
     fact = f"{sentences[0][:1].lower()}{sentences[0][1:]}".rstrip(".")
     advice = " ".join(sentences[1:])
     if _is_missing_table(error):
-        name = _named(error)
+        name = _missing_table(error)
         fact = f"`{name}` cannot be found"
-        advice = f"{closest(name, tables)}\n{_TABLE}" if [*tables] else ""
-    start = _place(text, error, str(error))
-    return QueryError(f"{fact}\n  {advice}".rstrip()) if start is None else SqlError(text, start, fact, advice)
+        advice = f"{closest(name, tables)}\n{_ADVICE_ON_TABLES}" if [*tables] else ""
+
+    start = _position_of(error, text)
+    if start is None:
+        return QueryError(f"{fact}\n  {advice}".rstrip())
+    return SqlError(text, start, fact, advice)
 
 
 def _is_missing_table(error: Any) -> bool:
-    return str(getattr(error, "getCondition", lambda: "")() or "") == _MISSING_TABLE
+    """Return True if an error of Spark's says that there is no table of a name."""
+    get_condition = getattr(error, "getCondition", None)  # errors of Python code have no condition
+    return get_condition is not None and str(get_condition() or "") == _MISSING_TABLE
 
 
-def _named(error: Any) -> str:
-    """Return the name of the table that is missing."""
-    return str((error.getMessageParameters() or {}).get("relationName", "")).replace("`", "")
+def _missing_table(error: Any) -> str:
+    """Return the name of the table that is missing, without quotes."""
+    parameters = error.getMessageParameters() or {}
+    return str(parameters.get("relationName", "")).replace("`", "")
 
 
-def _place(text: str, error: Any, raw: str) -> int | None:
-    """Return the place of an error in the text; None if Spark names none that is in the text.
+def _position_of(error: Any, text: str) -> int | None:
+    """Return the position of an error of Spark's in a text; None if Spark names no place, or one in another text.
 
-    Args:
-        text: The text.
-        error: The error.
-        raw: The text of the error.
+    Spark names places in the SQL that it runs. That may be a part of the text alone, so the words at a place count more
+    than its position.
     """
     for context in getattr(error, "getQueryContext", list)() or ():
         fragment = _fragment(context)
@@ -65,7 +70,9 @@ def _place(text: str, error: Any, raw: str) -> int | None:
             return start
         if fragment in text:
             return text.index(fragment)
-    position = _POSITION.search(raw)
+
+    # A text that cannot be parsed: the message has a line and the number of a character in it.
+    position = _POSITION.search(str(error))
     if position is None:
         return None
     lines = text.split("\n")
@@ -75,5 +82,5 @@ def _place(text: str, error: Any, raw: str) -> int | None:
 
 
 def _fragment(context: Any) -> str:
-    """Return the part of a text that an error names; empty for a place in a program."""
+    """Return the part of a text of SQL that the context of an error names; empty for a context in a program."""
     return str(context.fragment()) if str(context.contextType()).endswith("SQL") else ""

@@ -39,7 +39,7 @@ DISTINCT_COUNT: Final[tuple[str, dict[str, Any]]] = ("stats.distinct_count", {})
 
 
 def aggregate_name(module: str, parameters: Mapping[str, Any]) -> str | None:
-    """Return the name of the aggregate of SQL that a module with these parameters is; None if there is none."""
+    """Return the name of the aggregate of SQL that a module with these parameters computes; None if there is none."""
     for name, aggregate in AGGREGATES.items():
         if aggregate == (module, dict(parameters)):
             return name

@@ -19,6 +19,12 @@ class SqlError(QueryError):
     Attributes:
         line: The number of the line, from 1 on.
         column: The number of the character in it, from 1 on.
+
+    Args:
+        text: The whole text.
+        start: The position of the character below which the caret stands.
+        fact: The first line of the message, after the place: what is wrong.
+        advice: What to write instead, perhaps in several lines; empty for no advice.
     """
 
     def __init__(self, text: str, start: int, fact: str, advice: str = "") -> None:
@@ -27,7 +33,7 @@ class SqlError(QueryError):
         self.line = before.count("\n") + 1
         self.column = start - (before.rfind("\n") + 1) + 1
         lines = text.split("\n")
-        shown_line = lines[self.line - 1].replace("\t", " ")  # as wide as the blanks before the caret
+        shown_line = lines[self.line - 1].replace("\t", " ")  # so that it is as wide as the blanks before the caret
         place = f"line {self.line}, column {self.column}"
         caret = " " * (self.column - 1) + "^"
         tail = "".join(f"\n  {line}" for line in advice.split("\n") if line)
@@ -60,19 +66,31 @@ class SqlText:
         self.nodes: dict[int, MarkedNodes] = {}
 
     def mark(self, arguments: dict[str, Any], node: Any, within: Any = None) -> dict[str, Any]:
-        """Remember the node that the arguments of a call were read from, and the node that has all of its words."""
+        """Remember the nodes that the arguments of a call were read from, to place errors about the call.
+
+        Args:
+            arguments: The arguments of the call, by name.
+            node: The node that stands for the call.
+            within: The node that has all of its words; None if that is the same node.
+
+        Returns:
+            The same arguments.
+        """
         self.nodes.setdefault(id(arguments), MarkedNodes(node, within or node))
         return arguments
 
     def place_of(self, words: str, low: int, high: int) -> int | None:
-        """Find words in a part of the text, in any case and with any space; None if they are not there.
+        """Return the position of words in a part of the text, whatever their case and the space between them.
 
         Args:
             words: The words: names, numbers and signs.
-            low: The start of the part.
-            high: The end of the part.
+            low: The position at which the part begins.
+            high: The position after the part.
+
+        Returns:
+            None if the part does not have these words one after the other.
         """
-        # Compared word by word: the text may have other spaces, cases and comments between them.
+        # Words are compared one by one, as the text may have spaces and comments between them.
         searched_words = [word.text for word in _split_words(words)]
         if not searched_words:
             return None
@@ -85,6 +103,7 @@ class SqlText:
 
     @cached_property
     def _words(self) -> list[Word]:
+        """The words of the text."""
         return _split_words(self.text)
 
     def error(self, node: Any, fact: str, advice: str = "") -> SqlError:
@@ -92,11 +111,11 @@ class SqlText:
         return SqlError(self.text, span_of(node)[0], fact, advice)
 
     def edited(self, node: Any, changes: Iterable[tuple[Any, str]]) -> str:
-        """Return the text of a node as it is written, with other text in the places of nodes within it.
+        """Return the text of a node as it is written, with some of the nodes within it replaced.
 
         Args:
             node: The node.
-            changes: The nodes within it that are replaced, each with its text.
+            changes: The nodes within it that are replaced, none of which is within another one, each with its new text.
         """
         place, end = span_of(node)
         new_text_by_span = sorted((span_of(part), new_text) for part, new_text in changes)
@@ -131,17 +150,18 @@ def _split_words(text: str) -> list[Word]:
 
 
 def span_of(node: Any) -> tuple[int, int]:
-    """Return the start and the end of a node in the text.
+    """Return the positions in the text at which a node begins and ends.
 
-    The span of a node without a place goes over the places of the nodes within it; it is `_NO_SPAN` if these have none.
+    If the parser noted no position of the node itself, its span goes over those of the nodes within it. If these have
+    none either, it is `_NO_SPAN`.
     """
     if node is None:
         return _NO_SPAN
-    if "from" in node.meta:
+    if "from" in node.meta:  # noted by our dialect
         start = node.meta["from"]
         return start, start + len(node.meta["text"])
     spans: list[tuple[int, int]] = []
-    if "start" in node.meta:
+    if "start" in node.meta:  # noted by sqlglot
         spans.append((node.meta["start"], node.meta["end"] + 1))
     for inner_node in node.iter_expressions():
         inner_span = span_of(inner_node)

@@ -35,16 +35,16 @@ _WORDS: Final = frozenset(
 
 
 def is_name(text: str) -> bool:
-    """Return True for a name that needs no backticks as a column alone; `true` is none."""
+    """Return True for a name that can stand alone as a column without backticks, which `true` cannot."""
     return text.isidentifier() and text.lower() not in ("true", "false", "null")
 
 
 def column_of(node: Any, *, after: int = 0) -> str:
-    """Return an expression of columns: a column by its name, another expression as it is written.
+    """Return the text of an expression: a column by its name without needless quotes, anything else as it is written.
 
     Args:
         node: The expression.
-        after: The number of names before that of a column that are left out.
+        after: The number of parts of a column's name to leave out at its beginning: 1 for the name of its stream.
     """
     if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
         names = [part.name for part in node.parts[after:]]
@@ -53,18 +53,25 @@ def column_of(node: Any, *, after: int = 0) -> str:
 
 
 def stream_of(column: Any) -> str:
-    """Return the name before the first dot of a column, in small letters: of a stream or a struct; empty without."""
+    """Return the name before the first dot of a column, in small letters; empty if there is no dot.
+
+    It is the name of a stream, or of a column that is a struct.
+    """
     return str(column.parts[0].name).casefold() if len(column.parts) > 1 else ""
 
 
 def text_of(node: Any) -> str:
-    """Return the text that a node was read from, or what sqlglot makes of it."""
+    """Return the text that a node was read from; if that was not kept, the text that sqlglot writes for the node."""
     text = node.meta.get("text")
     return node.sql(dialect="spark") if text is None else str(text).strip()
 
 
 def length_of(node: Any, source: SqlText) -> str | int | Decimal:
-    """Return a length: an interval, quoted text, or a number."""
+    """Return the length that a node is: an interval, a quoted text, or a number.
+
+    Raises:
+        SqlError: The node is no length.
+    """
     value = value_of(node, source)
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal | float):
         raise source.error(node, f"{text_of(node)} is no length", "write INTERVAL '10' MINUTES, or a number of ticks")
@@ -73,6 +80,8 @@ def length_of(node: Any, source: SqlText) -> str | int | Decimal:
 
 def value_of(node: Any, source: SqlText) -> Any:  # noqa: PLR0911  # each is a literal of SQL
     """Return a literal, an interval, an array, a map, a call or a column as plain data.
+
+    A call is an object with the name of the function as its `kind`; a column is its name.
 
     Raises:
         SqlError: The node is none of these.
@@ -111,7 +120,7 @@ class SqlCall(NamedTuple):
     """A call of a function.
 
     Attributes:
-        name: The name of the function, with those before it, in small letters.
+        name: The name of the function in small letters, after that of its plugin if it has one.
         places: The values of the arguments by place.
         named: The values of the arguments by name.
     """
@@ -122,7 +131,11 @@ class SqlCall(NamedTuple):
 
 
 def read_call(node: Any, source: SqlText) -> SqlCall | None:
-    """Read the call of a function; return None for a node that is none."""
+    """Return the call of a function that a node is, with its arguments as plain data; None for another node.
+
+    Raises:
+        SqlError: An argument is no value.
+    """
     prefix = ""
     if isinstance(node, exp.Dot):
         prefix = f"{name_of(node.this)}."
@@ -146,12 +159,22 @@ def read_call(node: Any, source: SqlText) -> SqlCall | None:
 
 
 def _signature(name: str) -> list[inspect.Parameter]:
-    """Return the parameters of a function that makes windows, a trigger or a policy."""
+    """Return the parameters of a function that makes windows, a trigger or a policy; none for an unknown function."""
     return list(inspect.signature(FUNCTIONS[name]).parameters.values()) if name in FUNCTIONS else []
 
 
 def _by_name(node: Any, name: str, places: list[Any], source: SqlText) -> dict[str, Any]:
-    """Return arguments by place by their names."""
+    """Return arguments by the names of their parameters.
+
+    Args:
+        node: The node of the call.
+        name: The name of the function.
+        places: The values of the arguments that the call has by place.
+        source: The text.
+
+    Raises:
+        SqlError: The function has fewer parameters, or is unknown.
+    """
     parameters = _signature(name)
     if parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL:
         return {parameters[0].name: places}
@@ -162,7 +185,7 @@ def _by_name(node: Any, name: str, places: list[Any], source: SqlText) -> dict[s
 
 
 def name_of(node: Any) -> str:
-    """Return a name, with those before it, without quotes."""
+    """Return the name of a column or a function without quotes, with the names before it and dots between them."""
     if isinstance(node, exp.Dot):
         return f"{name_of(node.this)}.{name_of(node.expression)}"
     if isinstance(node, exp.Column):
@@ -171,12 +194,13 @@ def name_of(node: Any) -> str:
 
 
 def _interval(node: Any, source: SqlText) -> str:
-    """Return a length of time in the words of Muntin.
+    """Return an interval, or a sum of intervals, as the text of a length of Muntin's, such as `1 hour 30 minutes`.
 
     Raises:
-        SqlError: The node is no length of time.
+        SqlError: The node is no such length.
     """
-    # Numbers and units in turn, whatever stands around them: INTERVAL '1 hour 30 minutes', INTERVAL '1' HOUR + ...
+    # SQL writes it as INTERVAL '1 hour 30 minutes', or as INTERVAL '1' HOUR + INTERVAL '30' MINUTE. Without the word
+    # INTERVAL, quotes and signs, numbers and units follow each other in turn.
     text = text_of(node)
     words = re.sub(r"(?i)\binterval\b|['\"+]", " ", text).lower().split()
     numbers = words[::2]
@@ -193,16 +217,16 @@ def _interval(node: Any, source: SqlText) -> str:
 
 
 def spell_name(name: str) -> str:
-    """Return a name in SQL, in backticks where it needs them; dots stand between names."""
+    """Return one name as SQL has it: in backticks if it has other signs than letters, or is a word of SQL."""
     is_plain = _NAME.fullmatch(name) and name.lower() not in _WORDS
     return name if is_plain else "`" + name.replace("`", "``") + "`"
 
 
 def spell_value(value: Any) -> str:
-    """Return plain data in SQL, so that `value_of` reads the same.
+    """Return plain data as a literal or a call in SQL, from which `value_of` reads the same data.
 
     Raises:
-        ValueError: There is no literal for it.
+        ValueError: There is no literal for the data.
     """
     match value:
         case None:
@@ -226,7 +250,13 @@ def spell_value(value: Any) -> str:
 
 
 def spell_call(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return a call in SQL: the first arguments by place, the others by name."""
+    """Return a call in SQL.
+
+    Args:
+        name: The name of the function.
+        arguments: The arguments by name.
+    """
+    # Arguments stand by place as long as each parameter has one, and the others by name.
     by_name = dict(arguments)
     places: list[Any] = []
     for parameter in _signature(name):
@@ -242,12 +272,12 @@ def spell_call(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def spell_text(value: str) -> str:
-    """Return a literal of text."""
+    """Return text as a literal of SQL."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def spell_length(length: str | int | Decimal) -> str:
-    """Return a length in SQL."""
+    """Return a length in SQL: a number as it is, or an interval."""
     if not isinstance(length, str):
         return str(length)
     plain = _PLAIN_LENGTH.fullmatch(length)

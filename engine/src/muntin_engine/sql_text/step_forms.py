@@ -21,18 +21,34 @@ _COLUMN_PARAMETERS: Final = frozenset(
 
 
 def call_of(step: Mapping[str, Any]) -> tuple[str, Any]:
-    """Return the name of the call that an unpacked step is, and the arguments by name: the step has no other entry."""
+    """Return the name of the call that a step has as its only entry, and the arguments of the call by name.
+
+    Args:
+        step: The step, in the form of `unpacked`.
+    """
     ((call, arguments),) = step.items()
     return call, arguments
 
 
 def packed(steps: Steps) -> Steps:
-    """Return steps as the text of a query has them."""
+    """Convert steps to the form that they have in the text of a query.
+
+    `{"where": {"condition": "km > 2"}}` becomes `{"where": "km > 2"}`.
+
+    Args:
+        steps: Steps with all arguments by name.
+    """
     return _Packing().steps(steps)
 
 
 def unpacked(steps: Steps) -> Steps:
-    """Undo `packed`."""
+    """Convert steps to the form in which all arguments go by name.
+
+    `{"where": "km > 2"}` becomes `{"where": {"condition": "km > 2"}}`.
+
+    Args:
+        steps: Steps as the text of a query has them.
+    """
     return _Unpacking().steps(steps)
 
 
@@ -51,7 +67,12 @@ class _Conversion(ABC):
         return [self.step(step) for step in steps]
 
     def argument(self, name: str, value: Any) -> Any:
-        """Convert an argument of a step."""
+        """Convert an argument of a step: the columns, modules and streams in it.
+
+        Args:
+            name: The name of its parameter.
+            value: The argument.
+        """
         if name == "right":
             return self.steps(value)
         if name == "streams":
@@ -63,7 +84,7 @@ class _Conversion(ABC):
         if name == "operator":
             return self._module(value)
         if name == "on":
-            return {part: self._columns(of) if part in ("left", "right") else of for part, of in value.items()}
+            return self._condition(value)
         if name in _COLUMN_PARAMETERS:
             return self._columns(value) if isinstance(value, list) else self.column(value)
         return value
@@ -72,7 +93,15 @@ class _Conversion(ABC):
         return [self.column(column) for column in columns]
 
     def _module(self, call: Mapping[str, Any]) -> dict[str, Any]:
+        """Convert the columns of a module; its name and its parameters stay."""
         return {name: self._columns(value) if name == "columns" else value for name, value in call.items()}
+
+    def _condition(self, call: Mapping[str, Any]) -> dict[str, Any]:
+        """Convert the columns of both streams that the condition of a join reads; its other parts stay."""
+        converted: dict[str, Any] = {}
+        for name, value in call.items():
+            converted[name] = self._columns(value) if name in ("left", "right") else value
+        return converted
 
 
 class _Packing(_Conversion):
@@ -83,7 +112,7 @@ class _Packing(_Conversion):
     def step(self, step: Mapping[str, Any]) -> dict[str, Any]:
         call, arguments = call_of(step)
         main = main_parameter(call)
-        data: dict[str, Any] = {call: None}  # the name of the call comes first, whatever it has for an argument
+        data: dict[str, Any] = {call: None}  # the name of the call comes first, and stays if there is no main argument
         for name, value in arguments.items():
             data[call if name == main else name] = self.argument(name, value)
         return data
@@ -99,7 +128,8 @@ class _Unpacking(_Conversion):
         main = main_parameter(call)
         arguments: dict[str, Any] = {}
         for name, value in step.items():
-            # The main argument stands under the name of the call itself: `{"where": ...}`.
+            # The main argument stands under the name of the call itself: `{"where": ...}`. A call without it has null
+            # there, as `select` without names has.
             parameter = main if name == call else name
             is_left_out = not parameter or (parameter == "names" and value is None)
             if not is_left_out:

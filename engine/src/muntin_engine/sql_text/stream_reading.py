@@ -20,12 +20,12 @@ EVENT_ARGUMENTS: Final = {
     **dict.fromkeys(("edge", "sources", "buckets", "unit", "schema"), "value"),
     "key_ranges": "value",
 }
-"""Arguments of a window function that are those of `events`, by name."""
+"""The arguments of `events` that a window function may have by name, each with whether it is a column or a value."""
 
 LIFETIMES: Final = frozenset(
     ("shift", "extend", "shorten", "set_duration", "to_points", "to_edges", "align_to", "as_events")
 )
-"""The steps of a stream after which events may last otherwise than their columns say."""
+"""The steps of a stream after which the lifetimes of events may differ from the times in their columns."""
 
 _ROW_WINDOW_ARGUMENTS: Final = frozenset(
     ("partitions", "shows_empty", "admits", "is_marked", "reopens", "closing_row", "closed_only")
@@ -34,7 +34,12 @@ _ROW_WINDOW_ARGUMENTS: Final = frozenset(
 
 
 class TimeColumns(NamedTuple):
-    """The columns of a DESCRIPTOR, and a node to name in errors about them."""
+    """The columns of a DESCRIPTOR.
+
+    Attributes:
+        columns: The nodes of the columns; none without a DESCRIPTOR.
+        node: The node at which errors about a missing column point.
+    """
 
     columns: list[Any]
     node: Any
@@ -53,7 +58,7 @@ class EventSteps(NamedTuple):
 
 
 ReadEvents: TypeAlias = Callable[[Any, TimeColumns], EventSteps]
-"""Reads a table or a query, of a `TABLE` argument, as events."""
+"""Returns the table or the query of a `TABLE` argument as events, given its node and the columns of its times."""
 
 
 class ReadsQueries(Protocol):
@@ -81,13 +86,13 @@ class ReadsQueries(Protocol):
 
 @dataclass
 class SqlStream:
-    """A stream as the text has it.
+    """A stream that a FROM clause or a side of a join reads.
 
     Attributes:
         steps: The calls that make it, in order.
         bases: The arguments of the calls that take keys and orders: `events` or `as_events`, several in a union.
         window: The windows; None without windows.
-        by_rows: True if its windows follow the events of their key.
+        by_rows: True if its windows follow the events of their key, so that a filter changes where they are cut.
         function: The name of its function.
         node: The node of the function.
         alias: The name that the query gives it.
@@ -103,29 +108,36 @@ class SqlStream:
 
     @property
     def keys(self) -> list[str] | None:
-        """The keys that were named; None if none were."""
+        """The keys that the query names for the stream; None if it names none."""
         return self.bases[0].get("key")
 
     @keys.setter
     def keys(self, keys: list[str]) -> None:
+        # Each stream of a union has the keys of the union.
         for base in self.bases:
             base["key"] = keys
 
     @property
     def time(self) -> str | None:
-        """The column of the times of points; None for others."""
+        """The column with the times of points or samples; None for events with a start and an end."""
         return self.bases[0].get("at")
 
     @property
     def point_time(self) -> str | None:
-        """The column of the times of its events, if these are points at the times that the column has; else None."""
+        """The column with the times of events, if events are points at the times that the column has; else None."""
         has_other_lifetimes = any(name in LIFETIMES for step in self.steps for name in step)
         if self.window is not None or has_other_lifetimes or any(base.get("edge") for base in self.bases):
             return None
         return self.time
 
     def keep(self, condition: str, node: Any, source: SqlText) -> None:
-        """Filter the events by a condition, which stands at a node of the text."""
+        """Add a step that keeps the events which meet a condition.
+
+        Args:
+            condition: The condition, over the columns of the stream.
+            node: The node that the condition was read from.
+            source: The text.
+        """
         self.steps.append({"where": source.mark({"condition": condition}, node)})
 
 
@@ -144,10 +156,16 @@ class FunctionCall(NamedTuple):
 
 
 def function_of(table: Any) -> FunctionCall | None:
-    """Return the window function that a FROM clause reads; None if it reads a table."""
+    """Return the call of the window function that a FROM clause reads; None if it reads a table or another function.
+
+    A function with a `TABLE` argument is a window function, whatever its name.
+
+    Args:
+        table: The node that FROM reads.
+    """
     node = table.this if isinstance(table, exp.Table) else table
     if isinstance(node, exp.Anonymous) and node.name.upper() == "TABLE" and len(node.expressions) == 1:
-        node = node.expressions[0]  # TABLE(TUMBLE(...)), as the standard has it
+        node = node.expressions[0]  # the function within TABLE(TUMBLE(...)), as the standard writes it
     if not isinstance(node, exp.Anonymous):
         return None
     name = node.name
@@ -160,7 +178,7 @@ def function_of(table: Any) -> FunctionCall | None:
 
 
 def is_streaming(tree: Any) -> bool:
-    """Return True if a tree has anything in it that Spark alone does not know."""
+    """Return True if a query has a part that is none of Spark's SQL: a window function, a pattern, or their clauses."""
     has_clauses = any(node.meta.get("clauses") for node in tree.walk())
     if has_clauses or tree.find(StreamTable, Matching, Clause) is not None:
         return True
@@ -168,12 +186,15 @@ def is_streaming(tree: Any) -> bool:
 
 
 def read_stream(table: Any, source: SqlText, read_events: ReadEvents) -> SqlStream:
-    """Return the stream that a window function makes of its arguments.
+    """Return the stream that a FROM clause reads, by the arguments of its window function.
 
     Args:
-        table: The table of a FROM clause.
+        table: The node that FROM reads.
         source: The text.
-        read_events: Reads the `TABLE` argument.
+        read_events: Returns the table or the query of the `TABLE` argument as events.
+
+    Raises:
+        SqlError: FROM reads a table and no window function, or the function does not have these arguments.
     """
     call = function_of(table)
     if call is None:
@@ -186,7 +207,15 @@ def read_stream(table: Any, source: SqlText, read_events: ReadEvents) -> SqlStre
 
 
 class _StreamReading:
-    """Reads the arguments of one window function."""
+    """Reads the arguments of one window function.
+
+    Args:
+        call: The call of the function.
+        source: The text.
+
+    Raises:
+        SqlError: There is no such window function, or an argument is given twice.
+    """
 
     def __init__(self, call: FunctionCall, source: SqlText) -> None:
         self._source = source
@@ -194,8 +223,8 @@ class _StreamReading:
         self._node = call.node
         self._function = FUNCTIONS.get(call.name.upper())
         self._is_events = call.name.upper() == EVENTS
-        is_plugins = "." in call.name
-        if self._function is None and not self._is_events and not is_plugins:
+        is_of_plugin = "." in call.name
+        if self._function is None and not self._is_events and not is_of_plugin:
             windows = closest(call.name, [*FUNCTIONS, EVENTS])
             advice = f"{windows}\na plugin's windows have its name: retail.visits(TABLE ...)"
             raise source.error(call.node, f"{call.name} is no window function", advice)
@@ -205,10 +234,13 @@ class _StreamReading:
         self._named = self._arguments_by_name(part for part in call.arguments if isinstance(part, exp.Kwarg))
 
     def _arguments_by_name(self, arguments: Iterable[Any]) -> dict[str, Any]:
-        """Return arguments by the names of their parameters, which may have other names in the text, as in Flink.
+        """Return arguments by the names of their parameters, which the text may call as Flink does.
+
+        Args:
+            arguments: The nodes of arguments by name.
 
         Raises:
-            SqlError: A parameter is given twice.
+            SqlError: Two arguments are for the same parameter.
         """
         argument_by_name: dict[str, Any] = {}
         for argument in arguments:
@@ -220,12 +252,17 @@ class _StreamReading:
         return argument_by_name
 
     def stream(self, table: Any, read_events: ReadEvents) -> SqlStream:
-        """Return the stream; `table` is what the FROM clause reads."""
-        stream_table = self._take_table()
-        columns = self._take_descriptor()
+        """Return the stream that the function makes of its arguments.
+
+        Args:
+            table: The node that FROM reads, which may have an alias.
+            read_events: Returns the table or the query of the `TABLE` argument as events.
+        """
+        stream_table = self._pop_table()
+        columns = self._pop_descriptor()
         steps, bases = read_events(stream_table.this, TimeColumns(columns, self._node))
 
-        # Arguments of the table, then those of the function, which may be of events as well.
+        # Arguments of events stand beside the table as clauses, or are arguments of the function.
         event_arguments = self._arguments_of_table(stream_table, columns)
         window = self._window_arguments(event_arguments)
         steps += event_arguments.pop("then", [])
@@ -241,8 +278,12 @@ class _StreamReading:
             alias=self._alias(table, bases[0].get("df")),
         )
 
-    def _take_table(self) -> Any:
-        """Take the `TABLE` argument, which comes first or is called `data`."""
+    def _pop_table(self) -> Any:
+        """Remove the `TABLE` argument, which comes first or is called `data`, from the arguments, and return it.
+
+        Raises:
+            SqlError: There is no `TABLE` argument.
+        """
         if self._places and "data" not in self._named:
             argument = self._places.pop(0)
         else:
@@ -252,8 +293,15 @@ class _StreamReading:
             raise self._source.error(argument or self._node, f"{self._name} reads a table", advice)
         return argument
 
-    def _take_descriptor(self) -> list[Any]:
-        """Take the columns of the DESCRIPTOR, which comes second or is called `timecol`; none without one."""
+    def _pop_descriptor(self) -> list[Any]:
+        """Remove the DESCRIPTOR, which comes second or is called `timecol`, from the arguments, and return its columns.
+
+        Returns:
+            The nodes of its columns; none without a DESCRIPTOR.
+
+        Raises:
+            SqlError: Another argument stands before the DESCRIPTOR.
+        """
         if any(map(_is_descriptor, self._places[1:])):
             fact = f"{text_of(self._places[0])} stands before the DESCRIPTOR"
             advice = "several keys stand in parentheses: TABLE rides PARTITION BY (station, city)"
@@ -264,7 +312,12 @@ class _StreamReading:
         return [] if descriptor is None else list(descriptor.expressions)
 
     def _arguments_of_table(self, stream_table: Any, columns: list[Any]) -> dict[str, Any]:
-        """Return the arguments of `events` that stand beside the table: keys, order and clauses."""
+        """Return the arguments of `events` that stand beside the table: keys, order and clauses.
+
+        Args:
+            stream_table: The node of the `TABLE` argument.
+            columns: The columns of the DESCRIPTOR.
+        """
         arguments: dict[str, Any] = {}
         if stream_table.args.get("keys"):
             arguments["key"] = [column_of(key) for key in stream_table.args["keys"]]
@@ -274,11 +327,15 @@ class _StreamReading:
         return arguments | read_clauses(stream_table.args.get("clauses") or (), self._source, time)
 
     def _window_arguments(self, event_arguments: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the windows as data; None without windows.
+        """Return the windows as data; None for a stream without windows.
 
         Args:
-            event_arguments: The arguments of `events`; those that the function has by name are added.
+            event_arguments: The arguments of `events` so far; those that the function has by name are added.
+
+        Raises:
+            SqlError: An argument is unknown, given twice, or one too many.
         """
+        # Arguments by place are of the windows.
         if len(self._places) > len(self._parameters):
             fact = f"{self._name} takes {', '.join(self._parameters) or 'no more'} after the DESCRIPTOR"
             advice = f"other arguments have names: {', '.join(EVENT_ARGUMENTS)}"
@@ -286,6 +343,8 @@ class _StreamReading:
         window: dict[str, Any] = {}
         for parameter, argument in zip(self._parameters, self._places, strict=False):
             window[parameter] = value_of(argument, self._source)
+
+        # Arguments by name are of the windows or of events.
         for parameter, argument in self._named.items():
             written_name = argument.this.name.lower()
             if parameter in window:
@@ -304,17 +363,23 @@ class _StreamReading:
         return {"kind": self._function.window if self._function else self._name, **window}
 
     def _is_of_windows(self, parameter: str) -> bool:
-        is_plugins = self._function is None and not self._is_events  # its parameters are not known here
-        return is_plugins or parameter in self._parameters or parameter in _ROW_WINDOW_ARGUMENTS
+        """Return True if windows may have a parameter of this name; those of plugins are not known here, so any."""
+        is_of_plugin = self._function is None and not self._is_events
+        return is_of_plugin or parameter in self._parameters or parameter in _ROW_WINDOW_ARGUMENTS
 
     def _event_argument(self, name: str, value: Any) -> Any:
-        """Return an argument of `events` that a window function has by name."""
+        """Return an argument of `events` as data: a column as its text, anything else as a value."""
         if name == "order":
             return _row_order(value)
         return column_of(value) if EVENT_ARGUMENTS[name] == "column" else value_of(value, self._source)
 
     def _alias(self, table: Any, events_table: Any) -> str:
-        """Return the name of the stream: its alias, or the name of its table."""
+        """Return the name of the stream: its alias, or else the name of its table; empty if it reads a query.
+
+        Args:
+            table: The node that FROM reads.
+            events_table: The table of the events as data: its name, or an object with a query of Spark's.
+        """
         alias = table.alias if isinstance(table, exp.Table) else ""
         if alias:
             return str(alias)
@@ -322,7 +387,11 @@ class _StreamReading:
 
 
 def times_of(times: TimeColumns, source: SqlText) -> dict[str, str]:
-    """Return the data of the columns of a DESCRIPTOR: the time of points, or start and end."""
+    """Return the columns of a DESCRIPTOR as arguments of `events`: `at` for one column, `start` and `end` for two.
+
+    Raises:
+        SqlError: There is no column, or there are more than two.
+    """
     names = [column_of(column) for column in times.columns]
     if len(names) == 1:
         return {"at": names[0]}
@@ -334,6 +403,7 @@ def times_of(times: TimeColumns, source: SqlText) -> dict[str, str]:
 
 
 def _unnamed(argument: Any) -> Any:
+    """Return the value of an argument by name; an argument by place as it is."""
     return argument.expression if isinstance(argument, exp.Kwarg) else argument
 
 

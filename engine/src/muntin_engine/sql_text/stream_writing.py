@@ -16,13 +16,13 @@ from muntin_engine.sql_text.window_functions import EVENTS, spell_windows
 
 @dataclass(frozen=True)
 class WrittenStream:
-    """A stream as it is written.
+    """A stream that is to be written in SQL.
 
     Attributes:
-        table: The text after TABLE.
-        base: The arguments of `events` or `as_events`.
-        steps: The calls after that.
-        shared_keys: The keys that each stream of a union has; None for another stream.
+        table: The text after the word TABLE: a name, or a query in parentheses.
+        base: The arguments of the call of `events` or `as_events` that makes the stream.
+        steps: The calls after that one.
+        shared_keys: For a union, the keys that each of its streams has; None for another stream.
     """
 
     table: str
@@ -43,7 +43,7 @@ class WrittenStream:
 
     @property
     def last_condition(self) -> str | None:
-        """The condition of the last step, if that filters events: it may stand in WHERE."""
+        """The condition of the last step if it is a filter, which can be written as WHERE; else None."""
         if self.steps and "where" in self.steps[-1]:
             condition: str = self.steps[-1]["where"]["condition"]
             return condition
@@ -62,10 +62,13 @@ class WrittenStream:
         return replace(self, base={name: value for name, value in self.base.items() if name != "key"})
 
     def function_call(self, window: Mapping[str, Any] | None) -> str:
-        """Return the window function that reads the stream.
+        """Return the call of the window function that makes the stream.
+
+        Args:
+            window: The windows; None for a stream without windows.
 
         Raises:
-            ValueError: There are no words in SQL for a step or an argument.
+            ValueError: SQL cannot express a step or an argument, which the message names.
         """
         name: str = EVENTS
         places: list[Any] = []
@@ -83,12 +86,16 @@ class WrittenStream:
         return f"{name}({', '.join(arguments)})"
 
     def _descriptor(self) -> list[str]:
-        """Return DESCRIPTOR with the columns of times; none for the results of a query."""
+        """Return DESCRIPTOR with the columns of times; nothing for the results of a query, which have their windows."""
         times = [self.base[name] for name in ("at", "start", "end") if self.base.get(name) is not None]
         return [f"DESCRIPTOR({', '.join(map(spell_column, times))})"] if times else []
 
     def _table(self) -> str:
-        """Return the table with its keys, its order and its clauses."""
+        """Return the argument TABLE with the keys, the order and the clauses of the stream.
+
+        Raises:
+            ValueError: A step of the stream has no clause.
+        """
         words = [f"TABLE {self.table}"]
         if self.partition_keys:
             words.append(f"PARTITION BY {_in_parentheses(self.partition_keys)}")
@@ -104,7 +111,11 @@ class WrittenStream:
 
 
 def table_text(arguments: Mapping[str, Any]) -> str:
-    """Return the table, or the query of Spark's, that a call of `events` reads."""
+    """Return the name of the table, or the query of Spark's in parentheses, that a call of `events` reads.
+
+    Args:
+        arguments: The arguments of the call.
+    """
     table = arguments["df"]
     if isinstance(table, Mapping):
         return f"({table['sql']})"
@@ -112,11 +123,11 @@ def table_text(arguments: Mapping[str, Any]) -> str:
 
 
 def spell_column(text: str) -> str:
-    """Return a column in SQL: an expression as it is, a name in backticks where it needs them."""
+    """Return a column in SQL: a name, in backticks if it is a word of SQL, or an expression as it is."""
     return spell_name(text) if text.isidentifier() else text
 
 
 def _in_parentheses(columns: Sequence[str]) -> str:
-    """Return columns of PARTITION BY or ORDER BY: several stand in parentheses."""
+    """Return the columns of PARTITION BY or ORDER BY: several are written in parentheses."""
     spelled = ", ".join(map(spell_column, columns))
     return spelled if len(columns) == 1 else f"({spelled})"

@@ -42,10 +42,11 @@ def read_then_steps(clause: Any, source: SqlText) -> Iterator[dict[str, Any]]:
         if advice:
             raise source.error(part, f"{text_of(part)} is no step of a stream", advice)
 
-        arguments = dict[str, Any](zip(STEPS[call.name], call.places, strict=False))
-        if call.name == "select":  # names of columns, as many as there are
-            arguments["names"] = call.places
-        if call.name in _CALLS_OF_COLUMNS:  # arguments by name are columns, whatever they are called
+        arguments: dict[str, Any] = dict(zip(STEPS[call.name], call.places, strict=False))
+        if call.name == "select":
+            arguments["names"] = call.places  # any number of columns to keep
+        if call.name in _CALLS_OF_COLUMNS:
+            # The names of such arguments are those that the columns get, not names of parameters.
             arguments["columns"] = call.named
         else:
             arguments.update(call.named)
@@ -53,10 +54,14 @@ def read_then_steps(clause: Any, source: SqlText) -> Iterator[dict[str, Any]]:
 
 
 def write_then_step(call: str, arguments: Mapping[str, Any]) -> str:
-    """Return the THEN clause of one step.
+    """Return the THEN clause for one step of a stream.
+
+    Args:
+        call: The name of the call.
+        arguments: Its arguments by name.
 
     Raises:
-        ValueError: There is no clause for it.
+        ValueError: There is no clause for the call.
     """
     if call not in STEPS:
         raise ValueError(f"{call}() of a stream has no clause")

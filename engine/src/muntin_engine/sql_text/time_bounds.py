@@ -20,7 +20,7 @@ _COMPARISONS: Final = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ)
 
 
 class _Length(NamedTuple):
-    """A length, of which one part is zero: a sum has intervals or bare numbers.
+    """The lengths in a sum: intervals where the axis is time, bare numbers elsewhere. One of the two is zero.
 
     Attributes:
         microseconds: The intervals.
@@ -68,12 +68,12 @@ class _TimeSum:
 
 @dataclass(frozen=True)
 class _Bound:
-    """One bound of the difference between the right time and the left one.
+    """A bound of the difference between the time of a right point and that of a left point.
 
     Attributes:
-        length: The difference.
-        is_strict: True if the bound itself is outside.
-        node: The node of its condition.
+        length: The least or the largest difference.
+        is_strict: True if the difference must not be equal to the bound.
+        node: The node of the condition that sets the bound.
     """
 
     length: _Length
@@ -89,7 +89,7 @@ class TimeBounds:
         source: The text.
         left: The left stream.
         right: The right stream.
-        least: The lower bounds of the right time less the left one.
+        least: The lower bounds of the difference, the right time minus the left time.
         most: The upper bounds of this difference.
     """
 
@@ -127,13 +127,14 @@ class TimeBounds:
                 raise self.source.error(node, fact, self._advice())
 
     def steps(self) -> Steps:
-        """Return the steps that let a right point last while left points may meet it; none without bounds.
+        """Return the steps by which a right point lasts as long as left points may meet it; none without bounds.
 
-        The left stream stays as it is, so each pair is at the time of its left point, and a left point without a match
-        is missing once. A right point at `t` meets left points from `t - most` to `t - least`, both included.
+        A right point at `t` meets left points from `t - most` to `t - least`, both included, so it becomes an event
+        over these ticks. Left points stay as they are: each pair is at the time of its left point.
 
         Raises:
-            SqlError: One bound is missing, or nothing is between them.
+            SqlError: The lower or the upper bound is missing, no time is between them, or one of them is an interval
+                and another one a number.
         """
         if not self.least and not self.most:
             return []
@@ -141,47 +142,56 @@ class TimeBounds:
             node = (self.least or self.most)[0].node
             fact = f"{text_of(node)} bounds the time of {self.right.alias} on one side, so rows would be kept for ever"
             raise self.source.error(node, fact, self._advice())
+
+        # All bounds have to be in the same unit: a bound of zero is in both.
         is_time = any(bound.length.microseconds for bound in (*self.least, *self.most))
         is_number = any(bound.length.number for bound in (*self.least, *self.most))
         if is_time and is_number:
             node = next(bound.node for bound in (*self.most, *self.least) if bound.length.number)
             fact = f"{text_of(node)} has a bare number, and another bound has an interval"
             raise self.source.error(node, fact, "write both as intervals, or both as numbers")
-        least = max(self._included(bound, is_time, 1) for bound in self.least)
-        most = min(self._included(bound, is_time, -1) for bound in self.most)
+
+        # Of several bounds the tightest ones count.
+        least = max(self._included(bound, is_time=is_time, inwards=1) for bound in self.least)
+        most = min(self._included(bound, is_time=is_time, inwards=-1) for bound in self.most)
         if least > most:
             node = self.most[0].node
             raise self.source.error(node, f"no time is between the bounds of {self.right.alias}", self._advice())
 
-        # The right point moves back by the upper bound, and lasts until it has moved back by the lower one.
+        # The right point moves back by the upper bound to its first tick, and is extended from there to its last one.
         steps: Steps = []
         if most:
-            steps.append({"shift": self.source.mark({"by": _spelled(-most, is_time)}, self.most[0].node)})
+            shift = _spelled(-most, is_time=is_time)
+            steps.append({"shift": self.source.mark({"by": shift}, self.most[0].node)})
         if most > least:
-            steps.append({"extend": self.source.mark({"by": _spelled(most - least, is_time)}, self.least[0].node)})
+            extension = _spelled(most - least, is_time=is_time)
+            steps.append({"extend": self.source.mark({"by": extension}, self.least[0].node)})
         return steps
 
     def _comparisons(self, node: Any) -> Iterator[tuple[_TimeSum, bool]]:
-        """Yield the differences that a comparison says are not negative, each with True if it is not zero either."""
+        """Yield the differences that are zero or more by a condition, each with True if it may not be zero.
+
+        `a BETWEEN b AND c` has two of them, `a - b` and `c - a`. A condition that is no comparison of sums has none.
+        """
         if isinstance(node, exp.Between):
             yield from self._not_less(node.this, node.args["low"])
             yield from self._not_less(node.args["high"], node.this)
         elif isinstance(node, _COMPARISONS):
             is_strict = isinstance(node, exp.GT | exp.LT)
             if isinstance(node, exp.GT | exp.GTE | exp.EQ):
-                yield from self._not_less(node.this, node.expression, is_strict)
+                yield from self._not_less(node.this, node.expression, is_strict=is_strict)
             if isinstance(node, exp.LT | exp.LTE | exp.EQ):
-                yield from self._not_less(node.expression, node.this, is_strict)
+                yield from self._not_less(node.expression, node.this, is_strict=is_strict)
 
-    def _not_less(self, larger: Any, smaller: Any, is_strict: bool = False) -> Iterator[tuple[_TimeSum, bool]]:
-        """Yield the difference between two sums, if both are sums of times and lengths."""
+    def _not_less(self, larger: Any, smaller: Any, *, is_strict: bool = False) -> Iterator[tuple[_TimeSum, bool]]:
+        """Yield the difference of two expressions with `is_strict`, if both are sums of times and lengths."""
         above = self._sum(larger)
         below = self._sum(smaller)
         if above is not None and below is not None:
             yield above.plus(below.negated()), is_strict
 
     def _sum(self, node: Any) -> _TimeSum | None:
-        """Return an expression as a sum of times and lengths; None if it is none."""
+        """Return an expression as a sum of times and lengths; None if it has other parts."""
         node = node.unnest()
         match node:
             case exp.Column():
@@ -204,8 +214,17 @@ class TimeBounds:
                 return first.plus(second if isinstance(node, exp.Add) else second.negated())
         return None
 
-    def _included(self, bound: _Bound, is_time: bool, inwards: int) -> int | Decimal:
-        """Return the outermost difference that a bound includes: a strict bound is one tick further in."""
+    def _included(self, bound: _Bound, *, is_time: bool, inwards: int) -> int | Decimal:
+        """Return the outermost difference that a bound allows: the bound itself, or one tick further in if strict.
+
+        Args:
+            bound: The bound.
+            is_time: True if bounds are intervals.
+            inwards: The direction from the bound to allowed differences: 1 for a lower bound, -1 for an upper one.
+
+        Raises:
+            SqlError: The bound is strict, and bounds are decimals, which have no next one.
+        """
         length = bound.length.microseconds if is_time else bound.length.number
         if not bound.is_strict:
             return length
@@ -215,18 +234,19 @@ class TimeBounds:
         return length + inwards
 
     def _advice(self, length: str = "INTERVAL '1' HOUR") -> str:
+        """Return the advice to write both bounds, with a length in SQL as the example."""
         left = f"{self.left.alias}.{self.left.time}"
         right = f"{self.right.alias}.{self.right.time}"
         return f"write {right} BETWEEN {left} - {length} AND {left} + {length}"
 
 
 def _is_time(column: Any, stream: SqlStream) -> bool:
-    """Return True for the column that has the times of a stream of points."""
+    """Return True if a column is that of the times of a stream, whose events are points."""
     if stream.point_time is None or stream_of(column) != stream.alias.casefold():
         return False
     return column_of(column, after=1).casefold() == stream.point_time.casefold()
 
 
-def _spelled(length: int | Decimal, is_time: bool) -> str | int | Decimal:
-    """Return a length as the data of a query has it."""
+def _spelled(length: int | Decimal, *, is_time: bool) -> str | int | Decimal:
+    """Return a length as an argument in a query's data: as text if it is a time in microseconds, else as a number."""
     return spell_ticks(int(length)) if is_time else length

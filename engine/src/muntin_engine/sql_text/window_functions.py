@@ -12,13 +12,13 @@ EVENTS: Final = "EVENTS"
 
 @dataclass(frozen=True)
 class WindowFunction:
-    """A window function.
+    """A window function of SQL.
 
     Attributes:
-        window: The windows, as the data of a query names them.
-        parameters: The parameters of the windows, in the order of the arguments.
+        window: The kind of its windows, as the data of a query names it.
+        parameters: The parameters of the windows, in the order of the function's arguments.
         by_rows: True if windows follow the events of their key, so that `PARTITION BY` changes where they are cut.
-        other_names: The names that arguments have in Flink, each with that of the parameter.
+        other_names: The names that Flink has for arguments, each with the name of the parameter.
     """
 
     window: str
@@ -49,7 +49,13 @@ _BY_WINDOW: Final = {function.window: name for name, function in FUNCTIONS.items
 
 
 def follows_rows(window: str) -> bool:
-    """Return True if windows of a kind follow the events of their key, so that a filter changes where they are cut."""
+    """Return True if windows follow the events of their key, so that a filter changes where they are cut.
+
+    Windows of plugins, of which this is not known, are taken to do so.
+
+    Args:
+        window: The kind of the windows.
+    """
     return window not in _BY_WINDOW or FUNCTIONS[_BY_WINDOW[window]].by_rows
 
 
@@ -57,7 +63,7 @@ class WindowCall(NamedTuple):
     """A call of windows in SQL.
 
     Attributes:
-        function: The name of the function; that of the windows themselves if SQL has no function for them.
+        function: The name of the function; the kind of the windows if SQL has no function for them.
         places: The values of the arguments by place.
         named: The values of the arguments by name.
     """
@@ -68,10 +74,17 @@ class WindowCall(NamedTuple):
 
 
 def spell_windows(window: str, parameters: Mapping[str, Any]) -> WindowCall:
-    """Return the call of windows in SQL: the first arguments by place, up to one that is no plain value."""
+    """Return the call of a window function that makes windows.
+
+    Args:
+        window: The kind of the windows.
+        parameters: Their parameters, by name, as data.
+    """
     name = _BY_WINDOW.get(window)
     if name is None:
         return WindowCall(window, [], dict(parameters))
+
+    # Arguments stand by place up to the first one that is missing or is no plain value, such as a policy.
     named = dict(parameters)
     places: list[Any] = []
     for parameter in FUNCTIONS[name].parameters:

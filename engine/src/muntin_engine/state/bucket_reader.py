@@ -98,11 +98,14 @@ class BucketReader:
         data = self.cells.get(METADATA)
         if data is None:
             raise damaged(METADATA, "it is empty", owner)
+        # The metadata are read by the query that wrote them, so that nothing differs.
         self.identity: QueryIdentity = query_and_progress(data, self.codec).identity
         metadata = BucketMetadata.from_bytes(data, Compatibility(self.identity), self.codec)
         self.progress: Sequence[Any] = metadata.progress
         self.versions = metadata.schema_versions
         self.keys = metadata.held.keys
+
+        # The log checks the cells of its entries; here they are read once more for the micro-batches that wrote them.
         log = StateLog(self.cells, metadata.log, self.versions)
         self.entries: list[DatedEntry] = []
         for entry, name in zip(log.read(), log.names, strict=True):
@@ -119,7 +122,7 @@ class BucketReader:
         return [(name, properties) for name, properties in several]
 
     def module(self, place: int, version: SchemaVersion) -> tuple[str, str]:
-        """Return a module of the query, with the columns that it reads, and its version.
+        """Return two texts: a module with the columns that it reads and its parameters, and its version.
 
         Args:
             place: The place of the module among those of the schema version.
@@ -131,7 +134,13 @@ class BucketReader:
         return f"{name}({', '.join(arguments)})", version.versions[place]
 
     def state(self, place: int, version: SchemaVersion, state: Any) -> tuple[Any, int | None]:
-        """Return a module's state, and the number of its rows where the state has it."""
+        """Return a module's state, and the number of its rows; None if the state does not count them.
+
+        Args:
+            place: The place of the module among those of the schema version.
+            version: The schema version that wrote the state.
+            state: The state as it is stored.
+        """
         _name, _parameters, _columns, *extras = version.modules[place]
         has_count = "counted" in extras
         if state is None or not has_count:
@@ -165,7 +174,7 @@ class StateReader:
     def unpack(
         self, packed: Sequence[bytes], schema_version: int, key: object, windows: Sequence[Window]
     ) -> list[list[ModuleState]]:
-        """Return the states that there are of each window.
+        """Return the states of each window; modules that have none for a window are left out.
 
         Args:
             packed: For each module its states of all windows, as bytes.
@@ -197,7 +206,12 @@ class StateReader:
 
 
 def waiting_row(input_identity: QueryIdentity, row: InputChange) -> StateRow:
-    """Return a row that waits for others of its event; a revision has the end that it expects, and the new one."""
+    """Describe a row that waits for others of its event; the value of a revision is the end it expects and the new one.
+
+    Args:
+        input_identity: The properties of the input.
+        row: The row.
+    """
     value: dict[str, Any] = payload_of(input_identity, row.payload)
     if row.new_end is not None:
         value = {"end": row.end, "new_end": row.new_end}

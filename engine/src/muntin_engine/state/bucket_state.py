@@ -82,13 +82,16 @@ class KeyTimer(NamedTuple):
         )
 
     def to_data(self) -> list[int]:
-        """Return the timer as plain data, shorter for most keys, from which `KeyTimer(*data)` makes it again."""
+        """Return the timer as plain data, from which `KeyTimer(*data)` makes it again.
+
+        Most keys have none of the last three fields: their data leaves these out.
+        """
         has_defaults = self[3:] == (INFINITY,) * 3
         return list(self[:3] if has_defaults else self)
 
 
 class Due(NamedTuple):
-    """The progress by which timers are due: each field of a timer that is no larger than that of its name here."""
+    """The progress that timers are compared with: a key is due if a field of its timer is at most the field here."""
 
     closing: int
     visibility: int = EARLIEST
@@ -102,7 +105,7 @@ NO_TIMER: Final = KeyTimer(INFINITY, INFINITY, INFINITY)
 
 
 def soonest(timers: Iterable[KeyTimer]) -> KeyTimer:
-    """Return the smallest value of each field.
+    """Return a timer that has the smallest value of all timers in each field; `NO_TIMER` of no timers.
 
     Example:
         >>> soonest([KeyTimer(3, 5, 0), KeyTimer(4, 2, 1)])[:3]
@@ -188,6 +191,7 @@ class BucketMetadata:
         is_other_query = parts.identity != compatibility.identity
         if is_other_query:
             compatibility.check(parts.identity)
+        # The places of modules in each version are not stored. Where all is of the present query, none is needed.
         if is_other_query or len(versions) > 1:
             versions = compatibility.schema_versions(versions)
         return cls(
@@ -265,11 +269,11 @@ class BucketState:
         Args:
             cells: The cells of the state.
             codec: The codec of the metadata.
-            compatibility: The identity that the state depends on; a query that differs in it cannot read the state, but
-                for versions that its modules go on from.
+            compatibility: The identity that the state depends on. A query with another identity cannot read the state,
+                unless its modules continue from the versions in the state.
             cache: The cache of this process; None to read the log in each batch.
-            name: The name of the bucket among all that this process may ever see; of a tuple, the first part names the
-                query.
+            name: The name of the bucket, unique among all buckets that this process may ever see. If it is a tuple, the
+                first part names the query.
 
         Raises:
             StateMismatchError: Another query wrote the state.
@@ -282,7 +286,11 @@ class BucketState:
         self.log = StateLog(cells, self.metadata.log, self.metadata.schema_versions)
 
     def open(self, read: Callable[[Sequence[LogEntry]], Store]) -> Store:
-        """Return the store in the cache, or the store that a function makes of the entries of the log."""
+        """Return the store of the bucket from the cache; if it is not there, read it from the log.
+
+        Args:
+            read: Makes the store of the entries of the log.
+        """
         if self._cache is not None:
             store: Store | None = self._cache.take(self._name, self.metadata.version)
             if store is not None:
@@ -290,7 +298,7 @@ class BucketState:
         return read(self.log.read())
 
     def keep(self, store: object, size: int) -> bool:
-        """Put a store into the cache for the next micro-batch; return False if there is no room for it.
+        """Put a store into the cache, if there is one, for the next micro-batch; return False if it has no room.
 
         The state gets a new version, which nothing but this store has.
 

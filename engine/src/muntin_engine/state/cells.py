@@ -148,7 +148,10 @@ class CheckedCells:
         return cell.data
 
     def _get_metadata(self, sealed: bytes | None) -> bytes | None:
-        """Return the metadata, after checking that they are of this bucket and of the micro-batch before."""
+        """Check that the metadata are those of the micro-batch before, and return them; None if there are none yet.
+
+        The checksums of all other cells, with which the metadata begin, are kept for `get`.
+        """
         if sealed is None:
             self._check_origin(None)
             return None
@@ -158,10 +161,14 @@ class CheckedCells:
         return metadata
 
     def _check_origin(self, origin: Origin | None) -> None:
-        """Raise if the metadata are of another place, of this micro-batch or a later one, or if later ones are gone.
+        """Check that the metadata are those of the micro-batch before.
+
+        Args:
+            origin: The origin of the metadata; None if there are none.
 
         Raises:
-            StateError: The metadata are not those of the micro-batch before.
+            StateError: The metadata are of another query or bucket, of this micro-batch or a later one, or of an
+                earlier one although later metadata were written.
         """
         if self._origin is None:
             return
@@ -170,12 +177,14 @@ class CheckedCells:
         last_batch = -1 if origin is None else origin.batch
         if last_batch >= self._origin.batch:
             raise out_of_place(self._owner, origin, self._origin)
+        # The bucket writes metadata in each micro-batch in which it is evaluated: older ones are right only if it was
+        # evaluated in none since.
         is_batch_before = last_batch == self._origin.batch - 1
         if not is_batch_before and not self._was_idle(last_batch + 1):
             raise out_of_place(self._owner, origin, self._origin)
 
     def put(self, name: str, data: bytes) -> None:
-        """Set a cell.
+        """Set a cell; the metadata, which list all other cells, are set last and read back.
 
         Raises:
             StateError: The metadata are not what is read back.
@@ -200,14 +209,14 @@ class CheckedCells:
 
 
 def seal(name: str, data: bytes, origin: Origin) -> bytes:
-    """Return the bytes of a cell with their origin, and a checksum in which its name counts."""
-    # The head is packed with a zero in the place of the checksum, which is over the rest of it.
+    """Return the bytes of a cell behind a head: a checksum of the cell's name and all that follows, and the origin."""
+    # The head is packed with a zero in the place of the checksum, and that is cut off.
     head = _HEAD.pack(0, origin.query.encode(), origin.bucket, origin.batch)[_CHECKSUM.size :]
     return b"".join((_CHECKSUM.pack(_checksum(name, head, data)), head, data))
 
 
 def unseal(name: str, sealed: bytes, owner: str = "") -> SealedCell:
-    """Return a cell as it was sealed.
+    """Check the checksum of a cell that `seal` made, and return the parts of the cell.
 
     Raises:
         StateError: The bytes are not those that were put there under this name.
@@ -222,19 +231,20 @@ def unseal(name: str, sealed: bytes, owner: str = "") -> SealedCell:
 
 
 def split(metadata: SealedCell) -> tuple[dict[str, int], bytes]:
-    """Return the checksums of all other cells by name, which the metadata begin with, and the metadata themselves."""
-    (size,) = _CHECKSUM.unpack_from(metadata.data)
-    first = _CHECKSUM.size + size
-    return msgpack.unpackb(metadata.data[_CHECKSUM.size : first]), metadata.data[first:]
+    """Return the parts of a metadata cell: the checksums of all other cells by name, and the metadata themselves."""
+    (listing_size,) = _CHECKSUM.unpack_from(metadata.data)
+    listing_end = _CHECKSUM.size + listing_size
+    listing = metadata.data[_CHECKSUM.size : listing_end]
+    return msgpack.unpackb(listing), metadata.data[listing_end:]
 
 
 def _checksum(name: str, head: bytes, data: bytes) -> int:
-    """Return the CRC-32 of a name, the head of a cell behind the checksum, and its bytes."""
+    """Return the CRC-32 of a cell: of its name, of its head without the checksum, and of its bytes."""
     return zlib.crc32(data, zlib.crc32(head, zlib.crc32(name.encode())))
 
 
 def damaged(name: str, reason: str, owner: str = "") -> StateError:
-    """Return the error that says that a cell is not what it was."""
+    """Return the error that says that a cell does not have the bytes that were written."""
     return StateError(
         f"the state in the checkpoint is damaged: the cell {name!r}{f' of {owner}' if owner else ''}: {reason}\n"
         "  nothing was computed from it: restore the checkpoint from a copy, or start with a new checkpoint;\n"

@@ -32,9 +32,9 @@ from muntin_engine.state.value_columns import ValueColumn, join_columns, split_i
 
 _SCALARS: Final = frozenset({type(None), bool, int, float, str, bytes, Decimal, Fraction, date, datetime, timedelta})
 _WITHOUT_BYTES: Final = _SCALARS - {bytes} | {None}
-"""The types that, named in an annotation, say that there are no bytes."""
+"""The types in an annotation whose values are no bytes."""
 
-_ON_STACK: Final = 6
+_LEVELS_ON_STACK: Final = 6
 """The number of levels that are read on the thread's stack, which is fast."""
 
 
@@ -89,7 +89,7 @@ class Codec:
         if depth > DEEPEST:
             raise too_deep()
         try:
-            write = partial(self._extend, depth=depth) if depth else self._extend
+            write = partial(self._extend, depth=depth) if depth else self._extend  # most values are not nested
             packed: bytes = msgpack.packb(value, default=write, strict_types=True)
         except StateError:
             raise
@@ -97,7 +97,7 @@ class Codec:
             if isinstance(error, RecursionError) or "recursion limit" in str(error):
                 raise too_deep() from None
             raise StateError(f"a value cannot be stored: {safe_message(error)}") from error
-        if self._may_hold_buffers and not depth:
+        if self._may_hold_buffers and not depth:  # the whole value is looked through at once
             _refuse_buffers(value, self._declares)
         return packed
 
@@ -106,15 +106,16 @@ class Codec:
 
         Args:
             data: The bytes.
-            depth: The number of values that they are nested in.
+            depth: The number of values that the bytes are nested in.
 
         Raises:
             StateError: `pack` did not write the bytes, or they name a record that no module of the query declares.
         """
         try:
             read = partial(self._restore, depth=depth) if depth else self._restore
-            if depth < _ON_STACK:
+            if depth < _LEVELS_ON_STACK:
                 return msgpack.unpackb(data, ext_hook=read, strict_map_key=False)
+            # Deeper values are read by an unpacker, which takes the memory that it needs from the heap.
             unpacker = msgpack.Unpacker(ext_hook=read, strict_map_key=False, max_buffer_size=max(1, len(data)))
             unpacker.feed(data)
             value = unpacker.unpack()
@@ -122,7 +123,7 @@ class Codec:
                 raise ValueError(f"{len(data) - unpacker.tell()} bytes too many")
         except StateError:
             raise
-        except Exception as error:  # whatever bytes that nobody wrote may lead to
+        except Exception as error:  # bytes that nobody wrote may lead to any exception
             raise StateError(
                 f"{len(data)} bytes of state cannot be read: {safe_message(error)}\n"
                 "  expected: what this version of Muntin wrote for this query"
@@ -130,7 +131,15 @@ class Codec:
         return value
 
     def _extend(self, value: Any, depth: int = 0) -> msgpack.ExtType:
-        """Return a value that MessagePack does not know as a packed value of a kind."""
+        """Return a value that MessagePack does not know as an extension type: the code of its kind, and simpler data.
+
+        Args:
+            value: The value.
+            depth: The number of values that the value is nested in.
+
+        Raises:
+            StateError: The value is not plain data, or nested too deeply.
+        """
         cls = type(value)
         if cls is ValueColumn:
             return msgpack.ExtType(COLUMN, self.pack(split_into_columns(value.values, self._declares), depth + 1))
@@ -146,12 +155,15 @@ class Codec:
         raise _not_plain(value)
 
     def _restore(self, code: int, data: bytes, depth: int = 0) -> Any:
-        """Return the value that `_extend` wrote as a packed value of a kind.
+        """Return the value that `_extend` wrote.
 
         Args:
-            code: The number of the kind.
-            data: The packed value.
-            depth: The number of values that it is nested in.
+            code: The code of the kind.
+            data: The packed simpler data.
+            depth: The number of values that the value is nested in.
+
+        Raises:
+            StateError: The kind is unknown, or the value is nested too deeply, or a record that no module declares.
         """
         if depth >= DEEPEST:
             raise too_deep()
@@ -166,7 +178,7 @@ class Codec:
         return READERS[code](value)
 
     def _declares(self, cls: type) -> bool:
-        """Return True for the class of a record that can be read back."""
+        """Return True if a class is one of the records of the query, which can be read back."""
         return self._records.get(record_name(cls)) is cls
 
     def _record_class(self, name: str) -> type:
@@ -187,7 +199,9 @@ def number_of(value: Any) -> bool | int | float | str | bytes:
     Raises:
         StateError: The value is an array, or a scalar without an exact counterpart.
     """
-    plain = value.item() if getattr(value, "shape", None) == () else None
+    is_scalar = getattr(value, "shape", None) == ()
+    plain = value.item() if is_scalar else None
+    # The dtypes M and m are times, whose Python values may be less exact.
     if not isinstance(plain, bool | int | float | str | bytes) or value.dtype.kind in "mM":
         raise _not_plain(value)
     return plain
@@ -204,9 +218,9 @@ def records_in(annotation: object) -> set[type]:
 
 
 def holds_many(annotation: object) -> bool:
-    """Return True if a value of a type may hold any number of others: a collection in it, or a type unknown.
+    """Return True if a value of a type may hold any number of values: in a collection, or as nothing is known of it.
 
-    Tuples whose parts are named, dataclasses, named tuples and typed dicts hold as many as they say.
+    Tuples whose parts are named, dataclasses, named tuples and typed dicts hold as many values as their types say.
 
     Example:
         >>> holds_many(tuple[float, int]), holds_many(Mapping[str, int] | None), holds_many(tuple)
@@ -217,7 +231,7 @@ def holds_many(annotation: object) -> bool:
 
 
 def _is_collection(cls: type) -> bool:
-    """Return True for classes whose instances hold any number of values, and for those of which nothing is known."""
+    """Return True for classes whose instances hold any number of values; also for `object`, which says nothing."""
     if cls is object:
         return True
     is_record = dataclasses.is_dataclass(cls) or hasattr(cls, "_fields") or is_typeddict(cls)
@@ -233,13 +247,14 @@ def classes_in(annotation: object) -> set[type]:
     while pending:
         part = pending.pop()
         cls = get_origin(part) or part
+        # These say nothing; `...` in `tuple[int, ...]`, and a bare `tuple`, stand for any number of parts.
         if cls is Any or part is Ellipsis or part is tuple or isinstance(part, str):
-            cls = object  # a tuple that does not say its parts may have any number of them
+            cls = object
         pending += get_args(part)
         if isinstance(cls, type) and cls not in classes:
             classes.add(cls)
             if dataclasses.is_dataclass(cls) or hasattr(cls, "_fields") or is_typeddict(cls):
-                pending += _hints(cls)
+                pending += _field_types(cls)
     return classes
 
 
@@ -257,7 +272,7 @@ def _holds_no_bytes(annotation: object, records: Collection[type]) -> bool:
         cls = get_origin(part) or part
         inner_parts = get_args(part)
         if cls in records and isinstance(cls, type):
-            inner_parts = () if cls in entered_records else tuple(_hints(cls))
+            inner_parts = () if cls in entered_records else tuple(_field_types(cls))
             entered_records.add(cls)
         elif not inner_parts and part not in _WITHOUT_BYTES:
             return False
@@ -266,11 +281,11 @@ def _holds_no_bytes(annotation: object, records: Collection[type]) -> bool:
 
 
 def _refuse_buffers(value: object, is_record: Callable[[type], bool]) -> None:
-    """Raise if a value that could be packed holds bytes that can change: they would come back as bytes.
+    """Refuse a value that holds bytes that can change, at any depth: MessagePack would pack them, and return bytes.
 
     Args:
         value: The value.
-        is_record: The condition under which a class is a record whose fields are stored.
+        is_record: Returns True for the class of a record whose fields are stored.
 
     Raises:
         StateError: The value holds a bytearray or a memoryview.
@@ -299,11 +314,11 @@ def _refuse_buffers(value: object, is_record: Callable[[type], bool]) -> None:
             pending += [inner for inner in inner_parts if type(inner) in other_types]
 
 
-def _hints(cls: type) -> list[object]:
+def _field_types(cls: type) -> list[object]:
     """Return the types of the fields of a record."""
     try:
         return list(get_type_hints(cls).values())
-    except NameError:  # an annotation for type checkers alone
+    except NameError:  # an annotation names a class that is imported for type checkers alone: that field is left out
         return [hint for hint in getattr(cls, "__annotations__", {}).values() if not isinstance(hint, str)]
 
 

@@ -31,10 +31,10 @@ class Changes(NamedTuple):
     """Changes of a query that goes on with a state.
 
     Attributes:
-        new_modules: The modules that see no row from before, in words.
+        new_modules: The modules that are new and see no row of the state, in words.
         dropped_modules: The modules that are not computed any more, in words.
-        new_sources: The sources that are waited for from now on.
-        dropped_sources: The sources that are not waited for any more.
+        new_sources: The sources for which the watermark waits from now on.
+        dropped_sources: The sources for which the watermark does not wait any more.
     """
 
     new_modules: Sequence[str]
@@ -50,7 +50,7 @@ class _MatchedModules(NamedTuple):
         stored: The schema version of the state.
         places: For each module of the query its place in the state; None if it is new.
         new_places: The places in the query of the new modules.
-        dropped_places: The places in the state of the modules that the query has not.
+        dropped_places: The places in the state of the modules that the query does not have.
     """
 
     stored: SchemaVersion
@@ -69,8 +69,9 @@ class Compatibility:
         forms: The columnar forms of the modules, where the state holds components.
         windows: The windows of the query; several in the order of their names in the identity.
         why_fixed: The reason why modules cannot be added and removed; empty if they can.
-        holds_rows: True if the state holds rows, of which modules are computed when windows close.
-        begins_empty: For each module, True if its part of a state tells that no row is in it.
+        holds_rows: True if the state holds rows, from which modules are computed when windows close.
+        begins_empty: For each module, True if its part of a state says whether any row is in it, so that the module can
+            be added to a state.
     """
 
     identity: QueryIdentity
@@ -82,7 +83,7 @@ class Compatibility:
     begins_empty: Sequence[bool] = ()
 
     def check(self, stored: QueryIdentity) -> None:
-        """Raise unless the query can go on with a state.
+        """Check that the query can go on with a state.
 
         Args:
             stored: The identity of the query that wrote the state.
@@ -110,9 +111,10 @@ class Compatibility:
         """
         present = SchemaVersion.present(self.identity)
         has_present = bool(stored) and stored[-1].is_written_as(present)
-        earlier = stored[:-1] if has_present else stored
+        earlier_versions = stored[:-1] if has_present else stored
+        # The places of a version follow from those of the next one.
         versions = [present]
-        for version in reversed(earlier):
+        for version in reversed(earlier_versions):
             versions.insert(0, version.before(versions[0]))
         return versions
 
@@ -120,7 +122,7 @@ class Compatibility:
         """Return the changes between the query that wrote a state, and this one, which can go on with it."""
         matched = self._matched_modules(stored)
         new_modules: list[str] = []
-        if not self.holds_rows:  # a new module is computed of the rows in the state like any other
+        if not self.holds_rows:  # else a new module is computed from the rows in the state like any other
             modules = self.identity.get("modules", ())
             new_modules = [spell_module(modules[place], self.identity) for place in matched.new_places]
         stored_sources = _sources(stored)
@@ -141,7 +143,7 @@ class Compatibility:
         return _MatchedModules(version, places, new_places, dropped_places)
 
     def _why_not_added(self, place: int, stored: SchemaVersion) -> str:
-        """Return why a module cannot be added to a state; empty if it can."""
+        """Return the reason why a module cannot be added to a state; empty if it can."""
         module = ModuleIdentity.of(self.identity["modules"][place])
         if self.holds_rows:
             missing_columns: list[str] = []
@@ -156,7 +158,7 @@ class Compatibility:
         return f"{module.name} takes nulls, so its state does not tell whether any row of a window is in it"
 
     def _why_modules_stay(self, stored: QueryIdentity) -> Iterator[str]:
-        """Yield why modules that were added or removed keep a query from going on."""
+        """Yield the reasons why modules that were added or removed keep the query from going on."""
         matched = self._matched_modules(stored)
         if self.why_fixed:
             if len(matched.new_places) != len(matched.dropped_places):
@@ -173,15 +175,21 @@ class Compatibility:
     def _continued(self, stored: QueryIdentity) -> QueryIdentity:
         """Return the identity of a state, with the query's own parts wherever the query can go on from the stored ones.
 
-        A part that still differs from the query's keeps the query from going on.
+        A part that still differs from that of the query keeps the query from going on.
         """
-        windows = {name: self._continued_windows(name, stored) for name in ("window", "windows") if name in stored}
+        # The windows, the code, and which modules and sources there are.
+        windows: dict[str, object] = {}
+        for name in ("window", "windows"):
+            if name in stored:
+                windows[name] = self._continued_windows(name, stored)
         code = self._continued_code(stored)
         stored = _with_sources(self._with_modules(stored), self.identity)
         modules = list(stored.get("modules", ()))
         components = list(stored.get("components", ()))
         if len(modules) != len(self.modules):
             return {**stored, **windows, **code}
+
+        # The versions of modules, and the components of forms that upgrade theirs.
         for place, module in enumerate(self.modules):
             stored_module = ModuleIdentity.of(modules[place])
             present_data = self.identity["modules"][place]
@@ -192,13 +200,16 @@ class Compatibility:
             is_stored_form = place < len(components) and place < len(self.forms)
             if is_stored_form and hasattr(self.forms[place], "upgrade_state"):
                 components[place] = self.identity["components"][place]
+
+        # Only parts that the stored identity has are replaced, except code: an older state may not have any.
         continued = {"modules": modules, "components": components, **windows}
         return {name: continued.get(name, value) for name, value in stored.items()} | code
 
     def _with_modules(self, stored: QueryIdentity) -> QueryIdentity:
-        """Return the identity of a state with the query's modules, if it can go on with these.
+        """Return the identity of a state with the query's modules, if the query can go on with the state.
 
-        Modules may be added, which begin without rows, or dropped; both at once would be a module that changed.
+        Modules may be added, which begin without rows, or dropped. Both at once is refused, since it cannot be told
+        from a module that changed.
         """
         matched = self._matched_modules(stored)
         is_changed = matched.new_places and matched.dropped_places
@@ -207,11 +218,12 @@ class Compatibility:
         if any(self._why_not_added(place, matched.stored) for place in matched.new_places):
             return stored
 
+        # The modules of the query, those that are not new in their stored versions.
         modules: list[Any] = []
         for module, stored_place in zip(self.identity.get("modules", ()), matched.places, strict=True):
-            name, version, *bound = module
+            name, version, *other_parts = module
             stored_version = version if stored_place is None else matched.stored.versions[stored_place]
-            modules.append([name, stored_version, *bound])
+            modules.append([name, stored_version, *other_parts])
         components: list[Any] = []
         for component, stored_place in zip(self.identity.get("components", ()), matched.places, strict=False):
             components.append(component if stored_place is None else matched.stored.components[stored_place])
@@ -221,10 +233,12 @@ class Compatibility:
     def _continued_code(self, stored: QueryIdentity) -> dict[str, object]:
         """Return the functions and the hashes of code of a state, or the query's own where it goes on from them.
 
-        A function that only one of the two calls is no difference: the expressions differ, or nobody reads its values.
+        Names that only the state or only the query has are no difference here: either the expressions differ, which is
+        reported, or no result reads the function.
         """
         if "code" not in self.identity:
             return {}
+        # By name: the version, and the oldest version that this one continues from.
         functions = dict(self.identity["functions"])
         stored_functions = stored.get("functions", {})
         for name, (version, since) in self.identity["functions"].items():
@@ -232,6 +246,7 @@ class Compatibility:
             if not continues(version, stored_version, since, upgrades=False):
                 functions[name] = [stored_version, since]
 
+        # By name: the hash of the code, the version, and whether a new version is required when the hash changes.
         code = dict(self.identity["code"])
         stored_code = stored.get("code", {})
         for name, (_, version, is_required) in self.identity["code"].items():
@@ -250,9 +265,9 @@ class Compatibility:
         else:
             # Several windows, each under its name.
             windows = dict(zip(present_windows, self.windows, strict=False))
-            goes_on = set(stored_windows) == set(windows) and all(
-                continues_windows(stored_windows[window_name], windows[window_name]) for window_name in windows
-            )
+            goes_on = set(stored_windows) == set(windows)
+            if goes_on:
+                goes_on = all(continues_windows(stored_windows[key], window) for key, window in windows.items())
         return present_windows if goes_on else stored_windows
 
 
@@ -267,7 +282,10 @@ def _sources(identity: QueryIdentity) -> list[str]:
 
 
 def _with_sources(stored: QueryIdentity, present: QueryIdentity) -> QueryIdentity:
-    """Return the identity of a state with the query's sources, where both have some and the same rules for them."""
+    """Return the identity of a state with the query's sources, if the query can go on with other sources.
+
+    It can if the two have a source in common, and the same rule for each source that both have rules for.
+    """
     if "several" in stored and _input_names(stored) == _input_names(present):
         inputs: list[Any] = []
         for (name, stored_input), (_, present_input) in zip(stored["several"], present["several"], strict=True):
@@ -282,8 +300,9 @@ def _with_sources(stored: QueryIdentity, present: QueryIdentity) -> QueryIdentit
     rules = _rules(present)
     if bool(stored_rules) is not bool(rules):
         return stored
-    if any(rules[source] != rule for source, rule in stored_rules.items() if source in rules):
-        return stored
+    for source, stored_rule in stored_rules.items():
+        if source in rules and rules[source] != stored_rule:
+            return stored
     with_sources = {**stored, "sources": sources}
     if rules:
         with_sources["rules"] = present["rules"]

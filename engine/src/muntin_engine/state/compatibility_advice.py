@@ -21,10 +21,11 @@ _PYTHON_TYPES: Final = {
 
 
 def advice_on_types(differences: Sequence[Difference]) -> Iterator[str]:
-    """Yield a cast for each column whose type is another one."""
+    """Yield a cast for each column whose type differs."""
     for difference in differences:
         if difference.subject.startswith(TYPE_OF_COLUMN):
-            column = difference.subject.removeprefix(TYPE_OF_COLUMN).partition(" of ")[0]  # of an input
+            # Where there are several inputs, " of " and the name of the input follow the name of the column.
+            column = difference.subject.removeprefix(TYPE_OF_COLUMN).partition(" of ")[0]
             yield f"cast it as it was: F.col({column!r}).cast({difference.checkpoint!r})"
 
 
@@ -82,7 +83,7 @@ def advice_on_modules(modules: Sequence[Module], stored: QueryIdentity, present:
 
 
 def _advice_without_version(module: Module, stored: ModuleIdentity, identity: QueryIdentity) -> str:
-    """Return the advice for a module that has the hash of its code for a version, in the checkpoint at least.
+    """Return the advice for a module whose version in the checkpoint is the hash of its code.
 
     Args:
         module: The module as it is now.
@@ -95,12 +96,13 @@ def _advice_without_version(module: Module, stored: ModuleIdentity, identity: Qu
             f"{stored.name} has no version, so the hash of its code is one: if results mean the same, "
             f"give it a version such as '1.0.0', and say continues_since = {stored.version!r}"
         )
+    # The module wraps a plain function of one column: the advice is a call that gives it a version.
     place = stored.places[0]
     inputs = identity.get("inputs", ())
-    column = inputs[place][0] if place < len(inputs) else "km"
+    column = inputs[place][0] if place < len(inputs) else "km"  # any name, as an example
     function = stored.name.rpartition(".")[2]
     types = ""
-    if maker != "from_function":  # which reads them from the annotations
+    if maker != "from_function":  # that one reads the types from annotations
         input_type = _PYTHON_TYPES.get(identity["inputs"][place][1], "float")
         types = f", input={input_type}, result={spell(type(module).result_field())}"
     call = f"{maker}({function}, name={stored.name!r}, version='1.0.0', continues_since={stored.version!r}{types})"
@@ -121,10 +123,10 @@ def _advice_on_version(name: str, stored: str, present: str, remedy: str) -> Ite
     """Yield the advice on a version that does not continue from the stored one; none where they are the same.
 
     Args:
-        name: The name of what has the version.
+        name: The name of the function, module or kind of windows that has the version.
         stored: The version in the checkpoint.
         present: The version of the query.
-        remedy: The words for what its writer can do, before `continues_since`.
+        remedy: The words that tell its writer what to do, and which `continues_since = ...` follows.
     """
     if is_newer(stored, present):
         yield f"{name} {present} is older than {stored}, which the checkpoint is of: run {stored} or a newer one"

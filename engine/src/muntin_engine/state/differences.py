@@ -82,8 +82,8 @@ def differences_between(stored: QueryIdentity, present: QueryIdentity) -> tuple[
     for name in {**stored, **present}:
         if stored.get(name) == present.get(name) or name == ARRAYS:
             continue
-        # They change with modules, whose difference is reported: it says more.
-        if name in _PARTS_OF_OTHERS and _is_reported_by_other_part(name, stored, present):
+        # Some parts change with modules. The difference of the modules is reported then, as it says more.
+        if name in _DERIVED_PARTS and _is_reported_by_other_part(name, stored, present):
             continue
         differences += _differences_of_part(name, stored, present)
 
@@ -94,7 +94,7 @@ def differences_between(stored: QueryIdentity, present: QueryIdentity) -> tuple[
 
 
 def _differences_of_part(name: str, stored: QueryIdentity, present: QueryIdentity) -> list[Difference]:
-    """Return the differences of a part that is not the same: in detail where both have it, otherwise as a whole."""
+    """Return the differences of a part that differs: in detail if both identities have it, otherwise as a whole."""
     stored_part = stored.get(name)
     part = present.get(name)
     if name == "modules" and stored_part and part:
@@ -135,7 +135,7 @@ def _differences_by_name(subject: str, stored: Mapping[str, Any], present: Mappi
 
 def _differences_of_inputs(stored: QueryIdentity, present: QueryIdentity) -> list[Difference]:
     """Return the differences of each of several inputs, with the name of the input in their subjects."""
-    times = {"times": present["times"]}  # in which both are spelled
+    times = {"times": present["times"]}  # an input does not have them, and lengths are spelled by them
     differences: list[Difference] = []
     for (name, stored_input), (_, present_input) in zip(stored["several"], present["several"], strict=True):
         for difference in differences_between({**stored_input, **times}, {**present_input, **times}):
@@ -144,41 +144,47 @@ def _differences_of_inputs(stored: QueryIdentity, present: QueryIdentity) -> lis
 
 
 def _is_reported_by_other_part(name: str, stored: QueryIdentity, present: QueryIdentity) -> bool:
-    """Return True if a difference follows from another difference, which is reported anyway."""
-    return not (stored.get(name) and present.get(name)) or stored.get("modules") != present.get("modules")
+    """Return True if the difference of a derived part follows from another difference, which is reported anyway.
+
+    So it is if only one of the two queries has the part, or if their modules differ.
+    """
+    both_have_it = bool(stored.get(name) and present.get(name))
+    return not both_have_it or stored.get("modules") != present.get("modules")
 
 
 def _differences_of_modules(stored: QueryIdentity, present: QueryIdentity) -> list[Difference]:
-    """Return the differences of modules. Those that both queries have are left out, whatever their places.
+    """Return the differences of modules.
 
-    Of the others, two of one name are one that changed, as are then two in the same place; the rest were added or
-    removed. If there are none, the order differs.
+    Modules that both queries have are left out, whatever their places. A dropped module and a new one of the same name
+    are one module that changed. Dropped and new modules that remain are paired in order, as modules that changed too.
+    All others were added or removed. If there is no such difference, the order of modules differs.
     """
     stored_modules = _modules_by_words(stored)
     modules = _modules_by_words(present)
-    dropped = list((Counter(stored_modules) - Counter(modules)).elements())
-    new = list((Counter(modules) - Counter(stored_modules)).elements())
+    dropped_modules = list((Counter(stored_modules) - Counter(modules)).elements())
+    new_modules = list((Counter(modules) - Counter(stored_modules)).elements())
     stored_data = dict(zip(stored_modules, stored["modules"], strict=True))
     present_data = dict(zip(modules, present["modules"], strict=True))
 
-    # A dropped and a new module are one that changed: first those of one name, then the others in order.
+    # A dropped module and a new one are one that changed: first those of one name, then all others in order.
     differences: list[Difference] = []
-    for has_same_name in (True, False):
-        for dropped_module in list(dropped):
+    for must_have_same_name in (True, False):
+        for dropped_module in list(dropped_modules):
             stored_module = stored_data[dropped_module]
-            for new_module in new:
+            for new_module in new_modules:
                 module = present_data[new_module]
-                if has_same_name and ModuleIdentity.of(stored_module).name != ModuleIdentity.of(module).name:
+                has_same_name = ModuleIdentity.of(stored_module).name == ModuleIdentity.of(module).name
+                if must_have_same_name and not has_same_name:
                     continue
-                dropped.remove(dropped_module)
-                new.remove(new_module)
+                dropped_modules.remove(dropped_module)
+                new_modules.remove(new_module)
                 stored_words = spell_module(stored_module, stored, module)
                 words = spell_module(module, present, stored_module)
                 differences.append(Difference("module", stored_words, words))
                 break
 
-    differences += [Difference("aggregate", words, None) for words, _ in dropped]
-    differences += [Difference("aggregate", None, words) for words, _ in new]
+    differences += [Difference("aggregate", words, None) for words, _ in dropped_modules]
+    differences += [Difference("aggregate", None, words) for words, _ in new_modules]
     if not differences and stored_modules != modules:
         stored_order = ", ".join(words for words, _ in stored_modules)
         order = ", ".join(words for words, _ in modules)
@@ -187,19 +193,20 @@ def _differences_of_modules(stored: QueryIdentity, present: QueryIdentity) -> li
 
 
 def _modules_by_words(identity: QueryIdentity) -> list[tuple[str, bool]]:
-    """Return each module in words, and whether it skips nulls, which the words do not say."""
+    """Return each module in words, and True if it skips nulls, which the words do not say."""
     return [(spell_module(data, identity), ModuleIdentity.of(data).skips_nulls) for data in identity["modules"]]
 
 
 def spell_module(module: Sequence[Any], identity: QueryIdentity, counterpart: Sequence[Any] | None = None) -> str:
     """Return a module with its version, parameters and columns, in words.
 
-    Of one that reads several inputs, the sources of each are said as well.
+    If the module reads several inputs, the words name the sources of each as well.
 
     Args:
         module: The module as the identity has it.
         identity: The identity of its query.
-        counterpart: The module in whose place it stands; if one of the two reads nulls and not the other, that is said.
+        counterpart: The module in the other identity that it is compared with. If only one of the two reads nulls, the
+            words say so.
     """
     spelled = ModuleIdentity.of(module)
     words = f"{spelled.name} {spelled.version}{_spell_columns(spelled, identity)}"
@@ -212,20 +219,27 @@ def spell_module(module: Sequence[Any], identity: QueryIdentity, counterpart: Se
 
 def _spell_columns(module: ModuleIdentity, identity: QueryIdentity) -> str:
     """Return the columns that a module reads, in words; nothing if it reads none."""
-    several = [input_identity["inputs"] for _, input_identity in identity.get("several", ())]
-    columns_by_input = several or [identity.get("inputs", ())]
+    columns_by_input = [input_identity["inputs"] for _, input_identity in identity.get("several", ())]
+    if not columns_by_input:
+        columns_by_input = [identity.get("inputs", ())]  # the only input
 
     def column_name(place: Any) -> str:
-        """Return the name of a column by its place, which has the place of its input before it where several are."""
+        """Return the name of a column.
+
+        Args:
+            place: The place of the column; where there are several inputs, a pair of the places of input and column.
+        """
         side, column = (0, place) if isinstance(place, int) else place
+        # A place without a column is spelled as its number.
         is_known = side < len(columns_by_input) and column < len(columns_by_input[side])
         return str(columns_by_input[side][column][0]) if is_known else f"input {column}"
 
     if module.parts:
         words = ""
         for part, (sources, places) in module.parts.items():
-            names = [column_name(place) for place in places]
-            words += f", {' '.join([part, *names])} of {' and '.join(sources)}"
+            columns = " ".join([column_name(place) for place in places])
+            part_words = f"{part} {columns}" if columns else part
+            words += f", {part_words} of {' and '.join(sources)}"
         return words
     if module.places:
         return f" of {', '.join(column_name(place) for place in module.places)}"
@@ -239,7 +253,8 @@ def _spell(name: str, identity: QueryIdentity) -> str:
         return repr(value)
     if not value and value != 0:
         return _NOTHING
-    return _SPELLED[name](value, identity)
+    spell = _SPELLED[name]
+    return spell(value, identity)
 
 
 def _window(value: Any, identity: QueryIdentity) -> str:
@@ -253,7 +268,8 @@ def _window(value: Any, identity: QueryIdentity) -> str:
         window = window.with_lengths(lambda length: DecimalLength.of(length, places))
     is_number = places is not None or identity.get("times") == "ticks"
     spelled = window.spell(Axis.TICKS if is_number else Axis.TIME)
-    return f"{spelled}, version {value['version']}" if "." in window.name else spelled
+    is_of_plugin = "." in window.name  # kinds of Muntin itself have no version of their own
+    return f"{spelled}, version {value['version']}" if is_of_plugin else spelled
 
 
 def _windows(value: Any, identity: QueryIdentity) -> str:
@@ -274,7 +290,7 @@ def _progress(value: Any, identity: QueryIdentity) -> str:
     starts = value.get("starts", 0)
     words: str = _POLICIES.get(kind, kind)
     if kind == "BoundedDisorder":
-        words += f" of {starts - 1} rows"
+        words += f" of {starts - 1} rows"  # it keeps one start more than rows may be out of order
     elif starts:
         words += f" that keeps {starts} starts"
     if value.get("by_key"):
@@ -291,7 +307,7 @@ def _emit(value: Any, identity: QueryIdentity) -> str:
 
 
 def _described(value: object) -> str:
-    """Return a trigger or a refinement, with all parts, as its call."""
+    """Return a trigger or a refinement as its call; a parameter of one as it is written in that call."""
     if isinstance(value, list):
         return ", ".join(map(_described, value))
     if not isinstance(value, Mapping):
@@ -330,11 +346,13 @@ def _lifetime_change(identity: QueryIdentity, call: str, argument: Any = None) -
 def _late(value: object, identity: QueryIdentity) -> str:
     """Return a late policy that corrects results, with its allowed lateness in words."""
     allowed = str(value).removeprefix("correct(").removesuffix(")")
-    return f"correct({_length(int(allowed), identity) if allowed.isdigit() else allowed})"
+    if allowed.isdigit():
+        allowed = _length(int(allowed), identity)
+    return f"correct({allowed})"
 
 
 def _length(value: Any, identity: QueryIdentity) -> str:
-    """Return a length on the axis, in words where that is time."""
+    """Return a length on the axis: in words where the axis is time, as a number otherwise."""
     places = places_of(identity)
     if places is not None:
         return str(DecimalLength.of(value, places))
@@ -342,7 +360,7 @@ def _length(value: Any, identity: QueryIdentity) -> str:
 
 
 def places_of(identity: QueryIdentity) -> int | None:
-    """Return the decimal places of times, if they are decimals."""
+    """Return the number of decimal places of times; None if times are no decimals."""
     match = _DECIMALS.fullmatch(str(identity.get("times")))
     return None if match is None else int(match[1])
 
@@ -394,7 +412,7 @@ _SPELLED: Final[Mapping[str, Callable[[Any, QueryIdentity], str]]] = {
 _BY_NAME: Final = {"functions": "function", "code": "code"}
 """Parts that are compared name by name, each with the subject of a difference."""
 
-_PARTS_OF_OTHERS: Final = ("results", "components")
+_DERIVED_PARTS: Final = ("results", "components")
 """Parts that follow from the modules and the evaluator, and that some queries do not have."""
 
 TYPE_OF_COLUMN: Final = "type of the column "

@@ -32,11 +32,12 @@ _RANGE: Final = 2
 
 
 class KeyPatterns:
-    """Patterns, without the superfluous ones: another pattern allows all their keys, and its time is as late.
+    """Patterns of keys, without superfluous ones: a pattern is superfluous if another one allows all its keys as late.
 
-    A pattern whose time is `INFINITY` does not make one with a finite time superfluous: `reached_by` needs that one.
+    A pattern whose time is `INFINITY` does not make a pattern with a finite time superfluous: `finite_watermark_of`
+    needs that one.
 
-    Patterns with values in the same columns make a group, in which they are found by these values.
+    Patterns with values in the same columns make a group, in which they are looked up by these values.
 
     Cost: a look-up of a key takes a constant for each group, and for each range beside the values of the key. Adding a
     pattern takes as much.
@@ -49,7 +50,7 @@ class KeyPatterns:
 
     def __init__(self, patterns: Iterable[CompletePattern] = ()) -> None:
         """Hold patterns, without the superfluous ones."""
-        # By the columns in which patterns have values, and then by these values.
+        # The group of patterns by the places of the columns in which they have values; in it, patterns by these values.
         self._groups: dict[tuple[int, ...], dict[Hashable, list[CompletePattern]]] = {}
         for pattern, time in sorted(patterns, key=_furthest_and_widest_first):
             self._add(pattern, time)
@@ -69,10 +70,10 @@ class KeyPatterns:
         """Return the latest time of the patterns that allow a key; `EARLIEST` if none does."""
         return max(self._times(key), default=EARLIEST)
 
-    def reached_by(self, key: Key) -> int:
+    def finite_watermark_of(self, key: Key) -> int:
         """Return the latest finite time of the patterns that allow a key; `EARLIEST` if there is none.
 
-        A pattern of keys that are complete for ever does not say how far time has passed for them.
+        A pattern with the time `INFINITY` says that its keys get no more rows, but not how far time has passed.
         """
         finite_times = [time for time in self._times(key) if time < INFINITY]
         return max(finite_times, default=EARLIEST)
@@ -105,23 +106,25 @@ class KeyPatterns:
     def _times(self, key: Key) -> Iterator[int]:
         """Yield the times of the patterns that allow a key."""
         for places, group in self._groups.items():
+            # These have the values of the key: it remains to test their ranges.
             for pattern, time in group.get(_values(key, places), ()):
                 if all(_is_in(pattern[place], key[place]) for place in _places(pattern, _RANGE)):
                     yield time
 
     def _add(self, pattern: Pattern, time: int) -> None:
-        """Add a pattern, unless it is superfluous; those added before have times as late, as they come in order."""
+        """Add a pattern, unless it is superfluous. Patterns come in order: those added before have times as late."""
         places = _places(pattern, _CONSTANT)
         values = {place: pattern[place][0] for place in places}
         for group_places, group in self._groups.items():
+            # A pattern that allows all keys of this one has values only in columns in which this one has some.
             if not values.keys() >= set(group_places):
-                continue  # a wider pattern has values in no further columns
-            for wider, wider_time in group.get(_values(values, group_places), ()):
-                are_both_finite_or_not = (wider_time < INFINITY) == (time < INFINITY)
-                if are_both_finite_or_not and _covers(wider, pattern):
+                continue
+            for other_pattern, other_time in group.get(_values(values, group_places), ()):
+                are_both_finite_or_not = (other_time < INFINITY) == (time < INFINITY)
+                if are_both_finite_or_not and _covers(other_pattern, pattern):
                     return
 
-        # The pattern in turn makes those of the same values superfluous that it covers, unless their times are later.
+        # In turn, this pattern makes patterns with the same values superfluous, if it covers them and is as late.
         patterns_of_values = self._groups.setdefault(places, {}).setdefault(_values(values, places), [])
         needed: list[CompletePattern] = []
         for present_pattern, present_time in patterns_of_values:
@@ -131,23 +134,28 @@ class KeyPatterns:
 
 
 def _furthest_and_widest_first(pattern_and_time: CompletePattern) -> tuple[int, int]:
-    """Sort patterns so that one comes before those that it makes superfluous."""
+    """Return a sort key by which a pattern comes before those that it makes superfluous: late ones with few values."""
     pattern, time = pattern_and_time
     return -time, len(_places(pattern, _CONSTANT))
 
 
 def _places(pattern: Pattern, kind: int) -> tuple[int, ...]:
-    """Return the places of the conditions of a kind: values, or ranges."""
+    """Return the places of the conditions of a kind.
+
+    Args:
+        pattern: The pattern.
+        kind: The length of a condition of the kind: `_CONSTANT` for values, `_RANGE` for ranges.
+    """
     return tuple(place for place, condition in enumerate(pattern) if len(condition) == kind)
 
 
 def _values(values: Any, places: Sequence[int]) -> Hashable:
-    """Return the values at places, of a key or a pattern, as a key by which patterns are looked up."""
+    """Return a look-up key for the patterns of a group: the values of a key, or of a pattern, at places."""
     return tuple([freeze(values[place]) for place in places])
 
 
 def _is_in(limits: Condition, value: object) -> bool:
-    """Return True if a value is in a range: not below its start, and below its end, where it has these."""
+    """Return True if a value is in a range: not below its low limit, and below its high limit; None is no limit."""
     low, high = limits
     if value is None or (low is not None and value_key(value) < value_key(low)):
         return False
@@ -155,14 +163,21 @@ def _is_in(limits: Condition, value: object) -> bool:
 
 
 def _covers(wide: Pattern, narrow: Pattern) -> bool:
-    """Return True if a pattern allows all keys of another one, which has the same values where this one has any."""
+    """Return True if a pattern allows all keys of another pattern.
+
+    Args:
+        wide: The pattern.
+        narrow: The other pattern, which has the same values wherever `wide` has values.
+    """
     return all(_has_all(wide[place], narrow[place]) for place in _places(wide, _RANGE))
 
 
 def _has_all(limits: Condition, condition: Condition) -> bool:
     """Return True if a range has all values that a condition allows."""
-    if len(condition) < _RANGE:
-        return bool(condition) and _is_in(limits, condition[0])
+    if not condition:
+        return False  # any value is allowed, also null, which is in no range
+    if len(condition) == _CONSTANT:
+        return _is_in(limits, condition[0])
     low, high = limits
     inner_low, inner_high = condition
     starts_before = low is None or (inner_low is not None and value_key(low) <= value_key(inner_low))

@@ -1,8 +1,8 @@
 """The state of a bucket as a log: each batch appends its changes, and dead entries are dropped whole.
 
 Rewriting a cell whenever a row changes a part of it would write a day's keys again and again for a day-long window. An
-entry is written once instead, by the batch that brought it. Entries of a like age are merged now and then, each about
-log8 of the number of batches times, so few of them are read when a bucket is.
+entry is written once instead, by the batch that brought it. Entries of about one age are merged now and then, so that
+few are read when a bucket is. Data is merged again about log8(n) times in n batches.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from muntin_engine.state.cells import Cells, damaged
 from muntin_engine.state.schema_versions import SchemaVersion
 
 MOST_OF_LEVEL: Final = 8
-"""The number of entries of one level that may be there before they are merged into one of the next."""
+"""The most entries of one level; more are merged into one of the next level."""
 
 FULL_ENTRY: Final = 2 * 2**20
 """The bytes from which on an entry is not merged any more."""
 
 MOST_DEAD: Final = 16 * 2**10
-"""The dead bytes for which alone a log is not rewritten."""
+"""A log is not rewritten for so few dead bytes alone."""
 
 
 class Entry(NamedTuple):
     """A part of a bucket's state as bytes, which is appended to the log.
 
     Attributes:
-        first: The first place that it is about, such as a slice.
-        last: The last place; the entry is dead once no place up to it is live.
+        first: The first position on the axis that the part is about, such as the start of a slice.
+        last: The last position; the entry is dead once no position up to it is live.
         data: The part.
     """
 
@@ -51,10 +51,10 @@ class LogEntry(NamedTuple):
 
 
 class Merges(Protocol):
-    """Merges entries: it knows the state that they are parts of."""
+    """Merges entries of a log: the store that they are parts of, which can read them."""
 
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
-        """Merge log entries into as few as possible, without the places before the first live one."""
+        """Merge log entries into as few as possible, without what lies before the first live position."""
         ...
 
 
@@ -63,11 +63,11 @@ class Segment(NamedTuple):
 
     Attributes:
         serial: The number that names its cell.
-        first: The first place that it is about.
-        last: The last place; when that is dead, so is the entry.
-        level: The number of times that it was merged.
+        first: The first position that the entry is about.
+        last: The last position; when that is dead, so is the entry.
+        level: The number of times that the entry was merged.
         size: The number of its bytes.
-        is_full: True if merging it with others would not leave fewer entries.
+        is_full: True if merging the entry with others would not leave fewer entries.
         schema_version: The number of the schema version that wrote it.
     """
 
@@ -136,8 +136,8 @@ class StateLog:
 
         Args:
             entries: The changes of a batch, or merged entries.
-            level: The number of times that they were merged.
-            is_full: True if they are not to be merged with others.
+            level: The number of times that the entries were merged.
+            is_full: True if the entries are not to be merged with others any more.
         """
         present_version = len(self._schema_versions) - 1
         for first, last, data in entries:
@@ -147,7 +147,7 @@ class StateLog:
             self._segments.append(segment)
 
     def forget(self, first_live: int) -> None:
-        """Remove the entries that are about no live place."""
+        """Remove the entries that are dead: those that lie before the first live position as a whole."""
         live_segments: list[Segment] = []
         for segment in self._segments:
             if segment.last < first_live:
@@ -157,11 +157,11 @@ class StateLog:
         self._segments = live_segments
 
     def compact(self, store: Merges, first_live: int) -> None:
-        """Merge entries where there are many of a level.
+        """Merge the entries of each level that has many.
 
         Args:
             store: The store that merges entries.
-            first_live: The first place that is live; merged entries leave out those before it.
+            first_live: The first live position; merged entries leave out what lies before it.
         """
         by_level: dict[int, list[Segment]] = {}
         for segment in self._segments:
@@ -173,16 +173,18 @@ class StateLog:
                 self.compact(store, first_live)  # there may be many of the next level now
                 return
 
-    def tidy(self, store: Merges, live: int, whole: Callable[[], Sequence[Entry]], first_live: int = EARLIEST) -> None:
-        """Write the log anew if more than half of it is dead; otherwise merge entries where there are many of a level.
+    def tidy(
+        self, store: Merges, live_bytes: int, whole: Callable[[], Sequence[Entry]], first_live: int = EARLIEST
+    ) -> None:
+        """Write the log anew if more than half of it is dead; otherwise merge the entries of each level that has many.
 
         Args:
             store: The store that merges entries.
-            live: The bytes of the state that is live.
+            live_bytes: The bytes of the state that is live.
             whole: The function that returns the whole state as entries.
-            first_live: The first place that is live; merged entries leave out those before it.
+            first_live: The first live position; merged entries leave out what lies before it.
         """
-        if not live or self.size > 2 * live + MOST_DEAD:
+        if not live_bytes or self.size > 2 * live_bytes + MOST_DEAD:
             self.rewrite(whole())
         else:
             self.compact(store, first_live)
@@ -201,9 +203,10 @@ class StateLog:
             self._cells.remove(segment.cell)
         self._segments = [segment for segment in self._segments if segment not in segments]
         level = segments[0].level + 1
-        # All entries but the last are as large as entries get. If there are more than half as many as before, they are
-        # marked: to merge them once more would cost as much, and hardly help.
-        self.append(merged_entries[:-1], level, is_full=2 * len(merged_entries) > len(segments))
+        # All merged entries but the last are as large as entries get. If merging has not even halved their number, to
+        # merge them once more would cost as much and hardly help: they are marked as full.
+        has_hardly_helped = 2 * len(merged_entries) > len(segments)
+        self.append(merged_entries[:-1], level, is_full=has_hardly_helped)
         self.append(merged_entries[-1:], level)
 
     def _read(self, segment: Segment) -> LogEntry:

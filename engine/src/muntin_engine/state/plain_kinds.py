@@ -20,18 +20,22 @@ _DATE, _MOMENT, _INTERVAL, RECORD, _PAIRS, _COUNTER, NUMBER, COLUMN = range(8, 1
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 DEEPEST: Final = 100
-"""The number of others that tuples, sets, records and the like may be nested in."""
+"""The most values of extension types, such as tuples, sets and records, that a value may be nested in."""
 
 MOST_BITS: Final = 2**16
-"""The bits of the largest integers stored: to read a fraction of larger ones takes seconds, or for ever."""
+"""The bits of the largest integers stored: to read a fraction of larger ones takes seconds or longer."""
 
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001  # times are written as their clock shows them, beside the zone
 
 
 def _time_parts(value: datetime) -> list[object]:
-    """Return the microseconds on the clock, the zone, and 1 if it is the later of two hours of one name."""
+    """Return a time as plain data: the microseconds that its zone's clock shows, and the zone as it is written.
+
+    A third part, 1, says that the clock shows the hour for the second time, when it is put back.
+    """
     origin, zone = _UTC_CLOCK if value.tzinfo is UTC else _clock_of(value.tzinfo, value)
-    microseconds = (value - origin) // _MICROSECOND  # both are of one zone, so that clocks are subtracted
+    # Times of one zone are subtracted as their clocks show them, whatever the offsets.
+    microseconds = (value - origin) // _MICROSECOND
     return [microseconds, zone, 1] if value.fold else [microseconds, zone]
 
 
@@ -67,28 +71,32 @@ _UTC_CLOCK: Final = _EPOCH.replace(tzinfo=UTC), 0
 """The origin of the clock of UTC, and UTC as it is written."""
 
 _CLOCKS: Final[dict[tzinfo | None, tuple[datetime, object]]] = {None: (_EPOCH, None)}
-"""The same of other zones without a fixed offset that were written so far, and of no zone."""
+"""The origin of the clock, and the zone as it is written: of no zone, and of IANA zones that were written so far."""
 
 
 def _time_of(parts: list[Any]) -> datetime:
     """Return the time that `_time_parts` wrote."""
     microseconds, zone, *fold = parts
-    is_fixed = isinstance(zone, list)  # the offset, and its name
-    origin = _EPOCH.replace(tzinfo=_fixed(*zone)) if is_fixed else _origin_of(zone)
+    has_fixed_offset = isinstance(zone, list)  # the offset, and the name of the zone if it has one
+    origin = _EPOCH.replace(tzinfo=_fixed_zone(*zone)) if has_fixed_offset else _origin_of(zone)
     value = origin + timedelta(microseconds=microseconds)
     return value.replace(fold=1) if fold else value
 
 
 @lru_cache(maxsize=1024)
 def _origin_of(zone: int | str | None) -> datetime:
-    """Return the origin of no zone, of UTC, or of a zone by its name."""
+    """Return the origin of a zone's clock.
+
+    Args:
+        zone: The zone as it is written: None for no zone, 0 for UTC, or a name.
+    """
     if zone is None:
         return _EPOCH
     return _EPOCH.replace(tzinfo=ZoneInfo(zone) if isinstance(zone, str) else UTC)
 
 
-def _fixed(offset: int, *name: str) -> timezone:
-    """Return a zone by its offset in microseconds, and by its name if it has one of its own."""
+def _fixed_zone(offset: int, *name: str) -> timezone:
+    """Return a zone with a fixed offset in microseconds, and with a name if it has one of its own."""
     return timezone(timedelta(microseconds=offset), *name)
 
 
@@ -105,7 +113,7 @@ def _bytes_of(value: int) -> bytes:
     """Return an integer of more than 64 bits as bytes.
 
     Raises:
-        StateError: The integer is too large to be read again in time.
+        StateError: The integer has more than `MOST_BITS` bits.
     """
     if value.bit_length() > MOST_BITS:
         raise StateError(
@@ -120,7 +128,7 @@ def _integer(data: bytes) -> int:
     """Return the integer that `_bytes_of` wrote.
 
     Raises:
-        StateError: It is larger than those that are written.
+        StateError: The integer is larger than any that `_bytes_of` writes.
     """
     if len(data) > MOST_BITS // 8 + 1:
         raise StateError(f"the state holds an integer of {len(data):,} bytes, which Muntin does not write")

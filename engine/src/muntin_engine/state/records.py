@@ -23,7 +23,10 @@ def field_names(cls: Any) -> list[str]:
 
 
 def make_record(cls: Any, values: dict[str, object]) -> Any:
-    """Return the record with these fields; those that its constructor does not take are set afterwards."""
+    """Make a record of a class from the values of its fields.
+
+    Fields that the constructor of a dataclass does not take are set afterwards, also if the dataclass is frozen.
+    """
     set_later: set[str] = set()
     if dataclasses.is_dataclass(cls):
         set_later = {field.name for field in dataclasses.fields(cls) if not field.init}
@@ -34,7 +37,9 @@ def make_record(cls: Any, values: dict[str, object]) -> Any:
 
 
 def check_record(record: Any) -> None:
-    """Raise unless the class of a record makes it again: it may have been changed to what the class refuses.
+    """Check that the class of a record can make it again from its fields, as when it is read back.
+
+    A record may have been changed to values that its class refuses.
 
     Raises:
         StateError: The class refuses the values of the fields.
@@ -52,7 +57,7 @@ def check_record(record: Any) -> None:
 
 
 def make_records(cls: Any, names: list[str], columns: list[list[object]]) -> list[object]:
-    """Return many records from the values of each field."""
+    """Make many records of a class from the values of each field; `dict` makes dicts of the fields."""
     if cls is not dict and _takes_in_order(cls, tuple(names)):
         return list(starmap(cls, zip(*columns, strict=True)))
     return [make_record(cls, dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
@@ -60,7 +65,7 @@ def make_records(cls: Any, names: list[str], columns: list[list[object]]) -> lis
 
 @lru_cache
 def _takes_in_order(cls: type, names: tuple[str, ...]) -> bool:
-    """Return True if the constructor takes these fields and no others, by place."""
+    """Return True if the constructor of a record takes the named fields by place, in this order, and nothing else."""
     parameters = inspect.signature(cls).parameters.values()
     by_place = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
     return by_place == list(names) == field_names(cls) and len(by_place) == len(parameters)

@@ -2,7 +2,7 @@
 
 A bucket numbers the schema versions that it has seen, and each part of its state has the number of the one that wrote
 it. So a state may be read several versions later, and nothing is rewritten because a module is new, or gone. States of
-modules that say how are upgraded as they are read: see `is_outdated`.
+modules that define `upgrade_state` are upgraded as they are read: see `is_outdated`.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ class SchemaVersion(NamedTuple):
         return version._replace(places=range(len(version.modules)), columns=range(len(version.inputs)))
 
     def is_written_as(self, other: SchemaVersion) -> bool:
-        """Return True if another one is stored as the same data: the places are not stored."""
+        """Return True if another schema version is stored as the same data; the places of both are not stored."""
         return self.to_data() == other.to_data()
 
     def before(self, later: SchemaVersion) -> SchemaVersion:
-        """Return this version with the places of the query's modules and columns in it.
+        """Return this version with its places: where it has the modules and the columns of the query as it is now.
 
-        A module that was gone in between has no place here: one that comes back begins anew.
+        A module that was gone in between has no place here: when it comes back, it begins anew.
 
         Args:
-            later: The next version, which has its places.
+            later: The next schema version, whose places are known.
         """
         modules = stored_positions(self.modules, later.modules)
         inputs = stored_positions(self.inputs, later.inputs)
@@ -75,15 +75,20 @@ class SchemaVersion(NamedTuple):
         return [list(self.versions), list(self.components), list(self.modules), list(self.inputs)]
 
 
-def _composed(positions: Sequence[int | None], places: Sequence[int | None]) -> list[int | None]:
-    """Return for each place in a later version the position in an earlier one; None where either has none."""
-    return [None if place is None else positions[place] for place in places]
+def _composed(positions: Sequence[int | None], later_places: Sequence[int | None]) -> list[int | None]:
+    """Return the places of the query's modules or columns in an earlier version, by their places in a later one.
+
+    Args:
+        positions: For each item of the later version its position in the earlier one; None if it is not there.
+        later_places: For each item of the query its place in the later version; None if it is not there.
+    """
+    return [None if place is None else positions[place] for place in later_places]
 
 
 def bound_modules(identity: QueryIdentity) -> list[Any]:
-    """Return the modules of a query without their versions, with columns in the place of their positions: plain data.
+    """Return the modules of a query as plain data: without their versions, and with the columns that they read.
 
-    Two modules of a query, or of two versions of it, are the same if they are equal here.
+    Two modules, of one query or of two versions of it, are the same module if this data is equal.
     """
     modules: list[Any] = []
     for data in identity.get("modules", ()):
@@ -95,7 +100,7 @@ def bound_modules(identity: QueryIdentity) -> list[Any]:
 def columns_read(module: ModuleIdentity, identity: QueryIdentity) -> list[Any]:
     """Return the name and the type of each column that a module of a query reads.
 
-    A column of another input than the first, and one that is no input column, goes by its place.
+    A column that is not one of `identity["inputs"]` stays a place: where there are several inputs, a place is a pair.
     """
     inputs: Sequence[Any] = identity.get("inputs", ())
     columns: list[Any] = []
@@ -130,7 +135,7 @@ def is_outdated(code: Module | Form, present_version: str, version: str) -> bool
     """Return True if states that a version wrote are to be upgraded, and not read as they are.
 
     Args:
-        code: The module, or its columnar form: what upgrades its states, if it does.
+        code: The module, or its columnar form, which may define `upgrade_state`.
         present_version: The version of the module that reads them.
         version: The version that wrote them.
     """

@@ -36,13 +36,13 @@ class _CachedStore(NamedTuple):
 class StoreCache:
     """The stores of buckets, each under the version of the state that it equals.
 
-    A process may run any partition of any batch of any query, and a batch may fail after its buckets were evaluated;
-    so a store is only ever handed out for the version that the state itself has. Whoever takes it out owns it, and puts
-    it back under its next version; if that fails in between, the store is gone and is read anew.
+    A process may run any partition of any batch of any query, and a batch may fail after its buckets were evaluated. So
+    a store is handed out only for the version that the state itself has. A caller that takes a store out owns it, and
+    puts it back under its next version; if the caller fails in between, the store is gone and is read anew.
 
-    The cache is bounded by the bytes of its stores, roughly as they lie in memory. Where there is no room, the stores
-    of other queries go first, the longest unused before; a query whose own stores are too much has some of them in the
-    cache, and reads the others anew in each batch.
+    The cache is bounded by the bytes of its stores, roughly as they lie in memory. Where there is no room, stores of
+    other queries are dropped first, beginning with the longest unused. A query whose own stores need more room than
+    there is has some of them in the cache, and reads the others anew in each batch.
 
     Attributes:
         most: The bytes for which there is room.
@@ -61,13 +61,19 @@ class StoreCache:
         return self._bytes
 
     def take(self, bucket: Hashable, version: bytes) -> Any | None:
-        """Take the store of a bucket out; None unless it is of this version."""
+        """Take the store of a bucket out of the cache; return None if there is none that equals the state.
+
+        Args:
+            bucket: The name of the bucket.
+            version: The version of the state; empty if no store ever equalled it.
+        """
         if bucket in self._stores:
             cached = self._drop(bucket)
             if version and cached.version == version:
                 return cached.store
         if version:
-            # Versions are never used twice: a query was stopped, and this one goes on from its state.
+            # The same state may be in the cache under another name: a query was stopped, and this one goes on from its
+            # state. Nobody takes that store out any more.
             for name, cached in list(self._stores.items()):
                 if cached.version == version:
                     self._drop(name)
@@ -86,14 +92,16 @@ class StoreCache:
         if bucket in self._stores:
             self._drop(bucket)
         size += _OVERHEAD
-        query = _query(bucket)
-        query_bytes = sum(cached.size for name, cached in self._stores.items() if _query(name) == query)
+        query = _query_of(bucket)
+        query_bytes = sum(cached.size for name, cached in self._stores.items() if _query_of(name) == query)
         if query_bytes + size > self.most:
             return False
+
+        # The stores of other queries make room, the longest unused first.
         for name in list(self._stores):
             if self._bytes + size <= self.most:
                 break
-            if _query(name) != query:
+            if _query_of(name) != query:
                 self._drop(name)
         self._stores[bucket] = _CachedStore(version, store, size, self._clock())
         self._bytes += size
@@ -115,7 +123,7 @@ class StoreCache:
         return cached
 
 
-def _query(bucket: Hashable) -> Hashable:
+def _query_of(bucket: Hashable) -> Hashable:
     """Return the name of the query of a bucket."""
     return bucket[0] if isinstance(bucket, tuple) else bucket
 

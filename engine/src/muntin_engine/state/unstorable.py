@@ -11,7 +11,7 @@ from muntin_engine.state.codec import Codec
 
 
 def find_unstorable(values: Sequence[object], codec: Codec) -> tuple[int, StateError] | None:
-    """Return the place of the first value that a codec cannot store, and why; None if it can store each of them."""
+    """Return the place of the first value that a codec cannot store, and the error; None if it can store all values."""
     for place, value in enumerate(values):
         try:
             codec.pack([value])
@@ -30,7 +30,7 @@ def unstorable(module: Module, kind: str, key: object, window: str, reason: Stat
         window: The window, in words.
         reason: The error of the codec.
     """
+    # The key and the window come between what is wrong and what to do about it.
     fact, *advice = str(reason).splitlines()
-    place = [f"  key: {safe_repr(key)}", f"  window: {window}"]
-    first = f"{module.name} {module.version} made {kind} that cannot be stored: {fact}"
-    return StateError("\n".join([first, *place, *advice]))
+    first_line = f"{module.name} {module.version} made {kind} that cannot be stored: {fact}"
+    return StateError("\n".join([first_line, f"  key: {safe_repr(key)}", f"  window: {window}", *advice]))

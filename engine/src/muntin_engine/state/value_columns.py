@@ -20,21 +20,23 @@ _NULL: Final = type(None)
 class ValueColumn:
     """A list for the codec to write by columns; it is read back as a list of equal values.
 
-    Tuples of one length and records of one class are written field by field, at any depth, and values of a kind that
-    MessagePack does not know as simpler ones, with one mark for all: up to ten times as fast as one by one. Lists of
-    anything else are written as any list is.
+    Tuples of one length and records of one class are written field by field, at any depth. Values of one kind that
+    MessagePack does not know are written as simpler values, with the code of the kind once for all. This is up to ten
+    times as fast as writing them one by one. Any other list is written as it is.
     """
 
     values: list[Any]
 
 
 def split_into_columns(values: list[Any], is_known: Callable[[type], bool], depth: int = 0) -> list[Any]:
-    """Return simpler data, of which `join_columns` makes the values again.
+    """Return values as simpler data: a list of the way in which they are written, and what that needs.
+
+    `join_columns` makes the values again.
 
     Args:
         values: The values.
-        is_known: The condition under which a class is a record that can be read back.
-        depth: The number of columns that they are nested in.
+        is_known: Returns True for the class of a record that can be read back.
+        depth: The number of columns that the values are nested in.
 
     Raises:
         StateError: The values are nested too deeply.
@@ -46,9 +48,8 @@ def split_into_columns(values: list[Any], is_known: Callable[[type], bool], dept
         (cls,) = types
         if cls is tuple:
             widths = set(map(len, values))
-            width = widths.pop()
-            if width and not widths:
-                return _split_tuples(values, width, is_known, depth)
+            if len(widths) == 1 and 0 not in widths:
+                return _split_tuples(values, widths.pop(), is_known, depth)
         elif is_known(cls) and field_names(cls):
             return _split_records(values, cls, is_known, depth)
     # Nulls may lie among values of one type; a column of nothing but nulls is of one type already.
@@ -95,13 +96,15 @@ def join_columns(data: list[Any], class_of: Callable[[str], type]) -> list[objec
         data: The data that `split_into_columns` returned.
         class_of: The function that returns the class of a record by its name.
     """
-    kind, *parts = data
-    if kind == _TUPLES:
-        return list(zip(*(join_columns(column, class_of) for column in parts), strict=True))
-    if kind == _RECORDS:
-        name, names, *columns = parts
-        return make_records(class_of(name), names, [join_columns(column, class_of) for column in columns])
-    if kind == _OF_ONE_TYPE:
+    way, *parts = data
+    if way == _TUPLES:
+        columns = [join_columns(column, class_of) for column in parts]
+        return list(zip(*columns, strict=True))
+    if way == _RECORDS:
+        name, names, *split_columns = parts
+        columns = [join_columns(column, class_of) for column in split_columns]
+        return make_records(class_of(name), names, columns)
+    if way == _OF_ONE_TYPE:
         code, simple_values = parts
         read = READERS[code]
         return [None if value is None else read(value) for value in simple_values]

@@ -109,7 +109,7 @@ def _latest_clock(input_task: InputTask, rows: GoodRows) -> int:
     if reading == EARLIEST:
         return EARLIEST
     plan = input_task.query.plan
-    return microseconds_of(reading, plan.unit, plan.places)
+    return microseconds_of(reading, plan.unit, plan.decimal_places)
 
 
 def observations_of(input_task: InputTask, rows: GoodRows) -> Iterator[Observation]:

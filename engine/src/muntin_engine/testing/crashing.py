@@ -18,8 +18,8 @@ class Survived:
     """The restarts that a query survived.
 
     Attributes:
-        evaluators: The evaluators that can run it; each of them did.
-        steps: The number of steps of the stream; there was a restart after each, and each was run twice.
+        evaluators: The evaluators that can run the query; each of them survived.
+        steps: The number of steps of the stream. There was a restart after each, and a crash in each.
     """
 
     evaluators: tuple[str, ...]
@@ -36,32 +36,35 @@ def crash_everywhere(
     """Run a script through the engine's evaluators, without Spark, and see whether restarts show in the output.
 
     Each step of the script is a micro-batch of its own. There are four runs for each evaluator that can run the query:
-    one straight; one with a restart after each step, where all that is left is what was stored; one with a crash in
-    each step, where what was stored is lost and the same process runs the step again; and one by the reference
-    evaluator. After each step the live output of all must be the same; of early results, the final ones. Where it
-    differs, the query runs straight once more, to tell chance from the effect of the mishap.
 
-    A module that declares `contract = OutputContract.TIME_BOUND` is tried without that promise as well, where its
-    output differs from the reference's: if it then does not, the report says that the module breaks the promise.
+    * one undisturbed;
+    * one with a restart after each step, where only the stored state is left;
+    * one with a crash in each step, where the writes of the step are lost and the same process runs the step again;
+    * one by the reference evaluator.
 
-    The evaluators over slices are among them where a query could use them: for final results of windows with slices,
-    without revisions. In row windows rows follow one another by time, and at one time in the order in which their ids
-    came; what the windows read of a row is a field of its payload by that name, and the second output is compared as
-    results are.
+    After each step the live output of all runs must be the same; of early results, the final ones are compared. Where
+    the output differs, the query runs undisturbed once more, to tell chance from the effect of the mishap.
 
-    A restarted process has modules as they were when the query was made: what they kept on themselves is gone. What
-    they keep in their class or in global variables is not, as it is one Python.
+    If a module declares `contract = OutputContract.TIME_BOUND` and its output differs from the reference's, the query
+    runs without that promise, too. If that output does not differ, the report says that the module breaks its promise.
+
+    The evaluators over slices take part where a query could use them: for final results of windows with slices,
+    without revisions. Row windows read rows by time, and at one time in the order in which their ids came. They read
+    the fields of a payload by name. The second output is compared as results are.
+
+    A restarted process has modules as they were when the query was made: the values that they kept on themselves are
+    gone. The values in their classes or in global variables remain, since all runs share one Python process.
 
     Args:
         script: The stream. Its own seams do not count.
         query: The query.
         emit: The emission of results: `"final"`, `"speculative"`, `"eager"`, or `early(...)` on a trigger that waits
             for neither a clock nor a column.
-        tolerance: Relative and absolute, for numbers in results.
+        tolerance: The relative and absolute tolerance for numbers in results.
 
     Raises:
         RestartError: A restart or a crash shows; the message draws the smallest stream on which it does.
-        QueryError: The engine would not take the query.
+        QueryError: The engine refuses the query.
         StreamError: The script has no steps, or illegal ones.
 
     Example:

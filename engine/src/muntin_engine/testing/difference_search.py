@@ -22,7 +22,7 @@ class Search:
     """Runs a query in all ways, and compares."""
 
     def __init__(self, tested: QueryUnderTest, tolerance: float) -> None:
-        """Prepare to look.
+        """Prepare the search, without a run.
 
         Args:
             tested: The query and its stream.
@@ -30,11 +30,12 @@ class Search:
         """
         self._tested = tested
         self._tolerance = tolerance
-        self._straight: dict[str, _OutputHistory] = {}
+        self._undisturbed: dict[str, _OutputHistory] = {}  # the runs without a mishap, by evaluator
 
     def first(self, evaluators: Iterable[str]) -> OutputDifference | None:
         """Return the first difference that any mishap makes to one of the evaluators; None if none does."""
         for evaluator in evaluators:
+            # `NOTHING`, the comparison with the reference, comes last: a restart that shows says more about the module.
             for mishap in (Mishap.RESTART, Mishap.CRASH, Mishap.NOTHING):
                 difference = self.difference(evaluator, mishap)
                 if difference is not None:
@@ -44,23 +45,28 @@ class Search:
     def difference(self, evaluator: str, mishap: Mishap, only_after: int | None = None) -> OutputDifference | None:
         """Return the first difference that a mishap makes to an evaluator; None if it makes none.
 
-        A run without a mishap is compared with the reference, and all others with the run without a mishap. An
-        exception without a mishap is a difference of `NOTHING`, and output that differs at each run one of
-        `SECOND_RUN`.
+        The undisturbed run, without a mishap, is compared with the reference, and all others with the undisturbed run.
+        An exception in the undisturbed run is a difference of `NOTHING`, and output that differs at each run is a
+        difference of `SECOND_RUN`.
+
+        Args:
+            evaluator: The name of the evaluator.
+            mishap: The mishap.
+            only_after: The one step after which the mishap happens; None if it happens after each.
         """
-        straight = self._run_straight(evaluator)
-        if straight.error is not None:
-            place = len(straight.steps)
-            return OutputDifference(self._tested, evaluator, Mishap.NOTHING, place, error=straight.error)
+        undisturbed = self._undisturbed_run(evaluator)
+        if undisturbed.error is not None:
+            place = len(undisturbed.steps)  # the step that raised
+            return OutputDifference(self._tested, evaluator, Mishap.NOTHING, place, error=undisturbed.error)
         if mishap is Mishap.NOTHING:
-            difference = _difference_from_reference(self._tested, straight, self._tolerance)
+            difference = _difference_from_reference(self._tested, undisturbed, self._tolerance)
         else:
             history = _history_of(self._tested, evaluator, mishap, only_after)
-            difference = _first_difference(straight.steps, history, self._tolerance)
+            difference = _first_difference(undisturbed.steps, history, self._tolerance)
         if difference is None:
             return None
 
-        # Output that differs at each run differs here as well, and the mishap is not the reason.
+        # If the output differs at each run, the mishap is not the reason why it differs here.
         if mishap is not Mishap.SECOND_RUN:
             difference_by_chance = self.difference(evaluator, Mishap.SECOND_RUN)
             if difference_by_chance is not None:
@@ -69,25 +75,25 @@ class Search:
             self._tested,
             evaluator,
             mishap,
-            difference.place,
-            difference.expected,
-            difference.actual,
-            difference.error,
+            place=difference.place,
+            expected=difference.expected,
+            actual=difference.actual,
+            error=difference.error,
             only_after=only_after,
             breaks_contract=mishap is Mishap.NOTHING and self._breaks_contract(evaluator),
         )
 
     def _breaks_contract(self, evaluator: str) -> bool:
-        """Return True if the output is the reference's as soon as no module promises to be time-bound."""
+        """Return True if the output equals the reference's once no module promises to be time-bound."""
         without_promise = self._tested.without_time_bound_contracts()
         if without_promise is None:
             return False
-        straight = _history_of(without_promise, evaluator, Mishap.NOTHING)
-        if straight.error is not None:
+        undisturbed = _history_of(without_promise, evaluator, Mishap.NOTHING)
+        if undisturbed.error is not None:
             return False
-        return _difference_from_reference(without_promise, straight, self._tolerance) is None
+        return _difference_from_reference(without_promise, undisturbed, self._tolerance) is None
 
-    def alone(self, difference: OutputDifference) -> OutputDifference:
+    def with_single_mishap(self, difference: OutputDifference) -> OutputDifference:
         """Return the difference that a single mishap makes; `difference` itself, if a single one is not enough."""
         if difference.mishap not in (Mishap.RESTART, Mishap.CRASH):
             return difference
@@ -97,19 +103,24 @@ class Search:
                 return of_one_mishap
         return difference
 
-    def _run_straight(self, evaluator: str) -> _OutputHistory:
-        """Run without a mishap, once for each evaluator."""
-        if evaluator not in self._straight:
-            self._straight[evaluator] = _history_of(self._tested, evaluator, Mishap.NOTHING)
-        return self._straight[evaluator]
+    def _undisturbed_run(self, evaluator: str) -> _OutputHistory:
+        """Return the output of a run without a mishap; there is one such run for each evaluator."""
+        if evaluator not in self._undisturbed:
+            self._undisturbed[evaluator] = _history_of(self._tested, evaluator, Mishap.NOTHING)
+        return self._undisturbed[evaluator]
 
 
 def smallest(difference: OutputDifference, tolerance: float) -> OutputDifference:
-    """Find the smallest stream that shows a kind of difference, and the one step that it takes."""
+    """Return a difference of the same kind on the smallest stream that shows one, if possible with a single mishap.
+
+    Args:
+        difference: The difference on the original stream.
+        tolerance: The distance within which numbers in results are equal.
+    """
     kind = _kind_of(difference)
 
-    def on(script: Script) -> OutputDifference | None:
-        """Return a difference of the same kind on a stream, if it shows one."""
+    def difference_on(script: Script) -> OutputDifference | None:
+        """Return a difference of the same kind on a stream; None if the stream shows none."""
         try:
             search = Search(replace(difference.tested, script=script), tolerance)
             on_script = search.difference(difference.evaluator, difference.mishap)
@@ -117,18 +128,24 @@ def smallest(difference: OutputDifference, tolerance: float) -> OutputDifference
             return None
         return on_script if on_script is not None and _kind_of(on_script) == kind else None
 
-    script = smallest_failing(difference.tested.script, lambda script: on(script) is not None)
-    best = on(script) or difference
-    return Search(best.tested, tolerance).alone(best)
+    script = smallest_failing(difference.tested.script, lambda script: difference_on(script) is not None)
+    smallest_difference = difference_on(script) or difference
+    return Search(smallest_difference.tested, tolerance).with_single_mishap(smallest_difference)
 
 
 def _kind_of(difference: OutputDifference) -> tuple[Mishap, type]:
+    """Return the mishap and the type of the exception, by which differences are of one kind."""
     return difference.mishap, type(difference.error)
 
 
 @dataclass(slots=True)
 class _OutputHistory:
-    """The live output after each step, up to one that raised."""
+    """The live output after each step of a run.
+
+    Attributes:
+        steps: The live output after each step, up to the first one that raised.
+        error: The exception of that step; None if no step raised.
+    """
 
     steps: list[Sequence[LiveResult]] = field(default_factory=list)
     error: Exception | None = None
@@ -153,7 +170,14 @@ class _StepDifference(NamedTuple):
 def _history_of(
     tested: QueryUnderTest, evaluator: str, mishap: Mishap, only_after: int | None = None
 ) -> _OutputHistory:
-    """Return the output of a query with a mishap after each step, or after one alone; it ends where a step raises."""
+    """Run a query with a mishap and return its output, which ends where a step raises.
+
+    Args:
+        tested: The query and its stream.
+        evaluator: The name of the evaluator.
+        mishap: The mishap.
+        only_after: The one step after which the mishap happens; None if it happens after each.
+    """
     history = _OutputHistory()
     try:
         for results in run_steps(tested, evaluator, mishap, only_after):
@@ -178,18 +202,24 @@ def _first_difference(
 
 
 def _difference_from_reference(
-    tested: QueryUnderTest, straight: _OutputHistory, tolerance: float
+    tested: QueryUnderTest, undisturbed: _OutputHistory, tolerance: float
 ) -> _StepDifference | None:
-    """Compare with the reference evaluator, which knows of no early results, nor of the pieces of a result."""
+    """Return the first difference of an undisturbed run from the reference; None if there is none.
+
+    The reference has no early results, and no result in pieces: where these matter, nothing is compared.
+    """
     if tested.query.timestamps is TimestampPolicy.TIME_BOUND:
         return None  # the same rows are live at each tick, but a row that was shortened and continued is in two pieces
     if not isinstance(tested.emit, EarlyEmission):
-        return _first_difference(list(reference_steps(tested)), straight, tolerance)
+        return _first_difference(list(reference_steps(tested)), undisturbed, tolerance)
     if tested.emit.refinement is Refinement.DISCARD:
-        return None  # a final result then holds what no early one held
-    finals = [_final_results(results) for results in straight.steps]
-    return _first_difference(list(reference_steps(tested)), _OutputHistory(list(finals)), tolerance)
+        return None  # a final result holds only events that no early result held, and the reference's holds all
+    final_steps: list[Sequence[LiveResult]] = []
+    for results in undisturbed.steps:
+        final_steps.append(_final_results(results))
+    return _first_difference(list(reference_steps(tested)), _OutputHistory(final_steps), tolerance)
 
 
 def _final_results(results: Sequence[LiveResult]) -> list[LiveResult]:
+    """Return the final results, as if no early ones had come before them."""
     return [result._replace(firing=0) for result in results if result.timing is Timing.FINAL]

@@ -18,7 +18,7 @@ from muntin.changes import Punctuation
 from muntin.errors import StreamError
 from muntin.testing.batches import KeyedChange, Step
 from muntin.testing.scripts import Script
-from muntin_engine.testing.random_streams import arriving, chains
+from muntin_engine.testing.random_streams import arriving, changes_by_event
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -115,7 +115,7 @@ def source_skew(script: Script, delays: Mapping[Hashable, int], *, every: int = 
 
 
 def disordered(script: Script, most: int = 20) -> SearchStrategy[Script]:
-    """Return streams of the same meaning, in order or with one of the kinds of disorder.
+    """Return a strategy for streams of the same meaning, in order or with one of the kinds of disorder.
 
     A failing test shrinks towards the stream in order.
 
@@ -127,10 +127,11 @@ def disordered(script: Script, most: int = 20) -> SearchStrategy[Script]:
 
     seeds = st.integers(0, 2**16)
     keys = list(dict.fromkeys(step.key for step in script.changes()))
+    delays = st.fixed_dictionaries({key: st.integers(0, most) for key in keys})
     return st.one_of(
         st.builds(band_disorder, st.just(script), st.integers(0, most), seeds, every=st.integers(1, most)),
         st.builds(block_disorder, st.just(script), st.integers(1, most), seeds),
-        st.builds(source_skew, st.just(script), st.fixed_dictionaries({key: st.integers(0, most) for key in keys})),
+        st.builds(source_skew, st.just(script), delays),
     )
 
 
@@ -138,36 +139,39 @@ def _lives(script: Script) -> Iterable[Sequence[KeyedChange]]:
     """Return the changes of each event of a legal stream."""
     if script.illegal():
         raise StreamError("a script with illegal steps has no meaning to keep", illegal=script.illegal())
-    return chains(script.changes())
+    return changes_by_event(script.changes())
 
 
 def _in_any_order(random: Random, block: Sequence[KeyedChange]) -> list[KeyedChange]:
     """Return the changes of a block in random order, but the changes of one event in their order."""
-    # Shuffled are the turns of events, not their changes: at its turn, an event has its next change.
-    lives = list(chains(block))
+    # Each event has a turn for each of its changes. The turns are shuffled: at a turn, the event has its next change.
+    lives = list(changes_by_event(block))
     turns: list[int] = []
-    for place, life in enumerate(lives):
-        turns += [place] * len(life)
+    for event_number, life in enumerate(lives):
+        turns += [event_number] * len(life)
     random.shuffle(turns)
-    remaining = [iter(life) for life in lives]
-    return [next(remaining[place]) for place in turns]
+    next_changes = [iter(life) for life in lives]
+    return [next(next_changes[event_number]) for event_number in turns]
 
 
 def _punctuated(script: Script, groups: Sequence[list[KeyedChange]], every: int) -> Script:
-    """Put punctuation after each group that allows a time so much higher than the last.
+    """Return a stream with its changes in groups, and after each group punctuation as high as later groups allow.
 
     Args:
         script: The stream.
         groups: Its changes, as they arrive.
-        every: The least number of ticks from a punctuation to the next.
+        every: The least number of ticks from a punctuation to the next; a group after which it would rise by less has
+            none.
     """
     if not groups:
         return script
-    least_times = [min(step.change.sync_time for step in group) for group in groups]
+    least_times: list[int] = []
+    for group in groups:
+        least_times.append(min(step.change.sync_time for step in group))
     finite_times = [step.change.sync_time for step in script.changes() if step.change.sync_time < INFINITY]
     past_all = max(finite_times) + 1 if finite_times else 0
-    # For each group, the highest time that the later groups allow: the least time from the end on, back to front. After
-    # the last group, a time past all changes.
+    # After a group, punctuation may be as high as the least sync time of all later groups: a running minimum, from the
+    # end on. After the last group, it is a time past all changes.
     later_times = list(accumulate(reversed(least_times[1:]), min))[::-1]
     steps: list[Step] = []
     latest: int | None = None

@@ -53,10 +53,10 @@ class _Move:
 
 @cache
 def scripts(payloads: SearchStrategy[object], kind: str) -> SearchStrategy[Script]:
-    """Return legal streams that end, of up to seven steps before the end.
+    """Return a strategy for legal streams that end, with up to seven steps before the end.
 
     Args:
-        payloads: The payloads of events.
+        payloads: The strategy for the payloads of events.
         kind: `"points"`; `"intervals"` too, some without an end; or `"revised"`, with revisions and retractions.
     """
     lengths = st.integers(0, 12) if kind == "points" else st.integers(0, 12) | st.just(INFINITY)
@@ -66,7 +66,7 @@ def scripts(payloads: SearchStrategy[object], kind: str) -> SearchStrategy[Scrip
 
 
 def _script(moves: Sequence[_Move]) -> Script:
-    """Return the legal stream that drawn moves make: what would be late starts at the punctuation before it."""
+    """Return the legal stream that drawn moves make: an event that would be late starts at the last punctuation."""
     script = Script()
     punctuation = EARLIEST
     for id, move in enumerate(moves):
@@ -84,7 +84,7 @@ def _script(moves: Sequence[_Move]) -> Script:
 
 
 def _revised(script: Script, move: _Move, punctuation: int) -> Script:
-    """Revise the end of an event, if there is one that punctuation still lets change."""
+    """Revise the end of one event, if punctuation still lets the end of any event change."""
     revisable = []
     for key, events in script.history().items():
         for (id, _), event in events.items():
@@ -92,9 +92,11 @@ def _revised(script: Script, move: _Move, punctuation: int) -> Script:
                 revisable.append((key, id, event))
     if not revisable:
         return script
-    key, id, event = revisable[move.time % len(revisable)]  # any one: a smaller time is an earlier event
+    # The time of the move chooses the event, so that a failing test shrinks towards the first event.
+    key, id, event = revisable[move.time % len(revisable)]
     return script.revise(id, _new_end(event, move), key=key)
 
 
 def _new_end(event: Event[object], move: _Move) -> int:
+    """Return the end that a move gives to an event; a length of 0 retracts the event."""
     return INFINITY if move.length == INFINITY else event.start + move.length

@@ -35,9 +35,15 @@ class LiveResult(NamedTuple):
 
 
 class EmittedResult(NamedTuple):
-    """A live result with its names: the number of its key, and the id of its row."""
+    """A live result with the names by which the engine retracts it.
 
-    key: int
+    Attributes:
+        key_number: The number of its key.
+        id: The id of its row.
+        result: The result.
+    """
+
+    key_number: int
     id: int
     result: LiveResult
 
@@ -52,17 +58,17 @@ class LiveOutput:
     def __init__(self, emitted: Iterable[EmittedResult] = ()) -> None:
         self.emitted = list(emitted)
 
-    def apply(self, key: int, name: Hashable, change: OutputChange, *, is_evicted: bool = False) -> None:
+    def apply(self, key_number: int, key: Hashable, change: OutputChange, *, is_evicted: bool = False) -> None:
         """Apply a change of an output. A retraction of a row that was never emitted has no effect.
 
         Args:
-            key: The number of the key.
-            name: The key.
+            key_number: The number of the key.
+            key: The key.
             change: The change.
             is_evicted: True for a change of the second output.
         """
         result = LiveResult(
-            name,
+            key,
             change.window,
             change.start,
             change.end,
@@ -71,20 +77,21 @@ class LiveOutput:
             change.firing,
             is_evicted,
         )
-        emitted = EmittedResult(key, change.id, result)
+        emitted = EmittedResult(key_number, change.id, result)
         if change.kind is OutputKind.INSERT:
             self.emitted.append(emitted)
             return
         if not self._remove(emitted):
             return
+        # A revision moves the end of the result; any other change retracts it.
         if change.kind is OutputKind.REVISE and change.new_end is not None:
             revised = result._replace(end=change.new_end)
-            self.emitted.append(EmittedResult(key, change.id, revised))
+            self.emitted.append(EmittedResult(key_number, change.id, revised))
 
     def _remove(self, emitted: EmittedResult) -> bool:
-        """Remove a result; False if it is not there."""
-        for place, other in enumerate(self.emitted):
-            if equal(tuple(other), tuple(emitted)):
+        """Remove a result; return False if it is not live."""
+        for place, live_result in enumerate(self.emitted):
+            if equal(tuple(live_result), tuple(emitted)):
                 del self.emitted[place]
                 return True
         return False

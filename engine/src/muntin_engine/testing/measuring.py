@@ -19,7 +19,7 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.testing.live_results import LiveOutput
 from muntin_engine.testing.query_under_test import QueryUnderTest
 from muntin_engine.testing.reference_output import progress_of
-from muntin_engine.testing.stepwise_run import rows_of, start
+from muntin_engine.testing.stepwise_run import new_process, rows_of
 from muntin_engine.time.changes import OutputKind
 
 WindowT = TypeVar("WindowT", bound=Hashable)
@@ -76,34 +76,38 @@ def measure(
     tested = QueryUnderTest(script, query, parse_policy(EmitPolicy, emit))
     name = tested.evaluators[-1] if evaluator is None else evaluator
     if name not in tested.evaluators:
-        can = ", ".join(map(repr, tested.evaluators))
-        raise QueryError(f"the evaluator {name!r} cannot run this query over this stream\n  those that can: {can}")
+        able = ", ".join(map(repr, tested.evaluators))
+        raise QueryError(f"the evaluator {name!r} cannot run this query over this stream\n  those that can: {able}")
 
-    # By result, the step at which it came, and the watermark that its window waits for.
     key_by_number = {number: key for key, number in tested.keys.items()}
     cells = MemoryCells()
-    process = start(tested, name, cells)
+    process = new_process(tested, name, cells)
     live = LiveOutput()
-    memory = 0
+    largest_size = 0
+    # For each result the step at which it came, and the watermark that its window waits for.
     emitted: list[tuple[int, int]] = []
     for step, batch in enumerate(tested.batches, 1):
         for (key,), change in process.process(list(rows_of(tested, batch)), progress_of(query.window, batch)):
             live.apply(key, key_by_number[key], change)
             if change.kind is OutputKind.INSERT:
-                emitted.append((step, change.window.end + query.window.ends_move))
-        memory = max(memory, sum(map(len, cells.cells.values())))
+                # A window whose end may move is not complete at its end, but one tick later.
+                awaited_watermark = change.window.end + (1 if query.window.ends_move else 0)
+                emitted.append((step, awaited_watermark))
+        size = sum(map(len, cells.cells.values()))
+        largest_size = max(largest_size, size)
     output: dict[Hashable, list[OutputEvent]] = {}
     for result in live.results():
         event = OutputEvent(result.window, result.start, result.end, result.value)
         output.setdefault(result.key, []).append(event)
-    return Measured(name, output, latencies(script, emitted), memory)
+    return Measured(name, output, latencies(script, emitted), largest_size)
 
 
 def mean_error(results: Mapping[WindowT, float], truth: Mapping[WindowT, float]) -> float:
     """Return the error of the results in percent, on average over the windows.
 
-    The error of a window is the distance from the true result, in percent of it: 100 where the result is missing, and
-    where it ought to be 0 and is not. Windows that ought not to be there do not count.
+    The error of a window is the distance of its result from the true one, in percent of the true one. It is 100 where
+    the result is missing, and where the true result is 0 and the result is not. Windows without a true result do not
+    count.
 
     Args:
         results: The result of each window.
@@ -145,8 +149,8 @@ def latencies(script: Script, emitted: Iterable[tuple[int, int]]) -> list[int]:
 
     Args:
         script: The stream; boundaries of micro-batches are no steps.
-        emitted: The number of steps that had arrived when a result came, and the watermark that its window waits for,
-            as a rule its end; for each result.
+        emitted: For each result the number of steps that had arrived when it came, and the watermark that its window
+            waits for, which as a rule is the window's end.
 
     Example:
         >>> script = Script().point("a", 1).point("b", 4).punctuate(5).point("c", 6).close()
@@ -156,14 +160,15 @@ def latencies(script: Script, emitted: Iterable[tuple[int, int]]) -> list[int]:
     steps = [step for step in script.steps if not isinstance(step, Boundary)]
     punctuation = [(place, step.time) for place, step in enumerate(steps, 1) if isinstance(step, Punctuation)]
     distances: list[int] = []
-    for emitted_at, awaited in emitted:
-        covered_at = next((place for place, time in punctuation if time >= awaited), None)
+    for emitted_at, awaited_watermark in emitted:
+        covered_at = next((place for place, time in punctuation if time >= awaited_watermark), None)
         if covered_at is not None:
             distances.append(emitted_at - covered_at)
     return distances
 
 
 def _error(result: float | None, true_result: float) -> float:
+    """Return the distance of a result from the true one, in percent of the true one; None is a missing result."""
     if result is None:
         return 100.0
     if true_result == 0:

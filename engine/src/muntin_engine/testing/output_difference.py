@@ -61,11 +61,12 @@ class OutputDifference:
         evaluator: The name of the evaluator.
         mishap: The mishap.
         place: The step after which the output differs, or which raised.
-        expected: The output that is live then without the mishap, and not with it; without one, the reference's.
-        actual: The output that is live instead.
+        expected: The results that ought to be live after that step and are not: those of a run without the mishap, or,
+            if the mishap is `NOTHING`, those of the reference.
+        actual: The results that are live and ought not to be.
         error: The exception, if the step raised one.
+        only_after: The one step after which the mishap happened; None if it happened after each.
         breaks_contract: True if the output differs only because a module promises to be time-bound and is not.
-        only_after: The one step after which it need happen; None if it must happen several times.
     """
 
     tested: QueryUnderTest
@@ -89,12 +90,12 @@ class OutputDifference:
 
     @property
     def facts(self) -> str:
-        """The facts of the difference."""
+        """The sentence that says which output differs, under which mishap, after which step."""
         emit = "early results" if isinstance(self.tested.emit, EarlyEmission) else f"{self.tested.emit} results"
-        what = f"{emit} of {self.tested.query.window}, evaluator {self.evaluator}, {self._when}:"
+        run = f"{emit} of {self.tested.query.window}, evaluator {self.evaluator}, {self._when}:"
         if self.error is not None:
-            return f"{what}\nstep {self.place + 1} raised {type(self.error).__name__}: {self.error}"
-        return f"{what}\nafter step {self.place + 1} the output is another"
+            return f"{run}\nstep {self.place + 1} raised {type(self.error).__name__}: {self.error}"
+        return f"{run}\nafter step {self.place + 1} the output is another"
 
     @property
     def drawing(self) -> str:
@@ -109,6 +110,7 @@ class OutputDifference:
 
     @property
     def _when(self) -> str:
+        """The words for the mishap and the step after which it happened."""
         if self.mishap in (Mishap.NOTHING, Mishap.SECOND_RUN):
             return "without any restart"
         step = "each step" if self.only_after is None else f"step {self.only_after + 1}"
@@ -117,6 +119,7 @@ class OutputDifference:
         return f"with {step} run again, as after a crash before its state was kept"
 
     def _steps(self) -> Iterator[Step]:
+        """Yield the steps up to the one that shows the difference, with the restarts before it."""
         steps = [step for step in self.tested.script.steps if not isinstance(step, Boundary)]
         for place, step in enumerate(steps[: self.place + 1]):
             yield step
@@ -125,11 +128,14 @@ class OutputDifference:
 
 
 def bag_difference(left: Sequence[LiveResult], right: Sequence[LiveResult], tolerance: float) -> list[LiveResult]:
-    """Return the results on the left that are not on the right; values are compared within a tolerance."""
+    """Return the results on the left that have no equal on the right; each on the right is the equal of one.
+
+    Values are compared within a tolerance.
+    """
     unmatched = list(right)
     missing: list[LiveResult] = []
     for result in left:
-        place = next((place for place, other in enumerate(unmatched) if _is_same(result, other, tolerance)), None)
+        place = _place_of(result, unmatched, tolerance)
         if place is None:
             missing.append(result)
         else:
@@ -137,12 +143,17 @@ def bag_difference(left: Sequence[LiveResult], right: Sequence[LiveResult], tole
     return missing
 
 
-def _is_same(result: LiveResult, other: LiveResult, tolerance: float) -> bool:
-    has_same_place = result._replace(value=None) == other._replace(value=None)
-    return has_same_place and equal(result.value, other.value, tolerance)
+def _place_of(result: LiveResult, candidates: Sequence[LiveResult], tolerance: float) -> int | None:
+    """Return the place of the first candidate that equals a result, its value within a tolerance; None without one."""
+    without_value = result._replace(value=None)
+    for place, candidate in enumerate(candidates):
+        if candidate._replace(value=None) == without_value and equal(result.value, candidate.value, tolerance):
+            return place
+    return None
 
 
 def _bar(label: str, result: LiveResult, tested: QueryUnderTest) -> Bar:
+    """Return a result as a bar of the drawing, labelled with the run that it is of."""
     name = label if result.key is None else f"{label} {result.key!r}"
     value = repr(result.value) if result.is_evicted else spell_value(result.value, tested.query)
     if result.is_evicted:

@@ -39,7 +39,7 @@ class QueryUnderTest:
 
     Raises:
         StreamError: The script has illegal steps, or punctuation of some keys alone.
-        QueryError: The engine would not take the query.
+        QueryError: The engine refuses the query.
         ModuleDefinitionError: A module's class is not complete.
     """
 
@@ -73,15 +73,17 @@ class QueryUnderTest:
                 f"{self.emit.trigger} waits for a clock, and a script has none\n"
                 "  use a trigger that does not, such as every_count(2)"
             )
-        check_trigger(self.plan(next(iter(self.evaluators), DECLARATIONS[-1].name)))
+        # If no evaluator can run the query, planning it for the most general one raises the reason.
+        most_general = next(iter(self.evaluators), DECLARATIONS[-1].name)
+        check_trigger(self.plan(most_general))
 
     @cached_property
     def evaluators(self) -> tuple[str, ...]:
         """The names of the evaluators that can run it, the most general first."""
         names = []
-        for declaration in reversed(DECLARATIONS):
-            takes_events = declaration.takes_revisions or not self._is_revised
-            if takes_events and self._can_run(declaration.name):
+        for declaration in reversed(DECLARATIONS):  # the cheapest is declared first
+            takes_changes = declaration.takes_revisions or not self._is_revised
+            if takes_changes and self._can_run(declaration.name):
                 names.append(declaration.name)
         return tuple(names)
 
@@ -122,37 +124,40 @@ class QueryUnderTest:
         return tuple(map(_input_field, self.query.computations, self._payloads))
 
     @property
-    def meaning(self) -> WindowedQuery:
-        """The query as the reference reads it, with modules that nothing has used yet."""
+    def reference_query(self) -> WindowedQuery:
+        """The query for the reference evaluator, with modules that nothing has used yet."""
         pairs = zip(self._fresh_modules(), self.query.computations, strict=True)
         computations = [replace(computation, module=module) for module, computation in pairs]
         return replace(self.query, computations=computations, event_ends_move=self.has_ids)
 
     @cached_property
     def has_ids(self) -> bool:
-        """True if its events may be revised; where early results are not retracted, only if some are."""
+        """True if events have ids, by which they may be revised.
+
+        Events of a query with early results have ids only if the script revises some of them.
+        """
         return self._is_revised or not isinstance(self.emit, EarlyEmission)
 
     @cached_property
-    def is_point(self) -> bool:
-        """True if all events last one tick, and are not revised; those that are followed in order may be retracted."""
+    def has_only_points(self) -> bool:
+        """True if all events last one tick, and stay so: a query that follows them in order may retract them."""
         changes = [step.change for step in self.script.changes()]
-        keep_ends = all(map(_keeps_its_end, changes)) if self.is_ordered else not self._is_revised
-        return keep_ends and all(change.event.end == change.event.start + 1 for change in changes)
+        ends_stay = all(map(_keeps_its_end, changes)) if self.is_ordered else not self._is_revised
+        return ends_stay and all(change.event.end == change.event.start + 1 for change in changes)
 
     @property
-    def rows(self) -> RowWindows | None:
-        """The windows, if they follow rows."""
+    def row_windows(self) -> RowWindows | None:
+        """The windows, if they follow rows; None for any others."""
         return self.query.window if isinstance(self.query.window, RowWindows) else None
 
     @property
     def is_ordered(self) -> bool:
-        """True if rows are followed."""
+        """True if the query follows rows or events in order."""
         return isinstance(self.query.window, RowWindows | Unwindowed)
 
     @property
     def has_order(self) -> bool:
-        """True if rows have an order: by time, by that of the query, and else by their ids, as these came."""
+        """True if rows are sorted: by time, then by the order of the query, and last by the order of their ids."""
         return self.is_ordered or any(computation.module.reads_order for computation in self.query.computations)
 
     def plan(self, evaluator: str) -> Plan:
@@ -161,17 +166,22 @@ class QueryUnderTest:
         Raises:
             QueryError: The evaluator cannot run the query.
         """
-        (declaration,) = (declaration for declaration in DECLARATIONS if declaration.name == evaluator)
+        declaration = next(declaration for declaration in DECLARATIONS if declaration.name == evaluator)
         has_ids = self.has_ids and declaration.takes_revisions
-        if declaration.lifts:  # it may do without ids, unless a result waits for ends that these let move
+        if declaration.lifts:
+            # An evaluator that lifts rows needs no ids, unless events are revised or a result waits for ends: with ids,
+            # ends may move.
             has_ids = self._is_revised or (self.has_ids and self._waits_for_ends)
-        reads = () if self.rows is None else self.rows.reads
+
+        # The payload has a column for the input of each module, then the order and the columns that row windows read.
+        reads = () if self.row_windows is None else self.row_windows.reads
         input_count = len(self.inputs)
-        row_columns = ("order", *reads) if self.has_order else ()
-        payload_names = [*(f"input {place}" for place in range(input_count)), *row_columns]
+        payload_names = [f"input {place}" for place in range(input_count)]
+        if self.has_order:
+            payload_names += ["order", *reads]
         columns = Columns(
             start=NamedColumn("start", _TICKS),
-            end=None if self.is_point else NamedColumn("end", _TICKS),
+            end=None if self.has_only_points else NamedColumn("end", _TICKS),
             id=NamedColumn("id", _TICKS) if has_ids else None,
             change=NamedColumn("change", "string"),
             keys=(NamedColumn("key", _TICKS),),
@@ -179,7 +189,7 @@ class QueryUnderTest:
         )
         return checked_plan(
             Plan(
-                inputs=(Input(columns, order=input_count if row_columns else None),),
+                inputs=(Input(columns, order=input_count if self.has_order else None),),
                 axis=Axis.TICKS,
                 window=self.query.window,
                 clip=self.query.clip,
@@ -194,9 +204,9 @@ class QueryUnderTest:
         )
 
     def without_time_bound_contracts(self) -> QueryUnderTest | None:
-        """Return the query with modules that promise only not to start before their window.
+        """Return the query with window-based modules in the place of time-bound ones: these promise less.
 
-        None if no module promises to be time-bound, or if the engine does not run the query without that.
+        None if no module promises to be time-bound, or if the engine refuses the query without this promise.
         """
         computations = list(self.query.computations)
         for place, computation in enumerate(computations):
@@ -222,13 +232,13 @@ class QueryUnderTest:
         """Return the order of a row, and the fields that row windows read; empty where rows have no order."""
         if not self.has_order:
             return ()
-        reads = () if self.rows is None else self.rows.reads
+        reads = () if self.row_windows is None else self.row_windows.reads
         fields_read = [field_value(change.event.payload, name) for name in reads]
-        return (self._places[_event_name(change)], *fields_read)
+        return (self._order_numbers[_event_name(change)], *fields_read)
 
     @cached_property
-    def _places(self) -> Mapping[tuple[Hashable, str], int]:
-        """The place of each event among all, of those at one time."""
+    def _order_numbers(self) -> Mapping[tuple[Hashable, str], int]:
+        """The number by which each event is ordered among the events of its time."""
         sort_keys: dict[tuple[Hashable, str], Any] = {}
         for step in self.script.changes():
             order = None if self.query.order is None else self.query.order(step.change.event.payload)
@@ -239,16 +249,18 @@ class QueryUnderTest:
 
     @cached_property
     def _waits_for_ends(self) -> bool:
+        """True if a result may wait for the ends of events, where ends may move."""
         modules = [computation.module for computation in self.query.computations]
         return waits_for_ends(modules, self.query.clip, self.query.timestamps, event_ends_move=True)
 
     @cached_property
     def _is_revised(self) -> bool:
+        """True if the script revises or retracts an event."""
         return not all(isinstance(step.change, Insertion) for step in self.script.changes())
 
     @cached_property
     def _payloads(self) -> list[list[Any]]:
-        """The values that each module reads."""
+        """The inputs of each module from all changes; None where the module does not accept one."""
         columns: list[list[Any]] = [[] for _ in self.query.computations]
         for step in self.script.changes():
             for column, value in zip(columns, self.values(step.change.event.payload), strict=True):
@@ -282,19 +294,20 @@ class QueryUnderTest:
             fits = not any(misfit(input_field, payload) for payload in self._payloads[place])
             form = module.columnar_form(input_field) if fits else None
         return ModulePlan(
-            f"result {place}",
-            module,
-            {},
-            (place,),
-            (input_field,),
-            itemgetter(place),
-            Field("result", Variable("")),
-            form,
-            (input_field,),
+            output=f"result {place}",
+            module=module,
+            parameters={},
+            columns=(place,),
+            reads=(input_field,),
+            select=itemgetter(place),
+            result=Field("result", Variable("")),
+            form=form,
+            bound_reads=(input_field,),
         )
 
 
 def _event_name(change: Insertion[Any] | Revision[Any]) -> tuple[Hashable, str]:
+    """Return the id and the payload of an event, which revisions do not change; the payload as text can be hashed."""
     return change.id, repr(change.event.payload)
 
 
@@ -304,6 +317,7 @@ def _keeps_its_end(change: Insertion[Any] | Revision[Any]) -> bool:
 
 
 def _input_field(computation: Computation, payloads: list[object]) -> Field:
+    """Return the input field of a module, with type variables bound by payloads."""
     return observed(computation.module.input_field(), payloads)
 
 

@@ -60,13 +60,17 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
         key = random.choice(keys)
         content = payload(random)
         start = times.start()
+        # Now and then the event has the id of an earlier one, unless that would give two events one name.
         id = random.randrange(number + 1) if again and random.random() < again else number
         if (key, id, start) in used_names:
             id = number
         used_names.add((key, id, start))
-        lives.append(_life(times, key, id, Event(start, INFINITY, content)))
-        while again and random.random() < again and _is_retraction(lives[-1][-1]):
-            lives[-1] += _life(times, key, id, Event(start, INFINITY, payload(random)))
+        life = _life(times, key, id, Event(start, INFINITY, content))
+        # Now and then an event that was retracted is inserted again.
+        while again and random.random() < again and _is_retraction(life[-1]):
+            life += _life(times, key, id, Event(start, INFINITY, payload(random)))
+        lives.append(life)
+
     arrived = arriving(random, lives, lambda _: random.randint(0, disorder))
     steps = _punctuated(random, [step for _, step in arrived], punctuation)
     is_closed = random.random() < 0.7 if closed is None else closed
@@ -95,11 +99,11 @@ def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Scri
     random = Random(seed)
     # Steps that stay are at 1, 2, 3, ...; changes are drawn to places between them. At one place a change comes before
     # the step that stays, as it may come at its deadline and not behind it.
-    fixed = [step for step in script.steps if not isinstance(step, KeyedChange)]
-    placed_steps = [_PlacedStep(place, is_fixed=True, step=step) for place, step in enumerate(fixed, 1)]
-    for chain in chains(script.changes()):
-        places = _places(random, chain, fixed, early_revisions=early_revisions)
-        for place, step in zip(places, chain, strict=True):
+    fixed_steps = [step for step in script.steps if not isinstance(step, KeyedChange)]
+    placed_steps = [_PlacedStep(place, is_fixed=True, step=step) for place, step in enumerate(fixed_steps, 1)]
+    for life in changes_by_event(script.changes()):
+        places = _random_places(random, life, fixed_steps, early_revisions=early_revisions)
+        for place, step in zip(places, life, strict=True):
             placed_steps.append(_PlacedStep(place, is_fixed=False, step=step))
     placed_steps.sort(key=lambda placed: (placed.place, placed.is_fixed))
     return replace(script, steps=tuple(placed.step for placed in placed_steps))
@@ -140,29 +144,42 @@ def split(script: Script, seed: int, *, cuts: float = 0.3, restarts: float = 0.3
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """Draws times; a small pool of them makes ties common."""
+    """Draws times; a small pool of them makes ties common.
+
+    Attributes:
+        random: The source of all random choices.
+        pool: The times of the starts, and of some of the ends.
+        span: The number of ticks in which events start; an event lasts up to a third of it.
+    """
 
     random: Random
     pool: Sequence[int]
     span: int
 
     def start(self) -> int:
+        """Draw the start of an event."""
         return self.random.choice(self.pool)
 
     def end(self, start: int) -> int:
-        later = [time for time in self.pool if time > start]
-        return self.random.choice([start + 1, start + self.random.randint(1, 1 + self.span // 3), *later[:2]])
+        """Draw the end of an event: that of a point, that of an interval, or a time at which others start."""
+        end_of_interval = start + self.random.randint(1, 1 + self.span // 3)
+        later_starts = [time for time in self.pool if time > start]
+        return self.random.choice([start + 1, end_of_interval, *later_starts[:2]])
 
     def new_end(self, event: Event[object]) -> int:
+        """Draw the end to which an event is revised: it may be retracted, reopened, left as it is, or end elsewhere."""
         kind = self.random.random()
         if kind < 0.25:
-            return event.start
+            return event.start  # a retraction
         if kind < 0.3:
             return INFINITY
-        return event.end if kind < 0.35 else self.end(event.start)
+        if kind < 0.35:
+            return event.end
+        return self.end(event.start)
 
 
 def _is_retraction(step: KeyedChange) -> bool:
+    """Return True if a step retracts an event."""
     return isinstance(step.change, Revision) and step.change.is_retraction
 
 
@@ -184,7 +201,9 @@ def _life(times: _Times, key: Hashable, id: Hashable, event: Event[object]) -> l
 def arriving(
     random: Random, lives: Iterable[Sequence[KeyedChange]], delay: Callable[[KeyedChange], int]
 ) -> list[tuple[int, KeyedChange]]:
-    """Return changes with the times at which they arrive, in order; those of one event stay in theirs.
+    """Return changes in the order of their arrival, each with the time at which it arrives.
+
+    The changes of one event keep their order.
 
     Args:
         random: The source of the order of changes that arrive at one time.
@@ -203,7 +222,13 @@ def arriving(
 
 
 class _ArrivingChange(NamedTuple):
-    """A change, and when it arrives: at its time, and among others of that time by its rank."""
+    """A change and its arrival.
+
+    Attributes:
+        time: The time at which it arrives.
+        rank: The number by which changes of one time are ordered.
+        change: The change.
+    """
 
     time: int
     rank: float
@@ -211,12 +236,13 @@ class _ArrivingChange(NamedTuple):
 
 
 def _punctuated(random: Random, changes: Sequence[KeyedChange], share: float) -> list[Step]:
-    """Put punctuation between changes, never above the sync time of a change that still comes."""
+    """Put punctuation behind a share of the changes, never above the sync time of a change that still comes."""
     if not changes:
         return []
     sync_times = [step.change.sync_time for step in changes]
     finite = [time for time in sync_times if time != INFINITY]
-    # For each change, the least sync time of those that come after it; after the last, a time past all of them.
+    # The limit at each change is the least sync time of all that come after it: a running minimum, from the end on.
+    # Behind the last change, it is a time past all of them.
     later_times = [*sync_times[1:], max(finite, default=0) + 9]
     limits = list(accumulate(reversed(later_times), min))[::-1]
     steps: list[Step] = []
@@ -230,20 +256,27 @@ def _punctuated(random: Random, changes: Sequence[KeyedChange], share: float) ->
     return steps
 
 
-def chains(changes: Sequence[KeyedChange]) -> Iterable[list[KeyedChange]]:
-    """Return the changes of each event."""
+def changes_by_event(changes: Sequence[KeyedChange]) -> Iterable[list[KeyedChange]]:
+    """Return the changes of each event, in order; an event is named by its key, its id and its start."""
     events: dict[tuple[Hashable, Hashable, int], list[KeyedChange]] = {}
     for step in changes:
         events.setdefault((step.key, step.change.id, step.change.event.start), []).append(step)
     return events.values()
 
 
-def _places(
-    random: Random, chain: Sequence[KeyedChange], fixed: Sequence[Step], *, early_revisions: bool
+def _random_places(
+    random: Random, life: Sequence[KeyedChange], fixed_steps: Sequence[Step], *, early_revisions: bool
 ) -> list[float]:
-    """Draw the places of an event's changes among the fixed steps, which are at 1, 2, 3, ..."""
-    # A change may not come behind the deadline of a later change of its event.
-    deadlines = list(accumulate((_deadline(step, fixed) for step in reversed(chain)), min))[::-1]
+    """Draw the places of an event's changes among the fixed steps, which are at 1, 2, 3, ...
+
+    Args:
+        random: The source of all random choices.
+        life: The changes of the event.
+        fixed_steps: The steps that stay where they are.
+        early_revisions: True to let the changes come in any order; otherwise each comes behind the one before it.
+    """
+    # A change may not come behind the deadline of a later change of its event: a running minimum, from the end on.
+    deadlines = list(accumulate((_deadline(step, fixed_steps) for step in reversed(life)), min))[::-1]
     places: list[float] = []
     for deadline in deadlines:
         earliest = places[-1] if places and not early_revisions else 0
@@ -251,14 +284,14 @@ def _places(
     return places
 
 
-def _deadline(step: KeyedChange, fixed: Sequence[Step]) -> float:
-    """Return the place of the first punctuation above the sync time of a change; the end without one."""
-    for place, other in enumerate(fixed, 1):
-        if isinstance(other, KeyPunctuation) and not matches(other.key, step.key):
+def _deadline(step: KeyedChange, fixed_steps: Sequence[Step]) -> float:
+    """Return the place of the first punctuation for which a change would be late; the end if there is none."""
+    for place, fixed_step in enumerate(fixed_steps, 1):
+        if isinstance(fixed_step, KeyPunctuation) and not matches(fixed_step.key, step.key):
             continue
-        if isinstance(other, Punctuation | KeyPunctuation) and other.time > step.change.sync_time:
+        if isinstance(fixed_step, Punctuation | KeyPunctuation) and fixed_step.time > step.change.sync_time:
             return place
-    return len(fixed) + 1
+    return len(fixed_steps) + 1
 
 
 def smallest_failing(stream: Script, fails: Callable[[Script], bool]) -> Script:
@@ -285,16 +318,19 @@ def smallest_failing(stream: Script, fails: Callable[[Script], bool]) -> Script:
 
 
 def _smaller(stream: Script) -> Iterator[Script]:
-    """Yield smaller streams: each without an event, without a revision of an event, or without another step."""
+    """Yield the legal streams that lack one thing: an event, a revision, a punctuation or a boundary."""
+    # Without all steps of an event, or without a step that is of no event.
     names = [_step_name(place, step) for place, step in enumerate(stream.steps)]
     for name in dict.fromkeys(names):
-        others = [step for step_name, step in zip(names, stream.steps, strict=True) if step_name != name]
-        yield from _legal(stream, others)
+        remaining = [step for step_name, step in zip(names, stream.steps, strict=True) if step_name != name]
+        yield from _legal(stream, remaining)
+
+    # Without a revision. The revision after it, which now expects too much, is mended in a second attempt.
     for place, step in enumerate(stream.steps):
         if isinstance(step, KeyedChange) and isinstance(step.change, Revision):
-            others = [*stream.steps[:place], *stream.steps[place + 1 :]]
-            yield from _legal(stream, others)
-            yield from _legal(stream, _bridged(others, step.key, step.change))
+            remaining = [*stream.steps[:place], *stream.steps[place + 1 :]]
+            yield from _legal(stream, remaining)
+            yield from _legal(stream, _bridged(remaining, step.key, step.change))
 
 
 def _step_name(place: int, step: Step) -> Hashable:
@@ -305,7 +341,10 @@ def _step_name(place: int, step: Step) -> Hashable:
 
 
 def _bridged(steps: list[Step], key: Hashable, removed: Revision[object]) -> list[Step]:
-    """Let the revision that continued a removed one continue from the event that this one revised."""
+    """Mend the chain of an event from which a revision was removed.
+
+    The revision that expects the event as the removed one left it now expects the event as it was before that.
+    """
     revised_event = None if removed.is_retraction else replace(removed.event, end=removed.new_end)
     for place, step in enumerate(steps):
         if isinstance(step, KeyedChange) and (step.key, step.change.id) == (key, removed.id):
@@ -317,6 +356,7 @@ def _bridged(steps: list[Step], key: Hashable, removed: Revision[object]) -> lis
 
 
 def _legal(stream: Script, steps: list[Step]) -> Iterator[Script]:
+    """Yield the stream with other steps; nothing if these are illegal."""
     try:
         yield replace(stream, steps=tuple(steps))
     except StreamError:  # a revision without its event, say

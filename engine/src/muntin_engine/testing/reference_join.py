@@ -16,8 +16,8 @@ class JoinedEvent:
     """One row of a join's canonical history table.
 
     Attributes:
-        start: Start of its lifetime.
-        end: End of its lifetime.
+        start: The start of its lifetime.
+        end: The end of its lifetime.
         left: The payload of the left event.
         right: The payload of the right event; None where the row has none.
     """
@@ -40,8 +40,8 @@ def join(
         kind: The kind of the join.
         left: The rows of the left canonical history table, in any order.
         right: The rows of the right canonical history table.
-        on: The condition on the payloads of a left and a right event. If it is false or None, they make no pair, and
-            the right one neither covers nor clips the left one. None if all events meet.
+        on: The function of the payloads of a left and a right event that says whether they meet; None if all meet. If
+            it returns False or None, the two make no pair, and the right event neither covers nor clips the left one.
 
     Cost:
         Every left event is compared with every right one, at every tick at which one of these starts or ends.
@@ -62,13 +62,16 @@ def join(
     right_events = list(right)
     output: list[JoinedEvent] = []
     for event in left:
-        partners = [other for other in right_events if on is None or on(event.payload, other.payload)]
+        partners = [partner for partner in right_events if on is None or on(event.payload, partner.payload)]
+        # A kind that pairs has a row for each partner, for as long as both events last.
         if kind.pairs:
             for partner in partners:
                 start = max(event.start, partner.start)
                 end = min(event.end, partner.end)
                 if start < end:
                     output.append(JoinedEvent(start, end, event.payload, partner.payload))
+        # Besides, the left event has rows of its own: cut at the next partner's start, or the parts that partners
+        # cover, or those that none covers.
         if kind is JoinKind.CLIP:
             later_starts = [partner.start for partner in partners if partner.start > event.start]
             output.append(JoinedEvent(event.start, min([event.end, *later_starts]), event.payload))
@@ -79,7 +82,13 @@ def join(
 
 
 def parts(event: Event[Any], others: Iterable[Event[Any]], *, are_covered: bool) -> list[tuple[int, int]]:
-    """Return the longest stretches of an event's lifetime that other events cover, or that none of them covers."""
+    """Return the longest parts of an event's lifetime that other events cover, or that none of them covers.
+
+    Args:
+        event: The event.
+        others: The other events.
+        are_covered: True for the parts that are covered, False for those that are not.
+    """
     other_events = list(others)
     ticks = {event.start, event.end}
     for other in other_events:

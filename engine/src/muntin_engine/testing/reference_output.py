@@ -12,7 +12,7 @@ from muntin_engine.time.changes import Progress
 
 
 def progress_of(window: WindowSpecification, batch: Batch) -> Progress:
-    """Return the progress of the whole input that a batch implies."""
+    """Return the progress of the whole input that a batch implies: its watermark, its horizon and its latest start."""
     watermark = EARLIEST if batch.punctuation is None else batch.punctuation
     starts = [step.change.event.start for step in batch.changes]
     ticks_below_horizon = [start + 1 for start in starts]
@@ -29,21 +29,21 @@ def live_output(
 ) -> list[OutputEvent]:
     """Return the live output of one key at a progress of the input.
 
-    Final: of the closed windows. Speculative: of the windows that the max event time has passed. Eager: of all windows
-    that the reference knows.
+    By emission it is that of other windows. Final: the closed windows. Speculative: the windows whose end the max event
+    time has reached. Eager: all windows that the reference knows.
 
     Args:
         query: The query.
         emit: The emission of results.
-        events: The events of the key, as they stand.
+        events: The events of the key, with their ends as last revised.
         progress: The progress of the whole input.
     """
     if emit is EmitPolicy.FINAL:
         return reference.evaluate(query, events, progress.watermark, progress.horizon)
-    visible = INFINITY if emit is EmitPolicy.EAGER else progress.max_event_time
+    latest_end = INFINITY if emit is EmitPolicy.EAGER else progress.max_event_time
     output: list[OutputEvent] = []
     for _, window, members in reference.windows_with_members(query, events, progress.horizon):
-        if window.end <= visible:
+        if window.end <= latest_end:
             output += reference.evaluate_window(query, window, members)
     return output
 

@@ -48,4 +48,5 @@ class RestartError(ModuleError, AssertionError):
 
 
 def _indented(text: str) -> str:
+    """Return text with each line moved to the right."""
     return "\n".join(f"  {line}".rstrip() for line in text.splitlines())

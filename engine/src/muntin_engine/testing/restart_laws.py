@@ -35,16 +35,19 @@ _REMEDY: Final = "keep all that a result depends on in the state, as plain data"
 
 
 def _follows(module: Any) -> str | None:
+    """Return the reason why laws over windows of time do not apply: the module follows rows; None if they apply."""
     if isinstance(module, StreamOperator):
         return f"{named(module)} follows a stream"
     return f"{named(module)} follows rows" if isinstance(module, RowOperator) else None
 
 
 def _is_windowed(module: Any) -> str | None:
+    """Return the reason why the law without windows does not apply: the module is for windows; None if it applies."""
     return None if isinstance(module, StreamOperator) else f"{named(module)} is for windows"
 
 
 def _wants_other_windows(module: Any) -> str | None:
+    """Return the reason why the law of row windows does not apply: the module needs others; None if it applies."""
     if ClipPolicy.NONE not in module.accepted_clips:
         return f"{named(module)} wants lifetimes clipped, and rows are points"
     lacking = module.needs.lacks(last(2))
@@ -52,6 +55,7 @@ def _wants_other_windows(module: Any) -> str | None:
 
 
 def _is_never_sliced(module: Any) -> str | None:
+    """Return the reason why no evaluator over slices can run a module; None if one can."""
     if module.is_time_sensitive:
         return f"{named(module)} is time-sensitive"
     if module.reads_order:
@@ -97,12 +101,18 @@ class RestartLaws(ModuleLaws):
 
     @classmethod
     def crowd(cls) -> int:
-        """Return 0: streams are of some events each, in windows as they fall."""
+        """Return 0: no windows are made large on purpose."""
         return 0
 
     @classmethod
     def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
-        """Try a law once."""
+        """Try a law once, over the windows that it is about.
+
+        Args:
+            law: The law.
+            body: The method of the law, called with a laws object and a trial.
+            data: The data from Hypothesis that the trial draws from.
+        """
         windows = cls._windows_of(law)
         if not windows:
             pytest.skip(f"does not apply: there are no such windows among {', '.join(map(str, cls.windows))}")
@@ -123,22 +133,22 @@ class RestartLaws(ModuleLaws):
     @law(_REMEDY, does_not_apply=_follows)
     def test_final_results_survive_restarts(self, trial: RestartTrial) -> None:
         """A restart after any step, or a crash in it, does not show in final results."""
-        trial.survives("revised", EmitPolicy.FINAL)
+        trial.check_restarts("revised", EmitPolicy.FINAL)
 
     @law(_REMEDY, does_not_apply=_follows)
     def test_speculative_results_survive_restarts(self, trial: RestartTrial) -> None:
         """A restart after any step, or a crash in it, does not show in results that may be retracted."""
-        trial.survives("revised", EmitPolicy.SPECULATIVE)
+        trial.check_restarts("revised", EmitPolicy.SPECULATIVE)
 
     @law(_REMEDY, does_not_apply=_follows)
     def test_eager_results_survive_restarts(self, trial: RestartTrial) -> None:
         """A restart after any step, or a crash in it, does not show in the results of windows that are open."""
-        trial.survives("revised", EmitPolicy.EAGER)
+        trial.check_restarts("revised", EmitPolicy.EAGER)
 
     @law(_REMEDY, does_not_apply=_follows)
     def test_early_results_survive_restarts(self, trial: RestartTrial) -> None:
         """A restart after any step, or a crash in it, does not show in results that a trigger emits early."""
-        trial.survives("intervals", EarlyEmission(every_count(1), Refinement.RETRACT))
+        trial.check_restarts("intervals", EarlyEmission(every_count(1), Refinement.RETRACT))
 
     @law(_REMEDY, does_not_apply=_is_never_sliced)
     def test_results_over_slices_survive_restarts(self, trial: RestartTrial) -> None:
@@ -146,7 +156,8 @@ class RestartLaws(ModuleLaws):
 
         Skipped for a module that is time-sensitive, and for one without `combine` and `columnar_form`.
         """
-        trial.survives_over_slices(trial.draw(st.sampled_from(trial.kinds_over_slices)))
+        kind = trial.draw(st.sampled_from(trial.kinds_over_slices))
+        trial.check_restarts_over_slices(kind)
 
     @law(_REMEDY, does_not_apply=_wants_other_windows)
     def test_results_of_row_windows_survive_restarts(self, trial: RestartTrial) -> None:
@@ -155,7 +166,7 @@ class RestartLaws(ModuleLaws):
         For an operator that follows rows it is the only one of these laws. Skipped for a module that wants
         lifetimes clipped, or other windows.
         """
-        trial.survives("points", EmitPolicy.FINAL)
+        trial.check_restarts("points", EmitPolicy.FINAL)
 
     @law(_REMEDY, does_not_apply=_is_windowed)
     def test_results_without_windows_survive_restarts(self, trial: RestartTrial) -> None:
@@ -163,7 +174,9 @@ class RestartLaws(ModuleLaws):
 
         For an operator that follows a stream it is the only one of these laws; it is skipped for all others.
         """
-        trial.survives("revised" if isinstance(self.subject(), IntervalOperator) else "points", EmitPolicy.FINAL)
+        # Only an `IntervalOperator` is told of ends, and so of revisions.
+        kind = "revised" if isinstance(self.subject(), IntervalOperator) else "points"
+        trial.check_restarts(kind, EmitPolicy.FINAL)
 
 
 _WITHOUT_WINDOWS: Final = "results without windows survive restarts"

@@ -26,23 +26,27 @@ class RestartTrial(Trial):
         super().__init__(law, laws, data)
         self._windows = windows
 
-    def survives(self, kind: str, emit: EmitPolicy | EarlyEmission) -> None:
-        """Raise unless no restart shows in the output of the general evaluator.
+    def check_restarts(self, kind: str, emit: EmitPolicy | EarlyEmission) -> None:
+        """Raise if a restart shows in the output of the general evaluator.
 
         Args:
             kind: The kind of stream that is drawn, see `scripts`.
             emit: The emission of results.
         """
         tested = self._tested(kind, emit)
-        self._check_no_difference(tested, tested.evaluators[:1])
+        self._check_no_difference(tested, tested.evaluators[:1])  # the most general one comes first
 
     @property
     def kinds_over_slices(self) -> list[str]:
-        """The kinds of streams that are evaluated over slices: states of Python are merged for points alone."""
+        """The kinds of streams that are evaluated over slices: without a columnar form, these are points alone."""
         return ["points", "intervals"] if hasattr(self.tested, "columnar_form") else ["points"]
 
-    def survives_over_slices(self, kind: str) -> None:
-        """Raise unless no restart shows in the output of the evaluators over slices."""
+    def check_restarts_over_slices(self, kind: str) -> None:
+        """Raise if a restart shows in the output of the evaluators over slices.
+
+        Args:
+            kind: The kind of stream that is drawn, see `scripts`.
+        """
         tested = self._tested(kind, EmitPolicy.FINAL)
         self._check_no_difference(tested, tested.evaluators[1:])
 
@@ -54,19 +58,20 @@ class RestartTrial(Trial):
             clips = [clip for clip in ClipPolicy if clip in self.tested.accepted_clips]
             clip = self.draw(st.sampled_from(clips))
         timestamps = self.draw(st.sampled_from(_timestamps(self.tested, window)))
-        order = repr if self.tested.reads_order else None  # another one than that of arrival
+        order = repr if self.tested.reads_order else None  # an order that differs from that of arrival
         query = WindowedQuery(window, [Computation(self.tested)], clip, timestamps, order=order)
         return QueryUnderTest(self.draw(scripts(self.laws._payload_strategy(), kind)), query, emit)
 
     def _check_no_difference(self, tested: QueryUnderTest, evaluators: Sequence[str]) -> None:
-        """Raise the error of the law if a mishap shows in the output of an evaluator."""
+        """Raise `LawError` if a mishap shows in the output of an evaluator."""
         search = Search(tested, self.tolerance)
         difference = search.first(evaluators)
         if difference is not None:
-            smallest_difference = search.alone(difference)
+            smallest_difference = search.with_single_mishap(difference)
             raise self._report(smallest_difference) from smallest_difference.error
 
     def _report(self, difference: OutputDifference) -> LawError:
+        """Return the report of a broken law from the difference that a mishap made."""
         return LawError(
             self.law.name,
             self.law.statement,
@@ -78,14 +83,17 @@ class RestartTrial(Trial):
 
 
 def _sufficient(windows: Sequence[WindowSpecification], needs: Needs) -> list[WindowSpecification]:
-    """Return the windows in which a module finds something, with the reach that it needs."""
+    """Return the windows that meet the needs of a module, with the reach that it needs; all windows if none does."""
     with_reach = [window.with_reach(needs.reach) for window in windows]
     sufficient = [window for window in with_reach if not needs.lacks(window)]
     return sufficient or list(windows)
 
 
 def _timestamps(module: Any, window: WindowSpecification) -> list[TimestampPolicy]:
-    """Return the policies that a module can run under: a module that sets lifetimes may leave them unchanged."""
+    """Return the timestamp policies that a module can run under.
+
+    `UNCHANGED` keeps the lifetimes that the module itself returns, so it is for modules that return them.
+    """
     if isinstance(window, Unwindowed):
         return [TimestampPolicy.ALIGN]
     policies = [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]

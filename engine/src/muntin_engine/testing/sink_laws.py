@@ -102,18 +102,19 @@ def _a_repetition_changes_nothing(trial: SinkTrial, law: str) -> str | None:
     """Write each micro-batch twice, in two runs of the query; and one twice in the same run."""
     place = trial.new_place()
     for number in range(5):
-        for again in (False, True):
+        for is_repeated in (False, True):
             sink = trial.started(place)
-            trial.write(sink, number, again=again)
+            trial.write(sink, number, is_repeated=is_repeated)
         trial.compare(law, sink, place, trial.expected(range(number + 1)), f"micro-batch {number} came again")
-    trial.write(sink, 4, again=True)
+    trial.write(sink, 4, is_repeated=True)
     trial.compare(law, sink, place, trial.expected(range(5)), "micro-batch 4 came again in the same run")
     return None
 
 
 def _a_crash_changes_nothing(trial: SinkTrial, law: str) -> str | None:
     """Crash at each line that a sink executes for a micro-batch, and write the micro-batch again."""
-    # In later micro-batches: the n-th crash is at the n-th line, until a sink executes no such line.
+    # First in later micro-batches: each crash is one line further than the one before it, and in the next micro-batch,
+    # until a sink executes no line as far as that. No crash is in the first micro-batch of a place, nor in empty ones.
     lines = count(1, trial.every)
     for number in cycle(range(_BATCHES)):
         if number == 0:
@@ -122,7 +123,8 @@ def _a_crash_changes_nothing(trial: SinkTrial, law: str) -> str | None:
             trial.write(trial.started(place), number)
         elif not _crash_and_repeat(trial, law, place, number, next(lines)):
             break
-    # In the very first micro-batch of a place.
+
+    # Then in the very first micro-batch of a place.
     lines = count(1, trial.every)
     while _crash_and_repeat(trial, law, trial.new_place(), 0, next(lines)):
         pass
@@ -130,7 +132,18 @@ def _a_crash_changes_nothing(trial: SinkTrial, law: str) -> str | None:
 
 
 def _crash_and_repeat(trial: SinkTrial, law: str, place: str, number: int, line: int) -> bool:
-    """Try a crash at the n-th line that a sink executes for a micro-batch; False if it has no such line."""
+    """Crash at the n-th line that a sink executes for a micro-batch, check what is left, and write it again.
+
+    Args:
+        trial: The trial.
+        law: The name of the law.
+        place: The name of the place, which has all earlier micro-batches.
+        number: The number of the micro-batch.
+        line: The number of the line, from 1.
+
+    Returns:
+        False if the sink executes no such line; the micro-batch is then written without a crash.
+    """
     sink = trial.make_sink(place)
     where = _crash(trial, sink, number, line)
     if not where:
@@ -138,12 +151,13 @@ def _crash_and_repeat(trial: SinkTrial, law: str, place: str, number: int, line:
     crash = f"a crash in micro-batch {number} at {where}"
     expected_before = trial.expected(range(number))
     expected_after = trial.expected(range(number + 1))
+    # Readers see the micro-batch whole or not at all.
     if sink.guarantee == ONCE:
         rows = trial.rows(place)
         if rows not in (expected_before, expected_after):
             surplus = rows - expected_after
             missing = expected_before - rows
-            faulty_rows = surplus or missing or rows
+            faulty_rows = surplus or missing or rows  # with neither, a part of the micro-batch is visible
             raise SinkLawError(
                 sink,
                 law,
@@ -151,31 +165,32 @@ def _crash_and_repeat(trial: SinkTrial, law: str, place: str, number: int, line:
                 "make a micro-batch visible as a whole",
             )
 
+    # A new process learns from the sink which micro-batch is the last, and writes this one again.
     sink = trial.started(place)
     last = sink.last_written
     if last is not None and last.number not in (number - 1, number):
         to_do = f"let it be {number - 1}, or {number} once that is whole"
         raise SinkLawError(sink, law, f"after {crash} last_written is {last}", to_do)
-    trial.write(sink, number, again=True)
+    trial.write(sink, number, is_repeated=True)
     trial.compare(law, sink, place, expected_after, f"{crash}, and it came again")
     return True
 
 
 def _crash(trial: SinkTrial, sink: Sink, number: int, line: int) -> str:
-    """Write a micro-batch with a crash at the n-th line; return the line, empty if there was no crash."""
-    with crashing_at(line, sink) as places:
+    """Write a micro-batch with a crash at the n-th line; return that line and its function, empty without a crash."""
+    with crashing_at(line, sink) as executed_lines:
         try:
             trial.open(sink)
             trial.write(sink, number)
         except Crash:
-            return places[-1]
+            return executed_lines[-1]
     return ""
 
 
 def _last_written_is_last(trial: SinkTrial, law: str) -> str | None:
-    """Ask for the last micro-batch after each one: the sink that wrote it, and one of a new run."""
+    """After each micro-batch, ask for the last one: the sink that wrote it, and the sink of a new run."""
     place = trial.new_place()
-    for number in range(-1, 4):
+    for number in range(-1, 4):  # -1 is the number of the last micro-batch before any was written
         writing_sink = trial.started(place)
         if number >= 0:
             trial.write(writing_sink, number)
@@ -183,7 +198,7 @@ def _last_written_is_last(trial: SinkTrial, law: str) -> str | None:
             last = sink.last_written
             if last is None:
                 return f"{sink} does not say which micro-batch it has: it cannot be told to be ahead of its checkpoint"
-            if last.number != number or last.read not in ("", f"read {number}"):
+            if last.number != number or last.input_id not in ("", f"input {number}"):
                 fault = f"after micro-batch {number} last_written is {last}"
                 raise SinkLawError(sink, law, fault, "keep both with the rows")
     return None
@@ -212,17 +227,17 @@ def _a_column_may_be_added(trial: SinkTrial, law: str) -> str | None:
     place = trial.new_place()
     for number in range(2):
         trial.write(trial.started(place), number)
-    columns = trial.batch(2, wider=True).columns
+    columns = trial.batch(2, has_new_column=True).columns
     try:
         for _ in range(2):
-            trial.write(trial.started(place, columns=columns), 2, wider=True)
+            trial.write(trial.started(place, columns=columns), 2, has_new_column=True)
     except MuntinError as error:
         expected = trial.expected(range(2))
         trial.compare(law, trial.make_sink(place), place, expected, f"a new column was refused: {error}")
         return f"a new column is refused: {str(error).splitlines()[0]}"
-    expected = trial.expected(range(3), wider=(2,))
+    expected = trial.expected(range(3), with_new_column=(2,))
     event = "a micro-batch with a new column came"
-    trial.compare(law, trial.make_sink(place), place, expected, event, wider=True)
+    trial.compare(law, trial.make_sink(place), place, expected, event, has_new_column=True)
     return None
 
 
@@ -259,7 +274,8 @@ def _removed_rows_are_missed(trial: SinkTrial, law: str) -> str | None:
             "keep what can be compared with the rows, such as a size or a version, and raise a StateError or let"
             " last_written be a micro-batch that is there",
         )
-    for number in range(last.number + 1, last_number + 1):  # as a query writes them whose checkpoint was restored
+    # A query that finds the sink behind its checkpoint writes the missing micro-batches again.
+    for number in range(last.number + 1, last_number + 1):
         trial.write(trial.started(place), number)
     expected = trial.expected(range(last_number + 1))
     trial.compare(law, sink, place, expected, "what was taken away was written again")
@@ -267,7 +283,7 @@ def _removed_rows_are_missed(trial: SinkTrial, law: str) -> str | None:
 
 
 def _files_in(folder: Path | None) -> set[Path]:
-    """Return the files of rows in a folder and its folders."""
+    """Return the files of rows below a folder; names that begin with "." or "_" are of other files."""
     if folder is None:
         return set()
     return {file for file in folder.rglob("[!._]*") if file.is_file()}

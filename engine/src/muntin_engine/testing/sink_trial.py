@@ -16,7 +16,7 @@ import pyarrow as pa
 from muntin.errors import MuntinError
 from muntin_engine.sinks.sink import Sink
 from muntin_engine.testing.arrow_batch import ArrowBatch
-from muntin_engine.testing.sink_stream import KEYS, changed_columns, expected_rows, micro_batch
+from muntin_engine.testing.sink_stream import KEYS, compared_columns, expected_rows, micro_batch
 
 ONCE: Final = "exactly once"
 _ROUNDS_OF_A_LOOP: Final = 2
@@ -42,7 +42,7 @@ class SinkLawError(MuntinError, AssertionError):
 
 
 class Crash(BaseException):
-    """Ends a sink in the middle of a line, as if its process had died; no `except Exception` holds it."""
+    """Ends a sink in the middle of a line, as if its process had died; no `except Exception` catches it."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,13 @@ class SinkTrial:
     """A sink on trial.
 
     Attributes:
-        make_sink: Makes a new sink of a place, as a new process would.
-        read_rows: Reads the rows of a place.
+        make_sink: The function from the name of a place to a new sink of it, as a new process would make it.
+        read_rows: The function from the name of a place to its rows.
         changes: True for a sink of changelogs.
         every: The number of lines from one crash to the next.
-        spark: A session, for sinks that need DataFrames of Spark.
-        take_away: Removes the rows that the last micro-batch wrote to a place; None if the trial has to.
+        spark: A session, for sinks that need DataFrames of Spark; None for Arrow tables.
+        take_away: The function that removes the rows that the last micro-batch wrote to a place; None if the trial has
+            to delete files.
     """
 
     make_sink: Callable[[str], Sink]
@@ -71,42 +72,56 @@ class SinkTrial:
         return f"trial{next(self._place_numbers)}"
 
     def started(self, place: str, query_id: str = "query", columns: Sequence[str] = ()) -> Sink:
-        """Return a sink as a new process has it before its first micro-batch."""
+        """Return a new sink of a place, opened, as a new process has it before its first micro-batch.
+
+        Args:
+            place: The name of the place.
+            query_id: The query that writes.
+            columns: The columns that it writes; by default those of the first micro-batch.
+        """
         sink = self.make_sink(place)
         self.open(sink, query_id, columns)
         return sink
 
     def open(self, sink: Sink, query_id: str = "query", columns: Sequence[str] = ()) -> None:
-        """Open a sink for a query."""
+        """Open a sink for a query, as the engine does: with its keys, its columns and its id."""
         sink.keyed_by(list(KEYS))
         sink.check(columns or self.batch(0).columns)
         sink.open(query_id)
 
-    def batch(self, number: int, *, again: bool = False, query: int = 0, wider: bool = False) -> Any:
-        """Return a micro-batch.
+    def batch(self, number: int, *, is_repeated: bool = False, query: int = 0, has_new_column: bool = False) -> Any:
+        """Return a micro-batch, as a DataFrame of Spark or as an object that stands in for one.
 
         Args:
             number: The number of the micro-batch.
-            again: True for another order of its rows, as Spark may have when it repeats the micro-batch.
+            is_repeated: True for another order of its rows, as Spark may have when it repeats the micro-batch.
             query: The number of the query.
-            wider: True for one more column.
+            has_new_column: True for one more column.
         """
-        table = micro_batch(number, changes=self.changes, query=query, wider=wider)
-        if again:
+        table = micro_batch(number, changes=self.changes, query=query, has_new_column=has_new_column)
+        if is_repeated:
             table = pa.Table.from_pylist(table.to_pylist()[::-1], table.schema)
         return ArrowBatch(table) if self.spark is None else self.spark.createDataFrame(table)
 
-    def write(self, sink: Sink, number: int, *, again: bool = False, query: int = 0, wider: bool = False) -> None:
-        """Have a sink write a micro-batch."""
-        batch = self.batch(number, again=again, query=query, wider=wider)
-        row_count = micro_batch(number, changes=self.changes, query=query, wider=wider).num_rows
+    def write(
+        self, sink: Sink, number: int, *, is_repeated: bool = False, query: int = 0, has_new_column: bool = False
+    ) -> None:
+        """Have a sink write a micro-batch; the arguments after the sink are those of `batch`."""
+        batch = self.batch(number, is_repeated=is_repeated, query=query, has_new_column=has_new_column)
+        row_count = micro_batch(number, changes=self.changes, query=query, has_new_column=has_new_column).num_rows
+        # The engine says these things of a micro-batch before it has the sink write it.
         sink.take_watermark(number * 10)
         sink.take_count(row_count)
-        sink.take_read(f"read {number}")
+        sink.take_input_id(f"input {number}")
         sink.write(batch, number)
 
-    def rows(self, place: str, *, wider: bool = False) -> Counter[str]:
-        """Count the rows of a place."""
+    def rows(self, place: str, *, has_new_column: bool = False) -> Counter[str]:
+        """Read the rows of a place, and count equal ones.
+
+        Args:
+            place: The name of the place.
+            has_new_column: True to read the column that only some micro-batches have.
+        """
         try:
             rows = self.read_rows(place)
         except FileNotFoundError:
@@ -115,25 +130,26 @@ class SinkTrial:
             rows = rows.toArrow()
         if isinstance(rows, pa.Table):
             rows = rows.to_pylist()
-        names = changed_columns(changes=self.changes, wider=wider)
+        names = compared_columns(changes=self.changes, has_new_column=has_new_column)
         counts: Counter[str] = Counter()
         for row in rows:
             values = dict(row)
             counts[_spelled({name: values.get(name) for name in names})] += 1
         return counts
 
-    def expected(self, numbers: Iterable[int], *, query: int = 0, wider: Iterable[int] = ()) -> Counter[str]:
-        """Count the rows that micro-batches come to.
+    def expected(self, numbers: Iterable[int], *, query: int = 0, with_new_column: Iterable[int] = ()) -> Counter[str]:
+        """Return the rows that a place has to have after some micro-batches, counted as by `rows`.
 
         Args:
             numbers: The numbers of the micro-batches.
             query: The number of the query.
-            wider: The numbers of those with one more column.
+            with_new_column: The numbers of the micro-batches with one more column.
         """
-        return Counter(map(_spelled, expected_rows(numbers, changes=self.changes, query=query, wider=wider)))
+        rows = expected_rows(numbers, changes=self.changes, query=query, with_new_column=with_new_column)
+        return Counter(map(_spelled, rows))
 
     def compare(
-        self, law: str, sink: Sink, place: str, expected: Counter[str], event: str, *, wider: bool = False
+        self, law: str, sink: Sink, place: str, expected: Counter[str], event: str, *, has_new_column: bool = False
     ) -> None:
         """Raise unless a place has the expected rows.
 
@@ -143,13 +159,14 @@ class SinkTrial:
             place: The place.
             expected: The expected rows.
             event: The event after which they are expected.
-            wider: True to compare the column that only some rows have.
+            has_new_column: True to compare the column that only some micro-batches have.
         """
-        rows = self.rows(place, wider=wider)
+        rows = self.rows(place, has_new_column=has_new_column)
         missing = expected - rows
         surplus = rows - expected
-        if sink.guarantee != ONCE:  # rows may come twice
-            surplus = Counter({row: number for row, number in surplus.items() if row not in expected})
+        if sink.guarantee != ONCE:
+            # A sink that writes at least once may double expected rows.
+            surplus = Counter({row: count for row, count in surplus.items() if row not in expected})
         faults: list[str] = []
         if missing:
             faults.append(f"{missing.total()} rows are missing, such as {next(iter(missing))}")
@@ -161,21 +178,33 @@ class SinkTrial:
 
 @contextmanager
 def crashing_at(line: int, sink: Sink) -> Iterator[list[str]]:
-    """Raise at the n-th line that is executed of the packages in which a sink's classes are.
+    """Raise `Crash` at the n-th line that is executed in the packages of a sink's classes.
 
-    Of a loop the first two rounds count.
+    A line counts at most twice, so that a long loop does not use up all crashes.
+
+    Args:
+        line: The number of the line, from 1; with fewer lines there is no crash.
+        sink: The sink.
 
     Yields:
-        The lines that were executed.
+        The lines that were counted, with their functions; the last one is where the crash was.
     """
     modules = [cls.__module__ for cls in type(sink).__mro__ if issubclass(cls, Sink) and cls is not Sink]
-    packages = tuple(f"{name.rpartition('.')[0]}." if "." in name else name for name in modules)
+    prefixes: list[str] = []
+    for name in modules:
+        package, _, _ = name.rpartition(".")
+        prefixes.append(f"{package}." if package else name)
+    packages = tuple(prefixes)
     places: list[str] = []
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
+        """Count the lines of the packages.
+
+        Python calls this for each function that is entered, and, if it returns itself, for each line of that function.
+        """
         name = frame.f_globals.get("__name__", "")
         if not name.startswith(packages) or name.startswith(__package__ + "."):
-            return None
+            return None  # other code, or this trial itself
         place = f"line {frame.f_lineno} of {name}, in {frame.f_code.co_name}"
         if event == "line" and places.count(place) < _ROUNDS_OF_A_LOOP:
             places.append(place)

@@ -41,7 +41,7 @@ def run_steps(
         tested: The query and its stream.
         evaluator: The name of the evaluator.
         mishap: The mishap.
-        only_after: The step after which it happens, or which crashes; None for every one.
+        only_after: The one step after which the mishap happens, or in which a crash does; None for every step.
 
     Raises:
         Exception: Any exception that the module, or the engine on its behalf, raises.
@@ -49,19 +49,19 @@ def run_steps(
     cells = MemoryCells()
     output = LiveOutput()
     key_by_number = {number: key for key, number in tested.keys.items()}
-    process = start(tested, evaluator, cells)
+    process = new_process(tested, evaluator, cells)
     for place, batch in enumerate(tested.batches):
         rows = list(rows_of(tested, batch))
         reported = progress_of(tested.query.window, batch)
-        happens = only_after in (None, place)
-        if happens and mishap is Mishap.CRASH:
+        has_mishap = only_after in (None, place)
+        if has_mishap and mishap is Mishap.CRASH:
             _crash(process, cells, list(rows_of(tested, batch)), reported)
         for (key,), change in process.process(rows, reported):
             output.apply(key, key_by_number[key], change)
         for (key,), change in process.evicted:
             output.apply(key, key_by_number[key], change, is_evicted=True)
-        if happens and mishap is Mishap.RESTART:
-            process = start(tested, evaluator, cells)
+        if has_mishap and mishap is Mishap.RESTART:
+            process = new_process(tested, evaluator, cells)
         yield output.results()
 
 
@@ -84,27 +84,27 @@ def _reference_results(
 ) -> Iterator[LiveResult]:
     """Yield the live results of one key, then the rows of its second output if the module has one."""
     emit = EmitPolicy.FINAL if isinstance(tested.emit, EarlyEmission) else tested.emit
-    for row in live_output(tested.meaning, emit, events, progress):
+    for row in live_output(tested.reference_query, emit, events, progress):
         yield LiveResult(key, row.window, row.start, row.end, row.value)
     if isinstance(tested.query.computations[0].module, RowOperator):
-        for row in evaluate_evicted(tested.meaning, events, progress.watermark, progress.horizon):
+        for row in evaluate_evicted(tested.reference_query, events, progress.watermark, progress.horizon):
             yield LiveResult(key, row.window, row.start, row.end, row.value, is_evicted=True)
 
 
 def _in_order(tested: QueryUnderTest, events: Mapping[tuple[Hashable, int], Event[Any]]) -> list[Event[Any]]:
-    """Return events as they came; rows of one time follow one another in the order of their ids."""
+    """Return events as the reference takes them: sorted by their ids if rows have an order, otherwise as they came."""
     if not tested.has_order:
         return list(events.values())
     return [events[name] for name in sorted(events, key=lambda name: tested.ids[name[0]])]
 
 
-def start(tested: QueryUnderTest, evaluator: str, cells: Cells) -> InMemory:
-    """Return a new process that finds in the cells what earlier processes wrote."""
+def new_process(tested: QueryUnderTest, evaluator: str, cells: Cells) -> InMemory:
+    """Return an evaluator as a new process has it: all that it knows is in the cells that earlier processes wrote."""
     return KEEPS_STATE[evaluator].in_memory(tested.plan(evaluator), cells, tested.codec)
 
 
 def rows_of(tested: QueryUnderTest, batch: Batch) -> Iterator[tuple[Key, InputChange]]:
-    """Yield the rows of a step as evaluators take them."""
+    """Yield the rows of a step as evaluators take them, each with its key."""
     for step in batch.changes:
         change = step.change
         payload = (*tested.values(change.event.payload), *tested.read_by_windows(change))
@@ -121,7 +121,7 @@ def rows_of(tested: QueryUnderTest, batch: Batch) -> Iterator[tuple[Key, InputCh
 
 
 def _crash(process: InMemory, cells: MemoryCells, rows: Sequence[tuple[Key, InputChange]], reported: Progress) -> None:
-    """Evaluate a micro-batch that is not committed."""
+    """Evaluate a micro-batch, and then lose the cells that it wrote, as in a crash before they are committed."""
     committed = dict(cells.cells)
     process.process(rows, reported)
     cells.cells = committed

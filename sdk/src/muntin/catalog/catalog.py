@@ -29,7 +29,7 @@ ALLOW_VARIABLE: Final = "MUNTIN_PLUGINS"
 """Environment variable with the names of the plugins that may load, separated by commas. Unset: all."""
 
 _SURE: Final = 0.8
-"""The likeness of the last parts of two names from which a suggestion needs no list of all names beside it."""
+"""The likeness of a name and a suggestion, by their last parts, from which a message does not list all names."""
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ class Catalog:
     Attributes:
         entries: The entry points, as `importlib.metadata` gives them.
         allowed: The only plugins that may load; None allows all.
-        unreadable: The errors of packages that are passed over: their plugins are not known.
+        unreadable: The errors of packages whose metadata cannot be read, so that their plugins are not known.
 
     Example:
         >>> Catalog(entries=()).module("stats.average")
@@ -88,8 +88,8 @@ class Catalog:
 
         Raises:
             UnknownModuleError: No plugin offers the name; the closest name that needs no import is suggested.
-            DuplicateNameError: Two installed distributions claim the plugin, and neither is `muntin-<plugin>`, which
-                would keep it.
+            DuplicateNameError: Two installed packages claim the plugin's name, and neither of them is
+                `muntin-<plugin>`, to which it would belong.
             PluginLoadError: The plugin cannot be imported.
         """
         return self._offer("module", name, lambda plugin: plugin.modules)
@@ -116,60 +116,78 @@ class Catalog:
         return self._loaded[plugin]
 
     def plugins(self) -> tuple[list[Plugin], list[MuntinError]]:
-        """Import everything allowed; return what loaded and what did not, so that one bad plugin hides no other.
+        """Import all plugins that are allowed, so that one bad plugin hides no other.
 
-        A plugin is imported in this process, as a query imports it. So a plugin that ends the process where it is
-        imported (`os._exit`, a crash of compiled code), or never comes to an end there, does that to the caller.
-        `muntin modules` and `muntin doctor` give each plugin a process and a time limit, and name the one that does it;
-        `allowed`, which `installed` reads from `MUNTIN_PLUGINS`, then leaves it out.
+        A plugin is imported in this process, as a query imports it. So a plugin whose import ends the process
+        (`os._exit`, a crash of compiled code) or never ends, does that to the caller. `muntin modules` and
+        `muntin doctor` give each plugin a process and a time limit, and name the plugin that does it; leave that one
+        out of `allowed`, which `installed` reads from `MUNTIN_PLUGINS`.
+
+        Returns:
+            The plugins that were imported, and the errors of those that were not, and of packages that cannot be read.
         """
         loaded: list[Plugin] = []
-        failed: list[MuntinError] = [*self.unreadable]
+        errors: list[MuntinError] = [*self.unreadable]
         for name in sorted({entry.name for entry in self._candidates()}):
             try:
-                entry, *usurpers = self._claims(name)
-                failed += [_claimed_twice(name, entry, usurper, is_kept=True) for usurper in usurpers]
+                rightful_entry, *other_entries = self._claims(name)
+                errors += [_claimed_twice(name, rightful_entry, other, is_kept=True) for other in other_entries]
                 loaded.append(self.plugin(name))
             except MuntinError as error:
-                failed.append(error)
-        return loaded, failed
+                errors.append(error)
+        return loaded, errors
 
     def _offer(self, kind: str, name: str, offers: Callable[[Plugin], Mapping[str, T]]) -> T:
-        """Return an offer by its full name or an alias, importing its plugin alone.
+        """Return a module, function, trigger or kind of windows by its full name or an alias; import its plugin alone.
 
         Args:
             kind: The kind of offer, for messages.
-            name: The name.
+            name: The full name, which begins with the name of the plugin.
             offers: The function from a plugin to its offers of the kind.
         """
         if not self._is_installed(name):
             self._raise_unknown(kind, name, offers)
         plugin = self.plugin(name)
-        offered = offers(plugin)
-        full_name = name if name in offered else plugin.aliases.get(name, "")
-        if full_name not in offered:
+        plugin_offers = offers(plugin)
+        full_name = name if name in plugin_offers else plugin.aliases.get(name, "")
+        if full_name not in plugin_offers:
             self._raise_unknown(kind, name, offers)
-        return offered[full_name]
+        return plugin_offers[full_name]
 
     def _candidates(self) -> list[EntryPoint]:
+        """Return the entry points of plugins that may load."""
         return [entry for entry in self.entries if self.allowed is None or entry.name in self.allowed]
 
     def _is_installed(self, name: str) -> bool:
-        return any(entry.name == name.partition(".")[0] for entry in self._candidates())
+        """Return True if there is a plugin with the first part of a name."""
+        plugin = name.partition(".")[0]
+        return any(entry.name == plugin for entry in self._candidates())
 
     def _claims(self, plugin: str) -> list[EntryPoint]:
-        """Return the entry point that has a plugin's name, and after it those that claim the name and lose."""
-        # An entry point that the path has twice is one claim.
-        entries = {(entry.value, _distribution(entry)): entry for entry in self._candidates() if entry.name == plugin}
-        # The package `muntin-<plugin>` comes first. Without it, or with two, nobody has a better claim than the other.
-        claims = sorted(entries.values(), key=_is_by_right, reverse=True)
+        """Return the entry points that claim a plugin's name: first the one that has a right to it, if there are more.
+
+        Raises:
+            DuplicateNameError: Several entry points claim the name, and none has a better right than the others.
+        """
+        # The same entry point may be on the path twice.
+        distinct_entries = {
+            (entry.value, _distribution(entry)): entry for entry in self._candidates() if entry.name == plugin
+        }
+        # The package `muntin-<plugin>` comes first. There may be none, or two of them, in different versions.
+        claims = sorted(distinct_entries.values(), key=_is_by_right, reverse=True)
         if len(claims) > 1 and _is_by_right(claims[0]) == _is_by_right(claims[1]):
             raise _claimed_twice(plugin, *claims[:2], is_kept=False)
         return claims
 
     def _raise_unknown(self, kind: str, name: str, offers: Callable[[Plugin], Mapping[str, object]]) -> NoReturn:
-        """Refuse an unknown name, without importing more plugins."""
-        # Names of plugins that are loaded are known one by one; of the others, the names of the plugins alone.
+        """Refuse an unknown name, without importing more plugins.
+
+        Args:
+            kind: The kind of offer that the name is for.
+            name: The unknown name.
+            offers: The function from a plugin to its offers of the kind, by full name.
+        """
+        # The offers of plugins that are loaded are known by name; of the others, only the names of the plugins.
         distributions: dict[str, str] = {}  # of each offer by its full name
         full_names: dict[str, str] = {}  # of each offer by its full name or an alias
         for plugin in sorted(self._loaded.values(), key=lambda plugin: plugin.name):
@@ -180,24 +198,26 @@ class Catalog:
                 full_names.update(plugin.aliases)
         unloaded = {entry.name: _distribution(entry) for entry in self._candidates() if entry.name not in self._loaded}
 
-        # Suggest an offer of a loaded plugin, or else a plugin.
+        # Suggest an offer of a loaded plugin, or else a plugin. A plugin's name alone resembles all of its modules: the
+        # error lists them instead.
         suggestion: str | None = None
         is_close_enough = False
-        if name not in self._loaded:  # not a plugin's name alone, which all of its modules resemble
-            close = _closest(name, full_names)
-            plugins = difflib.get_close_matches(name.partition(".")[0], unloaded, n=1)
-            if close is not None:
-                full_name = full_names[close]
+        if name not in self._loaded:
+            close_name = _closest(name, full_names)
+            close_plugins = difflib.get_close_matches(name.partition(".")[0], unloaded, n=1)
+            if close_name is not None:
+                full_name = full_names[close_name]
                 suggestion = f"{full_name!r} ({distributions[full_name]})"
-                likeness = difflib.SequenceMatcher(None, _last(name), _last(close)).ratio()
+                likeness = difflib.SequenceMatcher(None, _last_part(name), _last_part(close_name)).ratio()
                 is_close_enough = likeness >= _SURE
-            elif plugins:
-                suggestion = f"a {kind} of the plugin {plugins[0]!r} ({unloaded[plugins[0]]})"
+            elif close_plugins:
+                suggestion = f"a {kind} of the plugin {close_plugins[0]!r} ({unloaded[close_plugins[0]]})"
 
-        installed_names = [*distributions, *(f"{plugin}.*" for plugin in unloaded)]
+        unknown_offers = [f"{plugin}.*" for plugin in unloaded]
+        installed_names = sorted([*distributions, *unknown_offers])
         unreadable = [str(error).partition("\n")[0] for error in self.unreadable]
         raise UnknownModuleError(
-            kind, name, suggestion, sorted(installed_names), unreadable, lists_installed=not is_close_enough
+            kind, name, suggestion, installed_names, unreadable, lists_installed=not is_close_enough
         )
 
 
@@ -208,35 +228,43 @@ def installed() -> Catalog:
     That variable lists the plugins that may load, separated by commas. The catalog is built once per process; a plugin
     that is installed later is visible in the next process.
     """
-    allowed = os.environ.get(ALLOW_VARIABLE)
-    names = None if allowed is None else frozenset(name.strip() for name in allowed.split(",") if name.strip())
+    allowed_text = os.environ.get(ALLOW_VARIABLE)
+    allowed: frozenset[str] | None = None
+    if allowed_text is not None:
+        names = [name.strip() for name in allowed_text.split(",")]
+        allowed = frozenset(name for name in names if name)
     plugins = plugin_entries()
-    return Catalog(plugins.entries, names, plugins.unreadable)
+    return Catalog(plugins.entries, allowed, plugins.unreadable)
 
 
 def _closest(name: str, full_names: Iterable[str]) -> str | None:
-    """Return the closest full name; a name without a plugin is compared with the last parts alone."""
-    compared = {full if "." in name else _last(full): full for full in sorted(full_names)}
-    close = difflib.get_close_matches(name, compared, n=1)
-    return compared[close[0]] if close else None
+    """Return the full name that is closest to a name, or None; without a plugin, the name is like a last part."""
+    full_names_by_text: dict[str, str] = {}
+    for full_name in sorted(full_names):
+        compared_text = full_name if "." in name else _last_part(full_name)
+        full_names_by_text[compared_text] = full_name
+    close_texts = difflib.get_close_matches(name, full_names_by_text, n=1)
+    return full_names_by_text[close_texts[0]] if close_texts else None
 
 
-def _last(name: str) -> str:
+def _last_part(name: str) -> str:
+    """Return the last part of a name: that of a module without its plugin."""
     return name.rpartition(".")[2]
 
 
 def _distribution(entry: EntryPoint) -> str:
+    """Return the name and version of the package of an entry point."""
     return spell_distribution(entry.dist)
 
 
 def _is_by_right(entry: EntryPoint) -> bool:
-    """True for the entry point of the package `muntin-<plugin>`: the name is that package's on every machine."""
+    """Return True for an entry point of the package `muntin-<plugin>`, to which the plugin's name belongs."""
     package = _distribution(entry).rpartition(" ")[0]
     return package.lower().replace("_", "-").replace(".", "-") == f"muntin-{entry.name.replace('_', '-')}"
 
 
 def _claimed_twice(name: str, first: EntryPoint, second: EntryPoint, *, is_kept: bool) -> DuplicateNameError:
-    """Return the error of two entry points with the name of one plugin."""
+    """Return the error of two entry points that claim the name of a plugin; `is_kept` if the first one works."""
     first_claim = f"{first.value} of {_distribution(first)}"
     second_claim = f"{second.value} of {_distribution(second)}"
     return DuplicateNameError(name, first_claim, second_claim, is_kept=is_kept)
@@ -246,12 +274,13 @@ def _load(entry: EntryPoint) -> Plugin:
     """Import a plugin, and check all that it offers.
 
     Raises:
-        PluginLoadError: The plugin cannot be imported, or an offer breaks the rules of its kind; chained is the error.
+        PluginLoadError: The plugin cannot be imported, or an offer breaks the rules of its kind. The plugin's own error
+            is the cause.
         DuplicateNameError: Two offers share a name or an alias.
     """
     distribution = _distribution(entry)
     try:
-        # Each kind of offer comes by a hook of its own, and is checked for its type before anything looks into it.
+        # Each kind of offer comes by a hook of its own. All offers are of the right type before any is looked into.
         manager = _register(entry)
         modules = _offered(manager.hook.muntin_modules, _is_class_of(Module), "a list of module classes")
         functions = _offered(
@@ -265,7 +294,8 @@ def _load(entry: EntryPoint) -> Plugin:
             check_trigger(trigger)
         for kind in windows:
             check_kind(kind)
-        # All names of a plugin begin with its own, so a query finds the plugin by the name of an offer.
+
+        # Each name begins with that of the plugin, so a query finds the plugin by the name of an offer.
         for item in (*modules, *functions, *triggers, *windows):
             if item.name.partition(".")[0] != entry.name:
                 raise _MisofferedError(
@@ -275,7 +305,7 @@ def _load(entry: EntryPoint) -> Plugin:
         raise
     except _MisofferedError as error:
         raise PluginLoadError(entry.name, distribution, str(error)) from None
-    except BaseException as error:  # a plugin that ends the process must not take other plugins along
+    except BaseException as error:  # also `SystemExit`: a plugin must not end the process by which others are loaded
         raise PluginLoadError(entry.name, distribution, safe_message(error)) from error
     return Plugin(
         entry.name,
@@ -293,7 +323,10 @@ class _MisofferedError(Exception):
 
 
 def _register(entry: EntryPoint) -> pluggy.PluginManager:
-    """Import a plugin's Python module and register its hooks; return the manager to call them by.
+    """Import a plugin's Python module and register its hooks.
+
+    Returns:
+        The plugin manager, by which the hooks are called.
 
     Raises:
         _MisofferedError: The entry point names no Python module, or the hooks are not those of the specification.
@@ -307,7 +340,7 @@ def _register(entry: EntryPoint) -> pluggy.PluginManager:
     try:
         plugin = entry.load()
     except ModuleNotFoundError as error:
-        # A module that the plugin's own code misses is a fault of the plugin: its error says more.
+        # If another module is missing, one that the plugin's code imports, its own error says more.
         if error.name is None or not f"{entry.module}.".startswith(f"{error.name}."):
             raise
         raise _MisofferedError(
@@ -330,9 +363,18 @@ def _register(entry: EntryPoint) -> pluggy.PluginManager:
 
 
 def _offered(hook: pluggy.HookCaller, fits: Callable[[object], bool], expected: str) -> list[Any]:
-    """Return the results of all implementations of a hook, in one list."""
+    """Return the results of all implementations of a hook, in one list.
+
+    Args:
+        hook: The hook of one kind of offer.
+        fits: The function that returns True for an offer of the right type.
+        expected: The results of a right implementation, in words.
+
+    Raises:
+        _MisofferedError: A result is not a list of such offers.
+    """
     results = hook()
-    if len(results) < len(hook.get_hookimpls()):  # pluggy leaves out what is None
+    if len(results) < len(hook.get_hookimpls()):  # pluggy leaves out results that are None
         raise _MisofferedError(f"{hook.name} returned None; expected: {expected}")
     offers: list[Any] = []
     for result in results:
@@ -346,6 +388,7 @@ def _offered(hook: pluggy.HookCaller, fits: Callable[[object], bool], expected: 
 
 
 def _is_class_of(base: type) -> Callable[[Any], bool]:
+    """Return the function that tells if an object is a subclass of a class, and not an instance or another thing."""
     return lambda item: isinstance(item, type) and issubclass(item, base)
 
 
@@ -360,14 +403,18 @@ def _by_name(offers: Iterable[Any]) -> dict[str, Any]:
 
 
 def _aliases(plugin: str, modules: Iterable[type[Module]]) -> dict[str, str]:
-    """Return the full name of each alias; no alias is the name of a module or another alias."""
+    """Return the full name of the module that each alias stands for, by the full name of the alias.
+
+    Raises:
+        DuplicateNameError: An alias is the name or an alias of another module.
+    """
     owners = {cls.name: cls for cls in modules}
-    aliases: dict[str, str] = {}
+    module_names: dict[str, str] = {}
     for cls in modules:
         for alias in cls.own_aliases():
-            name = f"{plugin}.{alias}"
-            if name in owners:
-                raise DuplicateNameError(name, safe_repr(owners[name]), safe_repr(cls))
-            owners[name] = cls
-            aliases[name] = cls.name
-    return aliases
+            full_alias = f"{plugin}.{alias}"
+            if full_alias in owners:
+                raise DuplicateNameError(full_alias, safe_repr(owners[full_alias]), safe_repr(cls))
+            owners[full_alias] = cls
+            module_names[full_alias] = cls.name
+    return module_names

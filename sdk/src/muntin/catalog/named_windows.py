@@ -67,7 +67,7 @@ _OTHER_WORDS: Final[Mapping[str, str]] = {
     "daily": f"days are {EXAMPLES['calendar']}",
     "global_windows": f"they are {EXAMPLES['global']}",
 }
-"""Advice on words that other systems, or Muntin's own functions, have for windows."""
+"""Advice on names of windows that are not kinds, but words of other systems or functions of Muntin."""
 
 
 def window(name: str, **parameters: Any) -> WindowSpecification:
@@ -93,12 +93,11 @@ def window(name: str, **parameters: Any) -> WindowSpecification:
     cls = kind_named(name)
     signature = inspect.signature(cls)
     try:
-        signature.bind(**parameters)
+        signature.bind(**parameters)  # for its error: a length is read before the class gets any parameter
         return cls.named_by(parameters)
     except (TypeError, ValueError) as error:
-        # The windows themselves refused a value, and say why.
         if isinstance(error, MuntinError):
-            raise
+            raise  # the windows themselves refused a value, and say why
         reason = _wrong_parameters(signature, parameters) or str(error)
         if name in EXAMPLES:
             reason += f"\n  write for example {EXAMPLES[name]}"
@@ -106,7 +105,7 @@ def window(name: str, **parameters: Any) -> WindowSpecification:
 
 
 def _wrong_parameters(signature: inspect.Signature, parameters: Mapping[str, object]) -> str:
-    """Name the parameters that are missing and those that are unknown; empty if none is."""
+    """Name the parameters that are missing and those that are unknown; empty if there are neither."""
     missing: list[str] = []
     for parameter in signature.parameters.values():
         if parameter.default is inspect.Parameter.empty and parameter.name not in parameters:
@@ -121,7 +120,7 @@ def _wrong_parameters(signature: inspect.Signature, parameters: Mapping[str, obj
 
 
 def _spell_parameters(signature: inspect.Signature) -> str:
-    """Return the parameters of a kind with their defaults; without their types, as text may be given for any."""
+    """Return the parameters of a kind with their defaults, without types: a length may be an int or text."""
     untyped = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()]
     return str(inspect.Signature(untyped))
 
@@ -149,7 +148,11 @@ def check_windows(windows: WindowSpecification) -> None:
 
 
 def continues_windows(stored: Mapping[str, Any], windows: WindowSpecification) -> bool:
-    """Return True if windows can continue from a checkpoint of equal windows, of another version of their kind.
+    """Return True if windows can continue from a checkpoint of equal windows, of this or another version of their kind.
+
+    Args:
+        stored: The windows of the checkpoint, as data of `to_dict`.
+        windows: The windows of the query.
 
     Example:
         >>> windows = SnapshotWindows().to_dict()
@@ -163,7 +166,10 @@ def continues_windows(stored: Mapping[str, Any], windows: WindowSpecification) -
 
 
 def from_dict(data: Mapping[str, Any]) -> WindowSpecification:
-    """Return windows of any family, of which `to_dict` made data.
+    """Make windows of any kind from the data that their `to_dict` returned.
+
+    Raises:
+        WindowError: The data has no kind, an unknown one, or other fields than the kind.
 
     Example:
         >>> from_dict({"kind": "count", "version": "1.0", "count": 3, "by": "end"})

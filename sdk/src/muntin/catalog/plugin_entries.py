@@ -1,4 +1,4 @@
-"""Entry points of plugins, in installed packages and in those on the path."""
+"""The entry points of plugins in all packages on Python's path."""
 
 from __future__ import annotations
 
@@ -33,19 +33,20 @@ def plugin_entries(path: Sequence[str] | None = None) -> PluginEntries:
     Args:
         path: The folders to look into, as `sys.path`, which is the default.
     """
-    from importlib.metadata import distributions  # a query that names no module of a plugin does without
+    # Imported here, as it is slow and a query that names no module of a plugin does without.
+    from importlib.metadata import distributions
 
+    packages = distributions() if path is None else distributions(path=list(path))
     entries: list[EntryPoint] = []
     unreadable: list[MalformedPackageError] = []
     names: set[str] = set()
-    for package in distributions() if path is None else distributions(path=list(path)):
+    for package in packages:
         try:
             name = str(package.metadata["Name"]).lower().replace("_", "-").replace(".", "-")
-        except Exception:  # a package without a name hides no other
-            name = ""
+        except Exception:
+            name = ""  # two packages without a readable name are not taken for the same one
         if name and name in names:
-            continue  # Python imports the first one on the path
-        # A package without a name is never taken for another one: the empty name is not looked up.
+            continue  # of two packages of one name, Python imports the first one on the path
         names.add(name)
         try:
             entries += [entry for entry in package.entry_points if entry.group == PROJECT]
@@ -55,14 +56,15 @@ def plugin_entries(path: Sequence[str] | None = None) -> PluginEntries:
 
 
 def spell_distribution(package: Distribution | None) -> str:
-    """Return the name and the version of a package; where its metadata lack them, its folder."""
+    """Return the name and the version of a package; if its metadata lacks them, its folder."""
     if package is None:
         return "an unknown distribution"
     try:
         name = str(package.metadata["Name"] or "")
         version = str(package.version or "")
-    except Exception:
-        name = version = ""
+    except Exception:  # the metadata cannot be read
+        name = ""
+        version = ""
     if name and version:
         return f"{name} {version}"
     folder = getattr(package, "_path", None)  # a malformed package has no public way to its folder

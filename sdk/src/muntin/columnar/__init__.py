@@ -1,4 +1,4 @@
-"""Arrays for columnar aggregates. Needs NumPy; `import muntin` alone does not import it."""
+"""Arrays for columnar aggregates. This package needs NumPy; `import muntin` alone does not import it."""
 
 from muntin.columnar.arrays import Array
 from muntin.columnar.merging import fold_rows, identities, inverter, merge, merger

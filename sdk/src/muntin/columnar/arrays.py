@@ -1,4 +1,4 @@
-"""Types of arrays; and NumPy, or what to do where there is none."""
+"""The types of arrays, and an error that says how to install NumPy where there is none."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ except ImportError as error:
 
 
 Array: TypeAlias = NDArray[Any]
-"""Of a type that a module or a query chooses."""
+"""An array of a type that a module or a query chooses."""
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.signedinteger[Any]]
-"""Places, codes, counts, ticks, numbers of slices and of windows."""
+"""An array of indexes, codes, counts, ticks, or numbers of slices or windows."""
 
 PayloadArrays: TypeAlias = Array | Mapping[str, Array] | None
-"""Payloads as `lift` gets them: an array, or one per field of a record; None if the module reads no column."""
+"""Payloads as `lift` gets them: an array, or an array per field of a record; None if the module reads no column."""

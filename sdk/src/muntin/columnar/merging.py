@@ -16,8 +16,8 @@ from muntin.schemas.components import Component, Merge
 def as_component(component: Component, returned: object, count: int, label: str) -> Array:
     """Cast the result of a function to an array of n values of a component.
 
-    A type may become a wider one, or a narrower one of the same kind, as in NumPy's `same_kind`; Python objects become
-    anything.
+    The type of the result may be narrower than that of the component, or wider but of the same kind, as in NumPy's
+    `same_kind`; Python objects may become any type.
 
     Args:
         component: The component that the values are of.
@@ -36,7 +36,7 @@ def as_component(component: Component, returned: object, count: int, label: str)
     shape = (count, *component.shape)
     if array.shape != shape:
         raise ModuleContractError(f"{label} has the shape {array.shape}\n  expected: {shape}")
-    # An empty array has the type that NumPy chose for it, and an array of objects may hold numbers of any type.
+    # The type of an empty array means nothing, and an array of objects may hold numbers of any type.
     if array.size and array.dtype != object and not np.can_cast(array.dtype, component.dtype, "same_kind"):
         raise ModuleContractError(f"{label} is of type {array.dtype}\n  expected: {component.dtype}, or cast to it")
     return array.astype(component.dtype, copy=False)
@@ -47,28 +47,33 @@ def contributions(module: OnArrays, payloads: PayloadArrays, count: int) -> dict
 
     Args:
         module: The module.
-        payloads: Arrays, as `payload_arrays` makes them.
+        payloads: The payloads as arrays, as `payload_arrays` returns them.
         count: The number of payloads.
 
     Returns:
-        By the name of each component that is lifted, an array of n values. Where there is none, `lift` is not called.
+        An array of n values for each component that is lifted, by its name. If no component is lifted, `lift` is not
+        called.
 
     Raises:
         ModuleContractError: The contributions are not of the components that `components` declares.
     """
-    parts = {name: part for name, part in module.components().items() if part.is_lifted}
-    if not parts:
+    lifted_components = {name: component for name, component in module.components().items() if component.is_lifted}
+    if not lifted_components:
         return {}
     with np.errstate(all="ignore"):
         lifted: object = module.lift(payloads)
-    if not isinstance(lifted, Mapping) or lifted.keys() != parts.keys():
+    if not isinstance(lifted, Mapping) or lifted.keys() != lifted_components.keys():
         returned = sorted(map(str, lifted)) if isinstance(lifted, Mapping) else repr(lifted)
-        raise ModuleContractError(f"lift returned {returned}\n  expected: an array for each of {sorted(parts)}")
-    return {name: as_component(part, lifted[name], count, f"{name!r} from lift") for name, part in parts.items()}
+        expected = sorted(lifted_components)
+        raise ModuleContractError(f"lift returned {returned}\n  expected: an array for each of {expected}")
+    arrays: dict[str, Array] = {}
+    for name, component in lifted_components.items():
+        arrays[name] = as_component(component, lifted[name], count, f"{name!r} from lift")
+    return arrays
 
 
 def merger(component: Component) -> Callable[[Array, Array], Array]:
-    """Return the function that merges two arrays of values element by element; a ufunc unless it is the writer's."""
+    """Return the function that merges two arrays of values element by element: a ufunc, or the writer's own."""
     if component.function is not None:
         return component.function
     if component.merge is Merge.COLLECT:
@@ -79,9 +84,9 @@ def merger(component: Component) -> Callable[[Array, Array], Array]:
 
 
 def inverter(component: Component) -> Callable[[Array, Array], Array] | None:
-    """Return the function that undoes a merge: from the merged values and the second ones it computes the first.
+    """Return the function that undoes a merge; None for a merge that cannot be undone exactly.
 
-    There is none, and None is returned, for a merge that loses values.
+    From the merged values and the second values, it computes the first values.
 
     Example:
         >>> inverter(Component.sum("int64")), inverter(Component.sum("float64"))
@@ -100,7 +105,7 @@ def merge(component: Component, first: Array, second: Array) -> Array:
 
 
 def identities(component: Component, count: int) -> Array:
-    """Return an array of n identities.
+    """Return an array of n identities of a component.
 
     Example:
         >>> identities(Component.sum("int64", shape=(2,)), 1).tolist()
@@ -111,15 +116,16 @@ def identities(component: Component, count: int) -> Array:
     if component.dtype.startswith(("datetime64", "timedelta64")) and isinstance(component.identity, int):
         return np.full(shape, component.identity, "int64").view(component.dtype)
     if component.dtype == "object" and not component.shape:
-        return np.fromiter(repeat(component.identity, count), object, count)  # one by one: a list stays a list
+        # Unlike `np.full`, which would make another axis of an identity that is a list, this assigns one by one.
+        return np.fromiter(repeat(component.identity, count), object, count)
     return np.full(shape, component.identity, component.dtype)
 
 
 def fold_rows(component: Component, values: Array) -> Array:
-    """Return the merge of n values, along the first axis: an array of one value, the identity if n is 0.
+    """Merge n values along the first axis into an array of one value, which is the identity if n is 0.
 
     Neighbours are merged in pairs, and the pairs in pairs, so a function of the writer's own is called about log2(n)
-    times. Sums of floats are rounded at each step here; `muntin.columnar.exact` has sums that are not.
+    times. Sums of floats are rounded at each step here; those of `muntin.columnar.exact` are not.
 
     Example:
         >>> import numpy as np
@@ -130,8 +136,7 @@ def fold_rows(component: Component, values: Array) -> Array:
     if not len(values):
         return identities(component, 1)
     while len(values) > 1:
-        # Neighbours are merged pair by pair, so n values take log n calls of the function in place of n.
-        even = len(values) // 2 * 2
-        pairs = merge(component, values[0:even:2], values[1:even:2])
-        values = np.concatenate([pairs, values[even:]])
+        paired = len(values) // 2 * 2
+        merged_pairs = merge(component, values[0:paired:2], values[1:paired:2])
+        values = np.concatenate([merged_pairs, values[paired:]])  # with the last value, if their number is odd
     return values

@@ -26,7 +26,9 @@ from muntin.schemas import (
 
 
 def observed(field: Field, values: Sequence[object]) -> Field:
-    """Return a field with its type variables bound to the types of values; those that have several types stay.
+    """Return a field with its type variables bound to the types of values, as far as the values tell.
+
+    A variable whose values are of several types stays as it is.
 
     Example:
         >>> from muntin.schemas import spell
@@ -37,30 +39,39 @@ def observed(field: Field, values: Sequence[object]) -> Field:
 
 
 def observed_types(field: Field, values: Sequence[object]) -> dict[str, Field]:
-    """Infer the type variables of a field from values, as far as the values tell."""
-    values_of: dict[str, list[object]] = {}
+    """Return the types for which the type variables of a field stand in values, by the names of the variables.
+
+    A variable is left out if its values tell no single type.
+    """
+    values_by_variable: dict[str, list[object]] = {}
     for value in values:
         for name, part in _values_of_variables(field, value):
-            values_of.setdefault(name, []).append(part)
+            values_by_variable.setdefault(name, []).append(part)
     types: dict[str, Field] = {}
-    for name, parts in values_of.items():
-        data_type = _type_of(parts)
+    for name, variable_values in values_by_variable.items():
+        data_type = _type_of(variable_values)
         if data_type is not None:
             types[name] = data_type
     return types
 
 
-def part_of(payload: Any, name: str, place: int) -> object:
-    """Return a field of a record: of a mapping, an object with attributes, or a tuple; None if there is no record."""
+def part_of(payload: Any, name: str, position: int) -> object:
+    """Return the value of a field of a record; None if the record itself is None.
+
+    Args:
+        payload: The record: a mapping, an object with attributes, or a tuple.
+        name: The name of the field.
+        position: The position of the field, which counts in a tuple without names.
+    """
     if payload is None:
         return None
     if isinstance(payload, Mapping):
         return payload.get(name)
-    return getattr(payload, name) if hasattr(payload, name) else payload[place]
+    return getattr(payload, name) if hasattr(payload, name) else payload[position]
 
 
 def _values_of_variables(field: Field, value: object) -> Iterator[tuple[str, object]]:
-    """Yield the parts of a value at the places of type variables, each with the name of its variable."""
+    """Yield the parts of a value whose type is a type variable of the field, each after the name of its variable."""
     if isinstance(field.type, Variable):
         yield field.type.name, value
     elif value is not None:
@@ -69,42 +80,46 @@ def _values_of_variables(field: Field, value: object) -> Iterator[tuple[str, obj
 
 
 def _parts(field: Field, value: Any) -> Iterable[tuple[Field, object]]:
-    """Return the parts of a value, each with its field."""
-    kind = field.type
-    if isinstance(kind, Struct):
-        return [(part, part_of(value, part.name, place)) for place, part in enumerate(kind.fields)]
-    if isinstance(kind, OneOf):
-        part = kind.input_of(value)
-        return [] if part is None else [(part, value)]
-    if isinstance(kind, ListOf):
-        return [(kind.element, part) for part in value]
-    if isinstance(kind, MapOf):
-        keys = [(kind.key, key) for key in value]
-        return keys + [(kind.value, part) for part in value.values()]
+    """Return the fields of which a value is made, such as those of a record, each with its value."""
+    data_type = field.type
+    if isinstance(data_type, Struct):
+        return [(part, part_of(value, part.name, position)) for position, part in enumerate(data_type.fields)]
+    if isinstance(data_type, OneOf):
+        payload_input = data_type.input_of(value)
+        return [] if payload_input is None else [(payload_input, value)]
+    if isinstance(data_type, ListOf):
+        return [(data_type.element, element) for element in value]
+    if isinstance(data_type, MapOf):
+        keys = [(data_type.key, key) for key in value]
+        map_values = [(data_type.value, map_value) for map_value in value.values()]
+        return keys + map_values
     return []
 
 
 def _type_of(values: Sequence[object]) -> Field | None:
-    """Return the one type of values; whole numbers among floats are floats."""
-    kinds = {type(value) for value in values if value is not None}
-    # As a column has one type, whole numbers beside floats are floats.
-    if kinds == {int, float}:
-        kinds = {float}
-    if len(kinds) != 1:
+    """Return the type of a column of values, as a field; None if they are of several types, or of none of a column."""
+    classes = {type(value) for value in values if value is not None}
+    # Whole numbers beside floats are floats, as a column has one type.
+    if classes == {int, float}:
+        classes = {float}
+    if len(classes) != 1:
         return None
     is_nullable = any(value is None for value in values)
-    if kinds == {list}:
-        elements = [element for value in values if isinstance(value, list) for element in value]
+    if classes == {list}:
+        elements: list[object] = []
+        for value in values:
+            if isinstance(value, list):
+                elements += value
         element = _type_of(elements)
         return None if element is None else Field("", ListOf(element), is_nullable)
-    field = _field_of(kinds.pop())
+    field = _field_of(classes.pop())
     return None if field is None else Field("", field.type, is_nullable)
 
 
-def _field_of(kind: type) -> Field | None:
-    """Return the field of a Python type; None for one that no column has."""
+def _field_of(cls: type) -> Field | None:
+    """Return the field of a Python class; None for a class that no column has."""
     try:
-        return describe(kind)
+        return describe(cls)
     except ModuleDefinitionError:
         return None
 
@@ -128,20 +143,21 @@ _AS_INTEGER: Final[Mapping[ScalarKind, Callable[[Any], int]]] = {
     ScalarKind.DATE: lambda day: int(day.toordinal()) - _FIRST_DAY,
     ScalarKind.INTERVAL: ticks,
 }
+"""The functions from a time to the integer that NumPy's array of such times holds."""
 
 
 def payload_arrays(
     field: Field, payloads: Sequence[object], *, skips_nulls: bool
 ) -> tuple[Array | dict[str, Array], int]:
-    """Return payloads as the arrays that `ColumnarAggregate.lift` gets, and their number.
+    """Return payloads as the arrays that `ColumnarAggregate.lift` gets, and the number of payloads in them.
 
     Args:
         field: The module's input. Its type variables are bound to the types of the payloads.
         payloads: The payloads: values, or records of several fields, or None.
-        skips_nulls: Leave out null payloads and those with a null field; otherwise they are masked.
+        skips_nulls: True to leave out null payloads and those with a null field; False to mask them.
 
     Raises:
-        OverflowError: A payload does not fit 64 bits; no query can have it.
+        OverflowError: A payload does not fit 64 bits; a query could not have it.
 
     Example:
         >>> from muntin.schemas import describe
@@ -154,9 +170,8 @@ def payload_arrays(
     if not isinstance(field.type, Struct):
         return _column(field, payloads, skips_nulls=skips_nulls), len(payloads)
     columns = {}
-    # A tuple has its fields by place, a mapping or an object by name.
-    for place, part in enumerate(field.type.fields):
-        values = [part_of(payload, part.name, place) for payload in payloads]
+    for position, part in enumerate(field.type.fields):
+        values = [part_of(payload, part.name, position) for payload in payloads]
         columns[part.name] = _column(part, values, skips_nulls=skips_nulls)
     return columns, len(payloads)
 
@@ -167,16 +182,17 @@ _OF_NUMBERS: Final[Mapping[frozenset[type], str]] = {
     frozenset({float}): "float64",
     frozenset({int, float}): "float64",
 }
+"""The array type of values that are of these classes alone."""
 
 
 def array_of(values: Sequence[object]) -> Array:
-    """Return values of one type, none of which is null, as an array of the type that it has in `payload_arrays`.
+    """Return values of one type, none of which is null, as an array of the same type as in `payload_arrays`.
 
     Example:
         >>> array_of([1.5, 2]), array_of(["a", "b"])
         (array([1.5, 2. ]), array(['a', 'b'], dtype=object))
     """
-    # The common types need no inference.
+    # Numbers, the common case, do without the slower inference of types.
     dtype = _OF_NUMBERS.get(frozenset(map(type, values)))
     if dtype is not None:
         return np.asarray(values, dtype)
@@ -184,24 +200,30 @@ def array_of(values: Sequence[object]) -> Array:
 
 
 def has_null(field: Field, payload: object) -> bool:
-    """Return True if a payload is null or, if it has several fields, one of them is."""
-    if payload is None or not isinstance(field.type, Struct):
-        return payload is None
-    return any(part_of(payload, part.name, place) is None for place, part in enumerate(field.type.fields))
+    """Return True if a payload is null, or is a record with a field that is null."""
+    if payload is None:
+        return True
+    if not isinstance(field.type, Struct):
+        return False
+    return any(part_of(payload, part.name, position) is None for position, part in enumerate(field.type.fields))
 
 
 def _column(field: Field, values: Sequence[object], *, skips_nulls: bool) -> Array:
+    """Return values as an array in which nulls are masked, unless they were left out."""
     array = _array(field, values)
-    return array if skips_nulls else np.ma.MaskedArray(array, [value is None for value in values])
+    if skips_nulls:
+        return array
+    return np.ma.MaskedArray(array, [value is None for value in values])
 
 
 def _array(field: Field, values: Sequence[object]) -> Array:
-    """Return values as an array; values under nulls are unspecified."""
+    """Return values as an array of the type that their field has in `DTYPES`; zero stands for a null."""
     kind = field.type.kind if isinstance(field.type, Scalar) else None
     if kind is None or kind not in DTYPES:
-        return np.fromiter(values, object, len(values))  # assigned one by one: lists stay lists
-    # A null needs some value in an array of numbers: zero, which a mask hides or which was left out before.
+        # Unlike `np.array`, which would make another axis of lists, this assigns the values one by one.
+        return np.fromiter(values, object, len(values))
     if kind not in _AS_INTEGER:
         return np.asarray([0 if value is None else value for value in values], DTYPES[kind])
     as_integer = _AS_INTEGER[kind]
-    return np.asarray([0 if value is None else as_integer(value) for value in values], "int64").view(DTYPES[kind])
+    integers = [0 if value is None else as_integer(value) for value in values]
+    return np.asarray(integers, "int64").view(DTYPES[kind])

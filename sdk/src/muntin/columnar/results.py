@@ -1,4 +1,4 @@
-"""Arrays that a columnar aggregate gets of collected values, and results as Python values."""
+"""Collected values as a columnar aggregate gets them, and its results as Python values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Ragged:
 
     Attributes:
         values: All values; those of a group are in ascending order, NaN last.
-        offsets: The n + 1 places where groups begin and end: group i is `values[offsets[i]:offsets[i + 1]]`.
+        offsets: The n + 1 indexes at which groups begin and end: group i is `values[offsets[i]:offsets[i + 1]]`.
 
     Example:
         >>> import numpy as np
@@ -34,14 +34,16 @@ class Ragged:
 
     @classmethod
     def of(cls, groups: Sequence[Array]) -> Ragged:
-        """Return groups, at least one, as arrays of values in any order.
+        """Put groups together, at least one of them, each an array of values in any order.
 
         Example:
             >>> import numpy as np
             >>> Ragged.of([np.array([5, 1]), np.array([2])]).values.tolist()
             [1, 5, 2]
         """
-        return cls(np.concatenate([np.sort(group) for group in groups]), np.cumsum([0, *map(len, groups)]))
+        sorted_groups = [np.sort(group) for group in groups]
+        offsets = np.cumsum([0, *map(len, groups)])
+        return cls(np.concatenate(sorted_groups), offsets)
 
     @property
     def counts(self) -> IntArray:
@@ -62,7 +64,7 @@ class OnArrays(Protocol):
 
     @classmethod
     def input_field(cls) -> Field:
-        """Return the description of a payload."""
+        """Return the type of a payload."""
         ...
 
     def components(self) -> Mapping[str, Component]:
@@ -79,12 +81,12 @@ class OnArrays(Protocol):
 
 
 def results_of(module: OnArrays, components: Mapping[str, Array | Ragged], count: int) -> list[object]:
-    """Return the results of n windows.
+    """Compute the results of n windows, as Python values.
 
     Args:
         module: The module.
-        components: The values of the n windows, by the name of the component: an array, or a `Ragged` of collected
-            values.
+        components: The values of the n windows for each component, by its name: an array, or for collected values a
+            `Ragged`.
         count: The number of windows.
 
     Raises:
@@ -111,24 +113,25 @@ def python_values(results: Array) -> list[object]:
     is_null = np.ma.getmaskarray(results)
     array = np.ma.getdata(results)
     if array.dtype.kind in "mM":
-        # Not `|=`: the mask may be shared with the array of the module.
+        # Not `|=`, which would change the mask of the module's own array.
         is_null = is_null | np.isnat(array)
-    # NumPy's datetimes are naive; those of a query are aware, in UTC. Days are dates, which NumPy converts.
+
+    # NumPy would make naive datetimes, and those of a query are aware, in UTC. Days it makes dates, as they should be.
     if array.dtype.kind == "M" and array.dtype != np.dtype("datetime64[D]"):
         values = array.astype("datetime64[us]").view("int64").tolist()
         return [None if missing else moment(value) for missing, value in zip(is_null, values, strict=True)]
     if array.dtype.kind == "m":
-        array = array.astype("timedelta64[us]")
+        array = array.astype("timedelta64[us]")  # of a finer unit NumPy would make integers
     values = array.tolist()
     return [None if missing else _plain(value) for missing, value in zip(is_null, values, strict=True)]
 
 
 _PLAIN_SCALARS: Final = (np.bool_, np.integer, np.float64)
-"""The scalars of NumPy that are a number of Python's as they are."""
+"""The scalars of NumPy whose `item` is the value of Python: they are never null, and have no unit."""
 
 
 def python_value(result: object) -> object:
-    """Return a scalar or an array of NumPy's as plain Python: NaT and masked entries are None. All else stays.
+    """Return a scalar or an array of NumPy as plain Python, with None for NaT and masked entries; others as they are.
 
     Example:
         >>> python_value(np.float64(1.5)), python_value(np.array([1, 2])), python_value(np.ma.masked)

@@ -1,4 +1,4 @@
-"""A columnar aggregate of one group, as an incremental one."""
+"""The methods of an incremental aggregate for a columnar one: the state of a single window, as plain data."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from muntin.columnar.payloads import payload_arrays
 from muntin.columnar.results import OnArrays, Ragged, results_of
 from muntin.schemas.components import ColumnarState, Component, Merge
 
-_ADDED = np.frompyfunc(added, 2, 1)
-_NEAREST = np.frompyfunc(nearest, 1, 1)
+_ADD_EXACTLY = np.frompyfunc(added, 2, 1)
+"""`added` for each entry of two arrays of sums."""
+
+_ROUND = np.frompyfunc(nearest, 1, 1)
+"""`nearest` for each entry of an array of sums."""
 
 
 def plain_values(values: Array) -> list[object]:
@@ -25,40 +28,45 @@ def plain_values(values: Array) -> list[object]:
         >>> plain_values(np.array(["1970-01-02"], "datetime64[us]"))
         [86400000000]
     """
-    plain: list[object] = (values.view("int64") if values.dtype.kind in "mM" else values).tolist()
+    is_time = values.dtype.kind in "mM"
+    plain: list[object] = values.view("int64").tolist() if is_time else values.tolist()
     return plain
 
 
 def component_array(component: Component, values: Sequence[object]) -> Array:
-    """Return n values of a component, or n values that it collected, as an array: the inverse of `plain_values`."""
+    """Return plain values of a component, or values that it collected, as an array: the inverse of `plain_values`."""
     if component.dtype == "object" and (not component.shape or component.merge is Merge.COLLECT):
-        return np.fromiter(values, object, len(values))  # assigned one by one: lists stay lists
-    is_time = component.dtype.startswith(("datetime64", "timedelta64"))
-    array = np.asarray(values, "int64" if is_time else component.dtype)
-    return (array.view(component.dtype) if is_time else array).reshape(len(values), *component.shape)
+        # Unlike `np.array`, which would make another axis of lists, this assigns the values one by one.
+        return np.fromiter(values, object, len(values))
+    if component.dtype.startswith(("datetime64", "timedelta64")):
+        array = np.asarray(values, "int64").view(component.dtype)  # times are plain as integers
+    else:
+        array = np.asarray(values, component.dtype)
+    return array.reshape(len(values), *component.shape)
 
 
 def records_of(payloads: Iterable[int], components: Mapping[str, Sequence[object]]) -> list[ColumnarState]:
-    """Return partial states as `ColumnarAggregate` keeps them, from the values of their components.
+    """Return several partial states as plain data, from the values of their components.
 
     Args:
         payloads: The number of payloads of each state.
-        components: The values of the states, by component.
+        components: The values of each component, one for each state, by the component's name.
 
     Example:
         >>> records_of([2, 1], {"total": [5.0, 1.5]})
         [{'payloads': 2, 'kept': {'total': 5.0}}, {'payloads': 1, 'kept': {'total': 1.5}}]
     """
     states: list[ColumnarState] = []
-    for place, count in enumerate(payloads):
-        values = {name: column[place] for name, column in components.items()}
+    for index, count in enumerate(payloads):
+        values = {name: column[index] for name, column in components.items()}
         states.append({"payloads": count, "kept": values})
     return states
 
 
 def create_state(module: OnArrays) -> ColumnarState:
     """Return the state of no payloads."""
-    return {"payloads": 0, "kept": {name: _identity(component) for name, component in module.components().items()}}
+    identities_by_name = {name: _identity(component) for name, component in module.components().items()}
+    return {"payloads": 0, "kept": identities_by_name}
 
 
 def add_events(module: OnArrays, state: ColumnarState, payloads: Sequence[object]) -> ColumnarState:
@@ -67,14 +75,16 @@ def add_events(module: OnArrays, state: ColumnarState, payloads: Sequence[object
     if not count:
         return state
     lifted = contributions(module, arrays, count)
-    values = {name: _folded(component, count, lifted.get(name)) for name, component in module.components().items()}
+    values: dict[str, object] = {}
+    for name, component in module.components().items():
+        values[name] = _folded(component, count, lifted.get(name))
     return combine(module, state, {"payloads": count, "kept": values})
 
 
 def combine(module: OnArrays, state: ColumnarState, other: ColumnarState) -> ColumnarState:
-    """Return the state of the payloads of both."""
+    """Return the state of the payloads of two states."""
     values: dict[str, object] = {}
-    with np.errstate(invalid="ignore"):  # infinities of both signs are NaN
+    with np.errstate(invalid="ignore"):  # the sum of infinities of both signs is NaN
         for name, component in module.components().items():
             values[name] = _merged(component, state["kept"][name], other["kept"][name])
     return {"payloads": state["payloads"] + other["payloads"], "kept": values}
@@ -96,36 +106,52 @@ def _identity(component: Component) -> object:
     if component.merge is Merge.COLLECT:
         return []
     identity = identities(component, 1)
-    return exact_sums(identity) if component.is_exact else plain_values(identity)[0]
+    if component.is_exact:
+        return exact_sums(identity)
+    return plain_values(identity)[0]
 
 
 def _folded(component: Component, count: int, lifted: Array | None) -> object:
-    """Return the value of a component over payloads, from the contributions of each; None lifted for a count."""
+    """Return the value of a component over several payloads, as plain data.
+
+    Args:
+        component: The component.
+        count: The number of payloads.
+        lifted: The contribution of each payload; None for the component that counts payloads.
+    """
     if lifted is None:
         return count
     if component.merge is Merge.COLLECT:
         return plain_values(lifted)
-    return exact_sums(lifted) if component.is_exact else plain_values(fold_rows(component, lifted))[0]
+    if component.is_exact:
+        return exact_sums(lifted)
+    return plain_values(fold_rows(component, lifted))[0]
 
 
 def _merged(component: Component, first: Any, second: Any) -> object:
-    """Merge two values of a component, both as the state keeps them."""
+    """Return the merged value of two values of a component, all as plain data of a state."""
     if component.merge is Merge.COLLECT:
         return [*first, *second]
     if component.is_exact:
-        # Vectors of exact sums are nested lists of fractions, which `_ADDED` adds one by one.
-        return np.asarray(_ADDED(first, second), object).tolist()
+        # A vector of exact sums is a nested list of fractions, which are added one by one.
+        return np.asarray(_ADD_EXACTLY(first, second), object).tolist()
     merged = merge(component, component_array(component, [first]), component_array(component, [second]))
     return plain_values(merged)[0]
 
 
 def _array(component: Component, value: Any, payloads: int) -> Array | Ragged:
-    """Return the value of a component as an array of one value; collected values as one group."""
+    """Return the plain value of a component as `compute_results` gets it: an array of one value, or one group.
+
+    Args:
+        component: The component.
+        value: The value in the state.
+        payloads: The number of payloads in the state.
+    """
     if component.is_exact:
-        # Divided while it is exact, and rounded once.
+        # A mean is divided while the sum is exact, and rounded once.
         divisor = payloads if component.merge is Merge.MEAN else 1
-        sums = np.asarray([value], object) / divisor
-        return np.asarray(_NEAREST(sums), component.dtype)
+        quotients = np.asarray([value], object) / divisor
+        return np.asarray(_ROUND(quotients), component.dtype)
     if component.merge is Merge.COLLECT:
         return Ragged.of([component_array(component, value)])
     return component_array(component, [value])

@@ -9,24 +9,24 @@ from typing import Any, Final
 from muntin.errors import ModuleDefinitionError
 
 _REQUIRED: Final = frozenset({"name", "version", "title"})
-"""Attributes that each class has to have, so that `names` or `api_version` beside them are no misspellings."""
+"""Attributes that each class has to set. An attribute such as `names` beside them is therefore no misspelling."""
 
 _OPTIONAL: Final[Mapping[str, object]] = {"state_bytes": 0, "empty_result": None}
-"""Attributes that are read where a class has them, and that no base class has."""
+"""Attributes that are read if a class has them, though not every base class has them, with their defaults."""
 
 _CLOSE: Final = 0.8
-"""The least likeness of two names of which one may be a slip for the other."""
+"""The least likeness of two names of which one may be a misspelling of the other."""
 
 
 def check_attributes(cls: type, label: str) -> None:
-    """Refuse a class attribute that nothing reads, if it was plainly meant for one that is read.
+    """Refuse a class attribute that nothing reads, if it plainly is a misspelling of one that is read.
 
-    An attribute is so meant if its name is similar and its value of the same type, or if its value is a policy of
-    Muntin's, as policies are only read under their own names.
+    It is taken for one if its name is similar and its value is of the same type, or if its value is a policy of
+    Muntin, as policies are only read under their own names.
 
     Args:
         cls: A class of a module or of windows.
-        label: Its name.
+        label: The name of the module or the windows, for the message.
 
     Raises:
         ModuleDefinitionError: There is such an attribute.
@@ -68,7 +68,7 @@ def _intended_attribute(attribute: str, value: object, defaults: Mapping[str, ob
         value: Its value.
         defaults: The attributes that are read, with their defaults.
     """
-    # A policy of Muntin's has its place in one attribute alone, whatever the writer called that.
+    # Each policy of Muntin belongs into one attribute, however the writer has called it.
     for candidate, default in defaults.items():
         is_policy = type(default).__module__.partition(".")[0] == "muntin" and not _is_code(default)
         if is_policy and type(value) is type(default):
@@ -78,12 +78,14 @@ def _intended_attribute(attribute: str, value: object, defaults: Mapping[str, ob
     if not similar_names:
         return None
     similar_name = similar_names[0]
+    # A default of None, or one that is computed, does not tell the type.
     default = defaults[similar_name]
     has_its_type = default is None or _is_code(default) or isinstance(value, type(default))
     return similar_name if has_its_type else None
 
 
 def _is_of_muntin(cls: type) -> bool:
+    """Return True for a class that the writer of a plugin did not write: of Muntin, or built in."""
     return cls.__module__.partition(".")[0] in ("muntin", "builtins")
 
 

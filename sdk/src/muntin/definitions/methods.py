@@ -1,4 +1,4 @@
-"""Check the name of a module, and that it has the methods that the engine calls with its arguments."""
+"""Check the name of a module, and that its methods take the arguments with which the engine calls them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPTIONAL: Final = {
     "upgrade_state": ("state", "version"),
     "columnar_form": ("reads",),
 }
-"""Methods that no base class defines and a module may, with their arguments; see `IncrementalAggregate`."""
+"""Methods that a module may define, but no base class does, with their arguments; see `IncrementalAggregate`."""
 
 _WITHOUT_WINDOW: Final = frozenset({"combine", "deduct", "columnar_form"})
 """Methods that do not get the window, not even in a time-sensitive module."""
@@ -34,10 +34,10 @@ _ANYTHING: Final = inspect.Signature(
 
 
 def signature_of(code: Callable[..., object]) -> inspect.Signature:
-    """Return the signature of a callable; of code in other languages without one, a signature that takes anything."""
+    """Return the signature of a callable; for code in other languages, which has none, one that takes any arguments."""
     try:
         return inspect.signature(code, eval_str=True)
-    except NameError:  # an annotation for type checkers alone
+    except NameError:  # an annotation has a name that only type checkers know: leave annotations as text
         return inspect.signature(code)
     except (TypeError, ValueError):
         return _ANYTHING
@@ -52,14 +52,20 @@ def hints_of(code: Callable[..., object]) -> dict[str, Any]:
 
 
 def undefined_methods(cls: type, name: str, missing: Iterable[str]) -> ModuleDefinitionError:
-    """Return the error for a class that lacks methods; it names methods of the class that are similarly called."""
+    """Return the error of a class that lacks methods, with those of its methods that have similar names.
+
+    Args:
+        cls: The class.
+        name: The name of the module or the trigger.
+        missing: The names of the methods that the class has to define.
+    """
     missing_methods = sorted(missing)
-    defined = _methods_by_bare_name(cls)
+    defined_methods = _methods_by_bare_name(cls)
     lines = [f"{name} does not define {', '.join(missing_methods)}"]
     for method in missing_methods:
-        close = difflib.get_close_matches(method.replace("_", ""), defined, n=1)
-        if close:
-            lines.append(f"  it defines {defined[close[0]]}, which nothing calls; did you mean {method}?")
+        close_names = difflib.get_close_matches(method.replace("_", ""), defined_methods, n=1)
+        if close_names:
+            lines.append(f"  it defines {defined_methods[close_names[0]]}, which nothing calls; did you mean {method}?")
     if len(lines) == 1:
         base = next(parent for parent in cls.__mro__ if parent.__module__.startswith("muntin."))
         method = missing_methods[0]
@@ -80,26 +86,29 @@ def _methods_by_bare_name(cls: type) -> dict[str, str]:
 
 
 def check_methods(cls: Any) -> None:
-    """Refuse a method that cannot be called as the base class says, such as one that takes a window and gets none.
+    """Refuse a module with a method that cannot be called as the engine calls it, for example with a window.
 
-    Only the number of arguments counts: the engine gives them by place, so their names are the writer's.
+    Only the number of arguments counts: the engine gives them by place, so their names are the writer's choice.
+
+    Raises:
+        ModuleDefinitionError: A method takes more or fewer arguments.
     """
     # Collect the methods that the engine calls, with their arguments: those of the base class and the optional ones.
     base = next(parent for parent in cls.__mro__ if "_roles" in vars(parent))
     base_methods = _methods_of_base(base)
-    arguments_of = dict(_OPTIONAL)
+    arguments_by_method = dict(_OPTIONAL)
     for name, function in base_methods.items():
         if not name.startswith("_"):
-            arguments_of[name] = _parameters(function)
+            arguments_by_method[name] = _parameters(function)
 
-    for name, untimed_arguments in arguments_of.items():
-        # Static: a property would run code of the writer.
+    for name, arguments_without_window in arguments_by_method.items():
+        # Looked up statically, as a property would run code of the writer.
         method = inspect.getattr_static(cls, name, None)
         if not isinstance(method, FunctionType) or method is base_methods.get(name):
             continue  # the writer of the class does not define it
-        arguments = untimed_arguments
+        arguments = arguments_without_window
         if cls.is_time_sensitive and name not in _WITHOUT_WINDOW:
-            arguments = _timed(untimed_arguments)
+            arguments = _with_window(arguments_without_window)
         try:
             signature_of(method).bind(None, *arguments)
         except TypeError:
@@ -110,7 +119,7 @@ def check_methods(cls: Any) -> None:
 
 
 def _methods_of_base(base: type) -> dict[str, FunctionType]:
-    """Return the methods of a base class of modules, with those of its parents in the same file."""
+    """Return the methods of a base class of modules by name, with those of its parents in the same file."""
     methods: dict[str, FunctionType] = {}
     for parent in reversed(base.__mro__):
         if parent.__module__ != base.__module__:
@@ -121,8 +130,8 @@ def _methods_of_base(base: type) -> dict[str, FunctionType]:
     return methods
 
 
-def _timed(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the arguments that a time-sensitive module gets instead: events for payloads, and the window."""
+def _with_window(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the arguments of a method of a time-sensitive module: events in place of payloads, and the window."""
     events_for_payloads = ["events" if argument == "payloads" else argument for argument in arguments]
     return (*events_for_payloads, "window")
 
@@ -135,21 +144,36 @@ def _parameters(method: FunctionType) -> tuple[str, ...]:
 def _remedy(cls: Any, base: Any, name: str, arguments: tuple[str, ...], method: FunctionType) -> str:
     """Return the advice on a method that takes other arguments than it is called with.
 
-    A window too many or too few mostly means that `is_time_sensitive` was forgotten, or is not meant.
+    Args:
+        cls: The module class.
+        base: The base class of modules that it subclasses.
+        name: The name of the method.
+        arguments: The arguments with which it is called.
+        method: The method.
     """
     definition = f"define it as {name}({', '.join(('self', *arguments))})"
-    may_be_timed = (
-        base.__name__.removeprefix("Incremental") in ("Aggregate", "Operator") and name not in _WITHOUT_WINDOW
-    )
-    if may_be_timed and not cls.is_time_sensitive and len(_parameters(method)) > len(arguments):
+    takes_more = len(_parameters(method)) > len(arguments)
+    takes_fewer = len(_parameters(method)) < len(arguments)
+
+    # A window too many mostly means that `is_time_sensitive` was forgotten, and one too few that it was not meant.
+    base_may_be_timed = base.__name__.removeprefix("Incremental") in ("Aggregate", "Operator")
+    if takes_more and not cls.is_time_sensitive and base_may_be_timed and name not in _WITHOUT_WINDOW:
         return f"{definition}, or say is_time_sensitive = True, to be given events with lifetimes and the window"
-    if cls.is_time_sensitive and len(_parameters(method)) < len(arguments):
+    if takes_fewer and cls.is_time_sensitive:
         return f"{definition}, as is_time_sensitive is True"
     return definition
 
 
 def check_name(name: object, owner: str = "it") -> str:
-    """Return a module's or function's name if it has the form `"<plugin>.<module>"`."""
+    """Return the name of a module, function or trigger; refuse one that is not of the form `"<plugin>.<module>"`.
+
+    Args:
+        name: The name.
+        owner: The thing that has the name, for messages.
+
+    Raises:
+        ModuleDefinitionError: There is no name, or it is not of that form.
+    """
     if name is None:
         raise ModuleDefinitionError(f"{owner} has no name\n  set the class attribute: name = '<plugin>.<module>'")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -160,7 +184,15 @@ def check_name(name: object, owner: str = "it") -> str:
 
 
 def check_aliases(name: str, aliases: object) -> None:
-    """Refuse aliases of a module that are not a tuple of names without the plugin's."""
+    """Refuse aliases of a module that are not a tuple of names without the plugin's.
+
+    Args:
+        name: The name of the module, for the message.
+        aliases: The aliases.
+
+    Raises:
+        ModuleDefinitionError: The aliases are something else.
+    """
     if not isinstance(aliases, tuple) or not all(map(_is_alias, aliases)):
         raise ModuleDefinitionError(
             f"{name} has the aliases {aliases!r}\n"
@@ -169,5 +201,5 @@ def check_aliases(name: str, aliases: object) -> None:
 
 
 def _is_alias(alias: object) -> bool:
-    """Return True for a name that may follow that of a plugin."""
+    """Return True for a name without that of a plugin, such as `mean`."""
     return isinstance(alias, str) and _NAME.fullmatch(f"a.{alias}") is not None

@@ -1,8 +1,9 @@
 """Python source as syntax trees, from any thread.
 
-CPython counts the depth of a tree, while it makes one, in a counter that all threads of an interpreter share. Threads
-that parse at the same time may disturb each other's count, and one of them then gets a `SystemError` for source without
-a fault. So one thread of Muntin's parses at a time; and since other libraries parse as well, it tries again.
+While CPython makes a syntax tree, it counts the tree's depth in a counter that all threads of an interpreter share.
+Threads that parse at the same time may disturb each other's count, and one of them then gets a `SystemError` for source
+without a fault. So only one thread parses for Muntin at a time; and because other libraries parse as well, it tries
+again after such an error.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def parse_source(text: str | bytes, mode: Literal["exec", "eval"] = "exec") -> A
 
 
 def literal_of(text: str) -> Any:
-    """Return the value of a literal; as `ast.literal_eval`.
+    """Return the value of a Python literal, as `ast.literal_eval` does.
 
     Raises:
         SyntaxError: The text is not Python.
@@ -49,10 +50,11 @@ def literal_of(text: str) -> Any:
 
 
 def while_parsing(call: Callable[[], T]) -> T:
-    """Call a function that parses source, in turn with other threads, and again where one of them disturbed it.
+    """Call a function that parses source while no other thread of Muntin does; call it again if one disturbed it.
 
     Args:
-        call: A function without effects, such as one that calls `inspect.getsource` on a class.
+        call: The function, which must have no effects, as it may be called several times: for example one that calls
+            `inspect.getsource` on a class.
     """
     with _LOCK:
         for _ in range(_TRIES - 1):
@@ -61,4 +63,4 @@ def while_parsing(call: Callable[[], T]) -> T:
             except SystemError as error:
                 if _MISMATCH not in str(error):
                     raise
-        return call()
+        return call()  # the last try, whose error goes to the caller

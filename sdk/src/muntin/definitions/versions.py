@@ -9,9 +9,9 @@ from packaging.version import Version
 
 @lru_cache(maxsize=1024)
 def order_of(version: str) -> Version | None:
-    """Return a version to compare with others, as Python packages are ordered (PEP 440); None if it has no order.
+    """Return a version as one that can be compared, in the order of Python packages (PEP 440); None if it has no order.
 
-    The part after a `+` does not count. A hash, a date with a time or a name is no number and has no order.
+    The part after a `+` does not count. A hash, a date with a time or a name is not a number, and has no order.
 
     Example:
         >>> sorted(["1.10", "1.9.1", "1.10rc1", "1.10.dev2"], key=order_of)
@@ -40,16 +40,17 @@ def continues(version: str, stored: str, since: str | None, *, upgrades: bool) -
     """
     if version == stored:
         return True
-    present = order_of(version)
-    past = order_of(stored)
-    if present is None or past is None:
-        # Versions without an order: only the one that is named can be continued from.
+    present_order = order_of(version)
+    stored_order = order_of(stored)
+    if present_order is None or stored_order is None:
+        # Without an order nothing lies between `since` and the present version: only `since` itself is continued.
         return upgrades if since is None else stored == since
-    # A newer version may store a state that this one cannot read; spellings of one version, such as 1.0 and 1.0.0, can.
-    if past >= present:
-        return past == present
-    oldest = None if since is None else order_of(since)
-    return upgrades if oldest is None else past >= oldest
+    if stored_order == present_order:
+        return True  # other spellings of the same version, such as 1.0 and 1.0.0
+    if stored_order > present_order:
+        return False  # a newer version may have stored a state that this one cannot read
+    oldest_order = None if since is None else order_of(since)
+    return upgrades if oldest_order is None else stored_order >= oldest_order
 
 
 def is_same_version(first: str, second: str) -> bool:
@@ -59,11 +60,14 @@ def is_same_version(first: str, second: str) -> bool:
         >>> is_same_version("1.0", "1.0.0"), is_same_version("code 7f", "code 8a")
         (True, False)
     """
-    return first == second or (order_of(first) is not None and order_of(first) == order_of(second))
+    if first == second:
+        return True
+    first_order = order_of(first)
+    return first_order is not None and first_order == order_of(second)
 
 
 def is_newer(first: str, second: str) -> bool:
-    """Return True if the first version is newer than the second; False where they have no order.
+    """Return True if the first version is newer than the second; False if one of them has no order.
 
     Example:
         >>> is_newer("1.10", "1.9"), is_newer("code 7f", "1.9")

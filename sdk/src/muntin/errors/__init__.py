@@ -39,16 +39,17 @@ __all__ = [
 
 
 _UNKNOWN: Final = object()
-"""In the place of the value that is wrong, where a message has none."""
+"""Stands for the wrong value where an error is about none."""
 
 
 class MuntinError(Exception):
     """The root of all errors that Muntin raises on purpose; catch it to handle all of them.
 
     Attributes:
-        argument: The name of the argument that was wrong, as Python spells it; None if none was, or it is not known.
-        value: The value that was wrong; None if none was, or it is not known.
-        message: The message, which keeps its parts.
+        argument: The name of the argument that was wrong, as Python spells it; None if no argument was wrong, or it is
+            not known which.
+        value: The value that was wrong; None if no value was wrong, or it is not known which.
+        message: The text of the error, which remembers the template and the parts that it was made from.
 
     Example:
         >>> from muntin import tumbling
@@ -62,23 +63,27 @@ class MuntinError(Exception):
     def __init__(
         self, message: str = "", /, *, argument: str | None = None, value: object = _UNKNOWN, **parts: object
     ) -> None:
-        """Make an error of a message.
+        """Make an error from a message or its template.
 
         Args:
-            message: The message, or its template: `{argument}` stands for the argument with its value, as a call has
-                it, `{value}` for the value, and other names in braces for the other parts.
+            message: The message, or its template: `{argument}` stands for the argument with its value, as in
+                `clip='full'`, `{value}` for the value, and other names in braces for the other parts.
             argument: The name of the argument that is wrong, as Python spells it.
             value: The value that is wrong.
             parts: Other parts of the message, by name.
         """
         self.argument = argument
-        # None may itself be the wrong value, so a marker tells that there is none.
+        # None may itself be the wrong value, so another object stands for "no value".
         self.value = None if value is _UNKNOWN else value
         if argument is not None:
             parts["argument"] = Argument(argument, ... if value is _UNKNOWN else value)
         if value is not _UNKNOWN:
             parts["value"] = value
-        self.message = message if isinstance(message, ErrorMessage) and not parts else ErrorMessage(message, **parts)
+        # A finished message without further parts stays as it is: it has parts of its own.
+        if isinstance(message, ErrorMessage) and not parts:
+            self.message = message
+        else:
+            self.message = ErrorMessage(message, **parts)
         super().__init__(str(self.message))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -87,8 +92,8 @@ class MuntinError(Exception):
 
 
 def _with_state(cls: type[MuntinError], args: tuple[object, ...], state: dict[str, Any]) -> MuntinError:
-    """Return an error with attributes that another one had, without calling its class."""
-    # Classes take arguments of their own, from which the message was made: it must not be made twice.
+    """Make an error again from its pickled attributes, without its constructor."""
+    # The constructor of a subclass makes a message from its own arguments, which are not known any more.
     error = cls.__new__(cls, *args)
     error.__dict__.update(state)
     return error
@@ -98,8 +103,8 @@ def message_of(error: Exception) -> str:
     """Return the message of an exception, with its parts if it has any."""
     if isinstance(error, MuntinError):
         return error.message
-    first = error.args[0] if error.args else None
-    return first if isinstance(first, ErrorMessage) else str(error)
+    first_argument = error.args[0] if error.args else None
+    return first_argument if isinstance(first_argument, ErrorMessage) else str(error)
 
 
 class QueryError(MuntinError):
@@ -135,15 +140,15 @@ class DurationError(QueryError, ValueError):
 class WindowError(QueryError, ValueError):
     """A window specification that makes no windows.
 
-    A size, hop or count is not above zero, a reach is negative, or no calendar has the size, start or time zone.
+    A size, hop or count is not above zero, a reach is negative, or a calendar knows no such size, start or time zone.
     """
 
 
 class PolicyError(QueryError, ValueError):
     """A clipping, timestamping or emission policy that does not fit the window or the module, or does not exist.
 
-    The message lists those to choose from; the module's writer set them in `accepted_clips`. Spark's output modes are
-    no members, and the message says what they are called here.
+    The message lists the policies to choose from; the clips among them are those that the module's writer has set in
+    `accepted_clips`. For an output mode of Spark, the message says which policy does the same.
     """
 
 
@@ -178,13 +183,14 @@ class UnknownModuleError(QueryError, LookupError):
     """No installed plugin offers a module or function of that name.
 
     Take the suggestion, or install the package where the driver and the workers run. A name is looked for in the plugin
-    that it begins with; no other is imported for a suggestion, and `patterns.*` means names of a plugin that was not
-    imported. A plugin's name alone is answered with its modules. If `MUNTIN_PLUGINS` is set, it must name the plugin.
+    that it begins with. No other plugin is imported to suggest a name: an entry such as `patterns.*` stands for the
+    names of a plugin that was not imported. For a plugin's name alone the message lists the plugin's modules. If
+    `MUNTIN_PLUGINS` is set, it must name the plugin.
 
     Attributes:
-        name: The name.
+        name: The name that nothing has.
         suggestion: The closest name; None if none is close.
-        installed: The names that there are.
+        installed: The names that installed plugins offer.
     """
 
     def __init__(
@@ -201,11 +207,11 @@ class UnknownModuleError(QueryError, LookupError):
         """Prepare the message.
 
         Args:
-            kind: The kind of offer, such as "module" or "window kind".
-            name: The name.
+            kind: The kind of thing that the name is for, such as "module" or "window kind".
+            name: The name that nothing has.
             suggestion: The closest name; None if none is close.
-            installed: The names that there are.
-            unreadable: The first line about each package that cannot be read.
+            installed: The names that installed plugins offer.
+            unreadable: The first line of the error about each package that cannot be read.
             lists_installed: False to leave out the installed names, where the suggestion or the advice says enough.
             advice: A line about the name, in place of the one on how names begin; empty if there is none.
         """
@@ -213,7 +219,7 @@ class UnknownModuleError(QueryError, LookupError):
         self.suggestion = suggestion
         self.installed = tuple(installed)
         lines = [f"no {kind} is named {name!r}"]
-        # A plugin's name alone, whose modules are then listed.
+        # Of a plugin's name without that of a module, the message lists the modules.
         offers = [offer for offer in installed if offer.startswith(f"{name}.")]
         if suggestion:
             lines.append(f"  did you mean {suggestion}?")
@@ -229,7 +235,7 @@ class UnknownModuleError(QueryError, LookupError):
             lines.append(f"  installed {kind}s: {', '.join(installed) or 'none'}")
             lines.append(f"  a {kind}'s package must be installed where the driver and the workers run")
         super().__init__("\n".join(lines))
-        # The error has no value of an argument as others do: the name is what is wrong.
+        # Set by hand, as a value that is passed on would become a part of the message.
         self.value = name
 
 
@@ -240,17 +246,17 @@ class ModuleError(MuntinError):
 class ModuleDefinitionError(ModuleError, TypeError):
     """A module class is incomplete: no name or version, a method missing, or types that cannot become columns.
 
-    An attribute that nothing reads and that nearly is one that is read, such as `output_contract` for `contract`, is
-    refused too, with the name that was meant. The law *definition is complete* finds this in tests.
+    An attribute that nothing reads and whose name nearly is that of one that is read, such as `output_contract` for
+    `contract`, is refused too, with the name that was meant. The law *definition is complete* finds this in tests.
     """
 
 
 class ModuleContractError(ModuleError, ValueError):
     """A module returned something that its base class forbids.
 
-    That is a value of another type than declared, or an output that starts before its window under
-    `timestamps="unchanged"`. A module that replaces or removes builtins, loaded modules or what Spark's worker needs is
-    refused in the same way; what it took is restored for the next batch.
+    For example, a value of another type than declared, or an output that starts before its window under
+    `timestamps="unchanged"`. A module that replaces or removes builtins, loaded modules or things that Spark's worker
+    needs is refused in the same way; they are restored for the next batch.
     """
 
 
@@ -271,8 +277,8 @@ class ModuleFailedError(ModuleError, RuntimeError):
 
     The query stops, unless `catching` makes a result of the exception. To reproduce it without Spark, put the members
     of the window into a `Script`. A columnar module gets many windows, or rows, at once; it is called again with fewer
-    and fewer of them to find the one that fails. Where rows are merged before the shuffle, the window is the slice of
-    the row. Text of more than 2,000 characters loses its middle.
+    and fewer of them to find the one that fails. Where rows are merged before the shuffle, the error names the slice of
+    the row in place of the window. A text of more than 2,000 characters is shown without its middle.
 
     Attributes:
         module: The module's name.
@@ -294,21 +300,27 @@ class ModuleFailedError(ModuleError, RuntimeError):
         super().__init__(self._words(str(window)))
 
     def at(self, key: object, window: Extent | None) -> ModuleFailedError:
-        """Move the failure to the key and window that turned out to be the one of many that failed."""
+        """Return the failure at one key and window, where a call for many of them failed."""
         return ModuleFailedError(self.module, self.version, key, window, self.method, self._cause)
 
     def say_window(self, spell: Callable[[int, int], str]) -> None:
-        """Spell the window in the message in other words, such as those of `Axis.TIME.spell_interval`."""
+        """Change how the message spells the window.
+
+        Args:
+            spell: The function from the start and end of the window, in ticks, to words, such as
+                `Axis.TIME.spell_interval`.
+        """
         if self.window is not None:
             self.message = ErrorMessage(self._words(spell(self.window.start, self.window.end)))
             self.args = (str(self.message),)
 
     def say_place(self, place: str) -> None:
-        """Begin the message with the place of the failure, such as the one of two versions that are compared."""
+        """Begin the message with the place of the failure, such as which of two compared versions it was."""
         self.message = ErrorMessage(f"{place}: {self.message}")
         self.args = (str(self.message),)
 
     def _words(self, window: str) -> str:
+        """Return the message, with the window as it is to be spelled."""
         return (
             f"{self.module} {self.version} failed in {self.method}: {self._cause}\n"
             f"  key: {safe_repr(self.key)}\n  window: {window}\n"
@@ -326,7 +338,7 @@ class PluginLoadError(PluginError, ImportError):
     Attributes:
         plugin: The plugin's name.
         distribution: The package that it came from.
-        reason: The reason why not.
+        reason: The reason why it cannot be loaded.
     """
 
     def __init__(self, plugin: str, distribution: str, reason: str) -> None:
@@ -362,8 +374,8 @@ class DuplicateNameError(PluginError, ValueError):
     """Two plugins offer the same name; Muntin never picks one silently.
 
     A plugin's name belongs to the package `muntin-<name>`: its plugin works, and `muntin modules` and `muntin doctor`
-    list the other with this error. If neither package has that name, a query that uses the plugin raises the error;
-    uninstall one.
+    list the other plugin with this error. If neither package has that name, a query that uses the plugin raises the
+    error; uninstall one of the two.
 
     Attributes:
         name: The name.

@@ -1,8 +1,8 @@
 """Messages that keep the code they show as parts, so that a query in SQL is refused in the words of SQL.
 
 A message is a template and its parts. A part is a name, a number or text, or it is *code*: an argument, a call, a
-column, windows, as a query has them. `str` of a message has the code in Python; `ErrorMessage.spelled` has it in other
-words, without a search for code in a sentence.
+column or windows, as a query has them. `str` of a message spells the code in Python; `ErrorMessage.spelled` spells it
+in another language, and need not search a sentence for code.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Call(Code):
 
     Attributes:
         function: The name of the function.
-        arguments: The arguments: those by name are an `Argument`, and `...` stands for others.
+        arguments: The arguments: one that is given by name is an `Argument`, and `...` stands for any others.
 
     Example:
         >>> print(Call("events", ..., Argument("order", "offset")), Call("tumbling", "10 minutes"))
@@ -143,7 +143,7 @@ class StreamCall(Code):
 
 @dataclass(frozen=True, slots=True)
 class Earlier(Code):
-    """The place of a change of the input before a call reads it.
+    """The end of an advice to change the input before a call reads it.
 
     Example:
         >>> print("rename the column", Earlier("events"))
@@ -158,7 +158,7 @@ class Earlier(Code):
 
 @dataclass(frozen=True, slots=True)
 class Seconds(Code):
-    """A length of time, where a bare number does not say how long it is.
+    """The advice to write a length of time, where a query has a bare number that does not say how long it is.
 
     Example:
         >>> print(Seconds("5"))
@@ -173,7 +173,7 @@ class Seconds(Code):
 
 @dataclass(frozen=True, slots=True)
 class WrittenExpression(Code):
-    """An expression in SQL over one column, as text that names a column in Python too.
+    """An expression in SQL over one column, which a query in Python writes as text.
 
     Attributes:
         template: The expression, with braces in the place of the column.
@@ -198,7 +198,7 @@ class WrittenExpression(Code):
 
 
 class ErrorMessage(str):
-    """A message whose parts are known; as text it has its code in Python.
+    """A text that knows the parts it was made from; as a text, it has its code in Python.
 
     Args:
         template: The message, with the names of parts in braces. Without parts it is the message itself.
@@ -216,8 +216,8 @@ class ErrorMessage(str):
     parts: Mapping[str, Any]
 
     def __new__(cls, template: str = "", /, **parts: object) -> Self:
-        """Return the text of a template with its parts, which remembers both."""
-        # Without parts the text is taken as it is: it may have braces of its own.
+        """Fill a template with its parts; the text remembers both."""
+        # Without parts the template is the text itself, which may have braces of its own.
         message = super().__new__(cls, template.format(**parts) if parts else template)
         message.template = template
         message.parts = parts
@@ -231,9 +231,10 @@ class ErrorMessage(str):
             between: The words between two of them.
             messages: The messages.
         """
-        # Messages are parts, so that code in them can be spelled in other words, too.
-        parts = {f"message_{place}": message for place, message in enumerate(messages)}
-        return cls(between.join(f"{{{name}}}" for name in parts), **parts)
+        # Each message is a part of the whole, so that the code in it can be spelled in other words, too.
+        parts = {f"message_{number}": message for number, message in enumerate(messages)}
+        names_in_braces = ["{" + name + "}" for name in parts]
+        return cls(between.join(names_in_braces), **parts)
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
         """Return the arguments that make an equal message, for pickling and copying."""
@@ -247,16 +248,19 @@ class ErrorMessage(str):
         """
         if not self.parts:
             return str(self)
-        return self.template.format(**{name: _spelled(part, spell) for name, part in self.parts.items()})
+        spelled_parts = {name: _spelled(part, spell) for name, part in self.parts.items()}
+        return self.template.format(**spelled_parts)
 
 
 def _spelled(part: object, spell: Callable[[Code], str]) -> object:
+    """Return a part of a message with the code in it in other words; any other part stays as it is."""
     if isinstance(part, ErrorMessage):
         return part.spelled(spell)
     return spell(part) if isinstance(part, Code) else part
 
 
 def _in_python(value: object) -> str:
+    """Return a value or a piece of code as Python has it."""
     if isinstance(value, EllipsisType):
         return "..."
     return str(value) if isinstance(value, Code) else repr(value)

@@ -22,11 +22,13 @@ def cut(text: str, most: int = MOST) -> str:
     if len(text) > most:
         tail = most // 4
         text = f"{text[: most - tail]} [{len(text) - most:,} characters left out] {text[len(text) - tail :]}"
+    # A lone half of a surrogate pair cannot be written as UTF-8: it is shown as an escape.
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def safe_repr(value: object, most: int = MOST) -> str:
     """Return `repr` of a value, cut to size; where that raises, a note that it does."""
+    # Python refuses to write out the digits of such an int.
     if type(value) is int and value.bit_length() > 10_000:
         return f"an int of {value.bit_length():,} bits"
     return cut(_text_by(repr, value), most)
@@ -43,15 +45,15 @@ def safe_message(error: BaseException, most: int = MOST) -> str:
 
 
 def safe_cause(error: BaseException) -> BaseException:
-    """Return an exception to raise another one from.
+    """Return an exception that can be the cause of another one.
 
-    That is the exception itself, unless a traceback with it would be huge or could not be written: then one of the same
-    name and with the same traceback replaces it, with the same message, cut to size.
+    It is the exception itself, unless a traceback with it would be huge or could not be written. In that case it is an
+    exception of the same name and with the same traceback, whose message is cut to size.
     """
     chain = _chain(error)
     if all(map(_is_plain, chain)) and len(chain) <= _MOST_LINKS:
         return error
-    # The innermost cause comes first, so that each stand-in can name the one below it.
+    # The loop begins with the innermost cause, so that each stand-in can have the one before it as its cause.
     cause: BaseException | None = None
     for link in reversed(chain[:_MOST_LINKS]):
         cls = type(type(link).__name__, (Exception,), {"__module__": type(link).__module__})
@@ -62,7 +64,7 @@ def safe_cause(error: BaseException) -> BaseException:
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """Return an exception and those that a traceback shows above it, the exception first."""
+    """Return an exception, its cause, the cause of that, and so on, as a traceback shows them."""
     chain: list[BaseException] = []
     link: BaseException | None = error
     while link is not None and all(link is not earlier for earlier in chain):  # a chain may lead back into itself
@@ -72,6 +74,8 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def _is_plain(error: BaseException) -> bool:
+    """Return True if a traceback can show an exception as it is: its texts are short and can be written."""
+    # A group has exceptions of its own, each with a traceback, of any number and length.
     if isinstance(error, BaseExceptionGroup):
         return False
     texts = [_text_by(str, error), *map(str, getattr(error, "__notes__", ()))]

@@ -1,1 +1,1 @@
-"""Base classes of modules, which `muntin` has, and what checks their definitions."""
+"""The base classes of modules, which `muntin` offers, and the checks of their definitions."""

@@ -25,7 +25,7 @@ class Whole(Module, ABC):
 
         @abstractmethod
         def compute_result(self, payloads):
-            """Return the value of a window, or its rows; `(events, window)` if it is time-sensitive.
+            """Return the value of a window, or its rows; a time-sensitive module takes `(events, window)`.
 
             Args:
                 payloads: A payload for each member, at least one; in any order, unless `reads_order`. Read-only.
@@ -35,15 +35,15 @@ class Whole(Module, ABC):
 class Aggregate(Whole, ABC, Generic[In, Out]):
     """Reduce the payloads of a window to one value.
 
-    The plainest module there is: a function over a set. You never see times, disorder, revisions or state. The
-    engine calls `compute_result` with the members of one window, in no particular order, whenever it needs that
-    window's value; never for an empty window. Where the value depends on their order, say `reads_order = True`: they
-    then come by time and, at one time, by the query's `order`.
+    This is the plainest module: a function over a set. You never see times, disorder, revisions or state. The engine
+    calls `compute_result` with the members of one window, in no particular order, whenever it needs that window's
+    value; never for an empty window. If the value depends on the order of the members, set `reads_order = True`: they
+    then come by time, and members of the same time by the query's `order`.
 
-    Where the value depends on their lifetimes, say `is_time_sensitive = True`: the engine then calls
-    `compute_result(events, window)`, with the events and the window's extent. The lifetimes are those of the query's
-    clipping policy: under `clip="full"` every event lies inside the window. If the value is right only under some
-    policies, say so in `accepted_clips`.
+    If the value depends on the lifetimes of the members, set `is_time_sensitive = True`: the engine then calls
+    `compute_result(events, window)`, with the events and the window's extent. The lifetimes are clipped as the query's
+    policy says: under `clip="full"` every event lies inside the window. If the value is right only under some policies,
+    list these in `accepted_clips`.
 
     Laws (checked by `muntin.testing.AggregateLaws`):
 
@@ -89,8 +89,8 @@ class Operator(Whole, ABC, Generic[In, Row]):
     with several fields is a dataclass, a NamedTuple or a TypedDict; its fields become columns.
 
     With `is_time_sensitive = True` the engine calls `compute_result(events, window)`, as with an `Aggregate`, and a row
-    may have a lifetime of its own: one returned as an `Event` keeps that under the policies `unchanged` and `clip`, and
-    a bare row gets the window's. No lifetime may start before the window.
+    may have a lifetime of its own: a row that is returned as an `Event` keeps its lifetime under the policies
+    `unchanged` and `clip`, and a bare row gets that of the window. No lifetime may start before the window.
 
     Laws (checked by `muntin.testing.OperatorLaws`): those of `Aggregate`; the rows are compared as a bag, so
     their order means nothing. If it is time-sensitive, *outputs obey the* declared `contract`.
@@ -138,7 +138,7 @@ def rows_of(returned: Any) -> list[Any]:
     try:
         return list(returned)
     except TypeError:
-        # A generator raises inside `list`: that is an error of the module's own code, and stays as it is.
+        # If rows were returned, such as a generator, the error comes from the module's own code, and stays as it is.
         if isinstance(returned, Iterable):
             raise
         raise TypeError(

@@ -21,10 +21,10 @@ P = ParamSpec("P")
 
 
 class ColumnExpression(Protocol):
-    """An expression of Spark's, by one of its methods, as nothing here imports PySpark."""
+    """A column expression of Spark, described by one of its methods, as nothing here imports PySpark."""
 
     def isNotNull(self) -> Any:  # Spark's name
-        """Return the condition that it is not null."""
+        """Return the condition that the expression is not null."""
         ...
 
 
@@ -49,8 +49,8 @@ class ModuleCall:
         cls: The module's class.
         inputs: The columns that it reads.
         parameters: The parameters of its constructor.
-        side: The place of the event stream that the columns are of, where there are several.
-        streams: The columns of each input by its name, where the module reads several.
+        side: The number of the event stream that the columns belong to, where a query joins several; 0 for the first.
+        streams: The columns of each input by its name, if the module reads several inputs.
     """
 
     cls: type[Module]
@@ -71,7 +71,7 @@ class ModuleCall:
 
 
 Column: TypeAlias = str | ColumnExpression
-"""A column's name, an expression in SQL, or one of Spark's."""
+"""A column's name, an expression in SQL, or a column expression of Spark."""
 
 
 class TypedCall(Protocol[P]):
@@ -98,17 +98,17 @@ class TypedCall(Protocol[P]):
 def typed_call(cls: Callable[P, Module]) -> TypedCall[P]:
     """Return a function that names a module in a query, which editors complete and type checkers check.
 
-    It takes columns by place and the parameters of the module's constructor by name, and has the module's docstring.
-    `average("km")` is the same as `module("stats.average", "km")`: a checkpoint of a query with one of them goes on
-    with the other. A plugin offers one beside each of its module classes.
+    The function takes columns by place and the parameters of the module's constructor by name, and has the module's
+    docstring. `average("km")` is the same as `module("stats.average", "km")`: a query with one of them can continue
+    from a checkpoint of a query with the other. A plugin offers such a function beside each of its module classes.
 
     Args:
-        cls: The module class. Types are those of its constructor, so there is nothing else to say. A type checker lets
-            at most eight columns through; more are fields of one struct column.
+        cls: The module class. The parameters of the function have the types of those of its constructor. A type checker
+            accepts at most eight columns; a module with more of them gets them as fields of one struct column.
 
     Returns:
-        A function that raises what `muntin_engine.module` does: `QueryError` on what is no column, `ParameterError` on
-        a parameter that the constructor does not take.
+        The function. It raises the same errors as `muntin_engine.module`: a `QueryError` for an argument that is not a
+        column, a `ParameterError` for a parameter that the constructor does not take.
 
     Raises:
         ModuleDefinitionError: The argument is not a module class.
@@ -147,7 +147,7 @@ def _signature_of_call(cls: type[Module]) -> inspect.Signature:
     # The columns take all places, so the parameters of the constructor can be given by name alone.
     parameters = [inspect.Parameter("columns", inspect.Parameter.VAR_POSITIONAL)]
     for parameter in signature_of(cls).parameters.values():
-        # It would clash with the columns, and no parameter is given by place.
+        # A signature has one `*`, which is for the columns; the constructor's own could never be given by name.
         if parameter.kind is parameter.VAR_POSITIONAL:
             continue
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
@@ -162,12 +162,12 @@ def module_call(cls: type[Module], columns: tuple[Any, ...], parameters: Mapping
 
     Args:
         cls: The class, with a name and a version.
-        columns: The columns; where the module reads several inputs, the result of `from_stream` for each, in order.
-        parameters: The parameters of its constructor, and inputs by name where the module reads several.
+        columns: The columns; if the module reads several inputs, the result of `from_stream` for each, in order.
+        parameters: The parameters of its constructor; if the module reads several inputs, also inputs by name.
 
     Raises:
         ModuleDefinitionError: The class is not a complete module.
-        QueryError: Something is not a column, or one of several inputs is missing.
+        QueryError: An argument is not a column, or one of several inputs is missing.
         ParameterError: The constructor does not take the parameters.
     """
     cls.check_definition()
@@ -179,18 +179,29 @@ def module_call(cls: type[Module], columns: tuple[Any, ...], parameters: Mapping
 
 
 def _call_of_several_inputs(cls: type[Module], columns: tuple[Any, ...], parameters: Mapping[str, Any]) -> ModuleCall:
-    """Return a module that reads several inputs, each by its name or, as the columns of a stream, by place."""
+    """Return a module that reads several inputs, with the columns of each.
+
+    Args:
+        cls: The class of the module.
+        columns: The inputs that are given by place, each the columns of a stream.
+        parameters: The inputs that are given by name, and the parameters of the constructor.
+
+    Raises:
+        QueryError: An input is missing, or columns by place do not say to which stream they belong.
+        ParameterError: The constructor does not take the parameters.
+    """
     inputs = cls.input_fields()
     names = [part.name for part in inputs]
-    # Inputs by place come first, in the order of the class's union; those by name are among the parameters.
+    # Inputs by place come first, in the order of the class's union; there may be fewer of them than inputs.
     arguments = {**dict(zip(names, columns, strict=False)), **parameters}
     missing: list[str] = []
     for part in inputs:
+        # A record without fields takes no columns, so its input may be left out.
         takes_columns = not isinstance(part.type, Struct) or part.type.fields
         if takes_columns and part.name not in arguments:
             missing.append(part.name)
 
-    # Bare columns by place do not say which stream they are of.
+    # Columns by place do not say to which stream they belong, unless `from_stream` names it.
     name_their_streams = all(isinstance(column, StreamColumns) for column in columns)
     if missing or not name_their_streams or len(columns) > len(names):
         fault = "columns by place do not say of which"
@@ -208,7 +219,12 @@ def _call_of_several_inputs(cls: type[Module], columns: tuple[Any, ...], paramet
 
 
 def _stream_columns(name: str, value: Any) -> StreamColumns:
-    """Return the columns of an input, which reads the stream of its name unless it names another one."""
+    """Return the columns of an input, by default columns of the stream that has the input's name.
+
+    Args:
+        name: The name of the input.
+        value: A column, several of them, or the columns of a stream with its name.
+    """
     if isinstance(value, StreamColumns):
         return value
     columns = tuple(value) if isinstance(value, list | tuple) else (value,)
@@ -218,26 +234,27 @@ def _stream_columns(name: str, value: Any) -> StreamColumns:
 
 
 def check_columns(columns: tuple[object, ...], code: Callable[..., object], *, reads_by_place: bool = False) -> None:
-    """Refuse inputs of a module that are no columns.
+    """Refuse arguments by place of a module or a function that are not columns.
 
     Args:
         columns: The arguments by place.
         code: The module's class, or a function.
-        reads_by_place: The first parameters of the code are the columns.
+        reads_by_place: True if the first parameters of the code are its columns, as those of a function are.
 
     Raises:
         QueryError: An argument is something else, such as a parameter.
     """
-    for place, column in enumerate(columns):
+    for position, column in enumerate(columns):
         if isinstance(column, list | tuple):
-            named = ", ".join(map(repr, column))
-            raise QueryError(f"a module takes columns one by one, got {column!r}\n  write module(..., {named})")
-        # A number by place is most likely a parameter; a function's first parameters are its columns, and no
-        # candidates.
+            arguments = ", ".join(map(repr, column))
+            raise QueryError(f"a module takes columns one by one, got {column!r}\n  write module(..., {arguments})")
+
+        # A number by place is most likely meant for a parameter, the first one that is not taken by a column.
         if isinstance(column, bool | int | float):
-            parameters = list(signature_of(code).parameters)[place if reads_by_place else 0 :]
-            remedies = [f"{parameters[0]}={column!r}"] if parameters else []
-            if place < _most_columns(code):
+            first_candidate = position if reads_by_place else 0
+            candidates = list(signature_of(code).parameters)[first_candidate:]
+            remedies = [f"{candidates[0]}={column!r}"] if candidates else []
+            if position < _most_columns(code):
                 remedies.append(f"'({column!r})' for a column that is the same in each row")
             to_do = f"write {', or '.join(remedies)}" if remedies else "leave it out: there are no parameters"
             raise QueryError(
@@ -247,7 +264,7 @@ def check_columns(columns: tuple[object, ...], code: Callable[..., object], *, r
 
 
 def _most_columns(code: Callable[..., object]) -> float:
-    """Count the columns that a module class or a function reads at most."""
+    """Return the greatest number of columns that a module class or a function can read; `inf` for any number."""
     if isinstance(code, type) and issubclass(code, Module):
         payload = code.input_field().type
         return len(payload.fields) if isinstance(payload, Struct) else 1
@@ -285,5 +302,7 @@ def check_column(argument: str, column: object) -> None:
 
 
 def _constant(value: object) -> str:
-    """Return the advice on a value that may be meant as a constant, or that is none, such as None."""
-    return f"a constant is '({value!r})'" if isinstance(value, int | float | bool) else "leave out what there is not"
+    """Return the advice on a value that is not a column: a number is perhaps a constant, and None is left out."""
+    if isinstance(value, int | float | bool):
+        return f"a constant is '({value!r})'"
+    return "leave out what there is not"

@@ -20,9 +20,10 @@ Out = TypeVar("Out")
 class ColumnarAggregate(Module, ABC, Generic[In, Out]):
     """Reduce a window to one value by array functions, each called once for very many rows, keys and windows.
 
-    Define the `components` of the state, the contribution of each payload to them (`lift`), and the results of their
-    values (`compute_results`). The engine does the remaining work: it merges the contributions of a key per slice where
-    the rows are, sends and stores only these, and makes all windows of all keys from them in a few passes.
+    Define the `components` of the state, the contribution of each payload to them (`lift`), and how results are
+    computed from them (`compute_results`). The engine does the remaining work: it merges the contributions of a key per
+    slice where the rows are, sends and stores only the merged ones, and makes all windows of all keys from them in a
+    few passes.
 
     Payloads come as NumPy arrays:
 
@@ -37,32 +38,32 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
     | others | `object`, of Python values |
     | a record | a mapping from field name to array |
 
-    Nulls, and records with a null field, are left out before; with `skips_nulls = False` they come as masked entries of
-    `numpy.ma.MaskedArray`.
+    Nulls, and records with a null field, are left out beforehand; with `skips_nulls = False` they come as masked
+    entries of a `numpy.ma.MaskedArray`.
 
-    The class is an incremental aggregate too, of one payload at a time if need be, so it runs under every window and
-    policy; there it is slower than one that was written for it. It needs NumPy, which the engine brings, as does the
-    extra `columnar` of `muntin-sdk`.
+    The class can also be used as an incremental aggregate, with one payload at a time if need be, so it runs over every
+    kind of windows and under every policy. Where the engine uses it so, it is slower than an `IncrementalAggregate`. It
+    needs NumPy, which the engine brings, as does the extra `columnar` of `muntin-sdk`.
 
-    A new version with other components defines `upgrade_state(state, version) -> state`, so that queries go on with the
-    checkpoints of older ones. A state is plain data, `{"payloads": n, "kept": {component: value}}`, n the number of
-    payloads that were lifted, with vectors as nested lists, collected values as a list, times as integers and sums of
-    floats as exact fractions, or floats where they are not finite; it is called once per key and slice that is read
-    back.
+    A new version with other components defines `upgrade_state(state, version) -> state`, so that queries can continue
+    from checkpoints of older versions. The method is called once per key and slice that is read back. A state is plain
+    data, `{"payloads": n, "kept": {component: value}}`, where n is the number of payloads that were lifted. A vector is
+    a nested list, collected values are a list, a time is an integer, and a sum of floats is an exact fraction, or a
+    float if it is not finite.
 
     Laws (checked by `muntin.testing.ColumnarAggregateLaws`):
 
     1. *Rows are independent.* Lifting two batches one after the other equals lifting them together, in any order.
-    2. *Merging is associative and commutative*, has its identity, and an inverse really inverts.
-    3. *Results are independent.* The result of a window does not depend on those computed along with it.
+    2. *Merging is associative and commutative*, `identity` changes nothing, and an inverse undoes a merge exactly.
+    3. *Results are independent.* The result of a window does not depend on the windows that are computed with it.
     4. *Arrays are read-only.*
 
-    Cost: one `lift` per batch of rows, one `compute_results` per batch and bucket; state is one value of each
-    component per key and slice.
+    Cost: one call of `lift` per batch of rows, and one of `compute_results` per micro-batch and task; a state has one
+    value of each component per key and slice.
 
     Attributes:
-        skips_nulls: True if null payloads, and those with a null field, are left out.
-        empty_result: The result where all payloads of a window were left out.
+        skips_nulls: True if null payloads, and payloads with a null field, are left out.
+        empty_result: The result of a window of which all payloads were left out.
 
     Example:
         >>> import numpy as np
@@ -88,23 +89,24 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
 
         @property
         def upgrade_state(self) -> Callable[[Any, str], dict[str, Any]] | None:
-            """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
+            """Return the state of this version for a state that an older version wrote into a checkpoint; optional."""
 
     @abstractmethod
     def components(self) -> Mapping[str, Component]:
-        """Return the components, by name. The same each time: they are part of the layout of a checkpoint."""
+        """Return the components by name, the same in each call: they are part of the layout of a checkpoint."""
 
     @abstractmethod
     def lift(self, payloads: Any) -> Mapping[str, Any]:
         """Return the contribution of each payload to each component.
 
         Args:
-            payloads: n payloads, as above; n may be 0. None if the query gives the module no column.
+            payloads: The n payloads, as the class describes them; n may be 0. None if the query gives the module no
+                column.
 
         Returns:
-            By the name of each component but the counts, an array of n values: its first axis has length n, the others
-            the component's shape. Its type is the component's or one that NumPy casts to it as `same_kind`; no entry is
-            masked.
+            An array of n values for each component that is not a count, by the component's name. The first axis has
+            length n, the others have the component's shape. The type is the component's or one that NumPy casts to it
+            as `same_kind`; no entry is masked.
         """
 
     @abstractmethod
@@ -112,8 +114,8 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
         """Return the results of n windows.
 
         Args:
-            components: The values of the n windows, by the name of the component: an array, or a `Ragged` of collected
-                values.
+            components: The values of the n windows for each component, by its name: an array, or for collected values a
+                `Ragged`.
 
         Returns:
             An array of n results of the declared type, with one axis: a list or a record is an element of an array of
@@ -122,10 +124,11 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
 
     @classmethod
     def check_definition(cls) -> None:
-        """Raise unless the class can be used in a query.
+        """Refuse a class that cannot be used in a query.
 
         Raises:
-            ModuleDefinitionError: As `Module.check_definition`; or it reads several inputs, or the order of events.
+            ModuleDefinitionError: As for `Module.check_definition`; or the class reads several inputs, or the order of
+                events.
         """
         super().check_definition()
         if cls.reads_order:
@@ -163,7 +166,7 @@ class ColumnarAggregate(Module, ABC, Generic[In, Out]):
         return add_events(self, state, payloads)
 
     def combine(self, state: ColumnarState, other: ColumnarState) -> ColumnarState:
-        """Return the state of the payloads of both."""
+        """Return the state of the payloads of two states."""
         from muntin.columnar.single import combine
 
         return combine(self, state, other)

@@ -14,10 +14,17 @@ from muntin.schemas import Field, OneOf, describe
 
 
 def type_arguments(cls: type, root: type) -> dict[str, object]:
-    """Return the types that a module class binds to the roles of its base class.
+    """Return the types of a module's input, state and result, by the roles of its base class.
 
-    A base class lists its roles in `_roles`, in the order of its type parameters. Classes in between may pass
-    their own type variables on.
+    A base class lists its roles in `_roles`, in the order of its type parameters. Classes in between may pass their own
+    type variables on.
+
+    Args:
+        cls: The module class.
+        root: The root of all module classes.
+
+    Raises:
+        ModuleDefinitionError: No parent of the class has types in brackets.
     """
     types = _types_by_role(cls, root, {})
     if types is None:
@@ -37,9 +44,9 @@ def _types_by_role(cls: type, root: type, bindings: dict[object, object]) -> dic
     Args:
         cls: The class.
         root: The root of all module classes.
-        bindings: The types of the class's own type variables.
+        bindings: The types for which the class's own type variables stand.
     """
-    # `__orig_bases__` has the brackets, which `__bases__` has lost; only generic classes have it.
+    # `__orig_bases__` has the types in brackets, which `__bases__` has not; only generic classes have it.
     for base in vars(cls).get("__orig_bases__", cls.__bases__):
         origin = get_origin(base) or base
         if not (isinstance(origin, type) and issubclass(origin, root)):
@@ -47,7 +54,7 @@ def _types_by_role(cls: type, root: type, bindings: dict[object, object]) -> dic
         arguments = tuple(_bind(argument, bindings) for argument in get_args(base))
         if "_roles" in vars(origin):
             return dict(zip(vars(origin)["_roles"], arguments, strict=True)) if arguments else None
-        # The base class knows its own variables alone: say which types they have in this class.
+        # Go on with the base class: its own type variables stand for the types that this class gives it.
         bindings_of_base = dict(zip(getattr(origin, "__parameters__", ()), arguments, strict=False))
         types = _types_by_role(origin, root, bindings_of_base)
         if types is not None:
@@ -56,20 +63,25 @@ def _types_by_role(cls: type, root: type, bindings: dict[object, object]) -> dic
 
 
 def _bind(argument: Any, bindings: dict[Any, Any]) -> object:
-    """Return a type argument with type variables replaced, also those inside it, as in `list[T]`."""
-    parameters = getattr(argument, "__parameters__", ())
-    inside = tuple(bindings.get(parameter, parameter) for parameter in parameters)
-    return argument[inside] if parameters else bindings.get(argument, argument)
+    """Return a type argument with its type variables replaced by their types, as `list[float]` for `list[T]`."""
+    inner_variables = getattr(argument, "__parameters__", ())
+    if not inner_variables:
+        return bindings.get(argument, argument)  # a type variable itself, or a type without any
+    inner_types = tuple(bindings.get(variable, variable) for variable in inner_variables)
+    return argument[inner_types]
 
 
 _BETWEEN_WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-"""The places between the words of a class's name."""
+"""The places between the words of a class's name, as before the P of `CardPayment`."""
 
 
 def describe_input(annotation: object, name: str = "") -> Field:
-    """Return the input of a module as a field: as `describe`, or one of several inputs for a union of records.
+    """Return the input of a module as a field, whose type is `OneOf` several inputs for a union of records.
 
     The name of an input is that of its record's class, in lower case, with underscores between words.
+
+    Raises:
+        ModuleDefinitionError: The annotation has no column type, or two inputs would have the same name.
 
     Example:
         >>> from typing import NamedTuple
@@ -83,7 +95,7 @@ def describe_input(annotation: object, name: str = "") -> Field:
     """
     if isinstance(annotation, TypeAliasType):
         return describe_input(annotation.__value__, name)
-    # Only a union of records has several inputs; `X | None`, say, is a nullable one.
+    # Only a union of records has several inputs: `X | None`, for example, is a single input with nulls.
     records = _records_of(annotation)
     if not records:
         return describe(annotation, name)
@@ -101,9 +113,9 @@ def describe_input(annotation: object, name: str = "") -> Field:
 
 
 def _records_of(annotation: object) -> tuple[Any, ...]:
-    """Return the records of which an annotation is a union; nothing if it is anything else.
+    """Return the records of which an annotation is a union; empty for any other annotation.
 
-    Typed dicts are no such records, as a dict does not say which one it is.
+    Typed dicts are not counted as records here, as a dict does not say of which class it is.
     """
     if get_origin(annotation) not in (Union, types.UnionType):
         return ()

@@ -47,7 +47,7 @@ class Function(Generic[A, R]):
 
     @property
     def sql_name(self) -> str:
-        """The name under which Spark SQL knows it: an underscore in place of the dot."""
+        """The name of the function in Spark SQL: with an underscore in place of the dot."""
         return self.name.replace(".", "_")
 
 
@@ -65,14 +65,14 @@ def function(
     Args:
         name: `"<plugin>.<function>"`.
         version: The function's version.
-        result: The type of the value. Needed for a vectorised function, whose return annotation is a Series; for a
-            scalar one the annotation is taken.
-        vectorized: The function takes and returns pandas Series of equal length.
-        continues_since: The oldest version whose checkpoints this one goes on with, because values mean the same since
-            then. None, the default: none but its own version. A query whose expressions call the function is refused
-            where its checkpoint is of another version.
-        requires_same_code: True if a query may not go on from a checkpoint that other code of the same version wrote.
-            False, the default: it goes on, and says so in the log and in `explain(checkpoint=...)`.
+        result: The type of the value; None to take the return annotation. A vectorised function needs it, as its return
+            annotation is a Series.
+        vectorized: True if the function takes and returns pandas Series of equal length.
+        continues_since: The oldest version whose checkpoints this version can continue, because values have meant the
+            same since then. None, the default, allows only checkpoints of the same version. A query that calls the
+            function in an expression is refused with a checkpoint of any other version.
+        requires_same_code: True if a query may not continue from a checkpoint that other code of the same version
+            wrote. With False, the default, it continues, and says so in the log and in `explain(checkpoint=...)`.
 
     Raises:
         ModuleDefinitionError: The name is malformed, or the type of the value is not known.
@@ -106,7 +106,17 @@ def function(
 
 
 def _result_field(name: str, implementation: Callable[..., object], result: object, *, vectorized: bool) -> Field:
-    """Return the type of a function's value, as the decorator or the return annotation says."""
+    """Return the type of a function's value, from the decorator or else from the return annotation.
+
+    Args:
+        name: The name of the function, for messages.
+        implementation: The function itself.
+        result: The type that the decorator names; None if it names none.
+        vectorized: True if the function returns a Series, so that its annotation does not tell the type.
+
+    Raises:
+        ModuleDefinitionError: The type is not known, or is not one that a column can have.
+    """
     if result is not None:
         return describe(result, "result")
     if vectorized:

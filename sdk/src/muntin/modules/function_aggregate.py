@@ -20,10 +20,10 @@ Out = TypeVar("Out")
 class FunctionAggregate(Aggregate[In, Out], Generic[In, Out]):
     """Call a function with the values of each column in a window; `function_aggregate` makes subclasses.
 
-    A subclass has the function in `_function`, and in `_collections` the classes that it takes columns as: `list`, a
+    A subclass has the function in `_function`. `_collections` has the class of the argument for each column: `list`, a
     pandas `Series`, or None for an array.
 
-    Cost: about a microsecond per call and column; of a column of numbers, `numpy.asarray` of a list besides.
+    Cost: about a microsecond per call and column; for a column of numbers also `numpy.asarray` of a list.
     """
 
     _function: ClassVar[Callable[..., Any]]
@@ -34,17 +34,21 @@ class FunctionAggregate(Aggregate[In, Out], Generic[In, Out]):
 
     @property
     def maker(self) -> str:
-        """The adapter that makes a module of the same function of one column, with a version of its own."""
+        """The name of the adapter in `muntin_adapters` that makes a named module of the same function."""
         collection = self._collections[0]
         if collection is list:
             return "from_function"
-        return "from_array_function" if collection is None else "from_series_function"
+        if collection is None:
+            return "from_array_function"
+        return "from_series_function"
 
     def compute_result(self, payloads: Sequence[In]) -> Out:
         """Call the function with an array, a list or a Series for each column."""
         array_of, python_value = _conversions()
-        # Payloads of several columns are tuples, one for each event: turn them into one sequence per column.
-        columns: Any = [payloads] if len(self._collections) == 1 else zip(*cast("Any", payloads), strict=True)
+        columns: Any = [payloads]
+        if len(self._collections) > 1:
+            # Each payload is a tuple with a value of each column: turn the payloads into a sequence per column.
+            columns = zip(*cast("Any", payloads), strict=True)
         arguments: list[Any] = []
         for values, collection in zip(columns, self._collections, strict=True):
             if collection is list:
@@ -59,7 +63,10 @@ class FunctionAggregate(Aggregate[In, Out], Generic[In, Out]):
 
 @cache
 def _conversions() -> tuple[Callable[[Sequence[Any]], Any], Callable[[object], Any]]:
-    """Import, once, the conversions from values to an array and back: NumPy takes its time, and so does each import."""
+    """Return the functions from values to an array, and from a result of NumPy to a value of Python.
+
+    They are imported on the first call, as NumPy is slow to import; the cache saves an import for each later call.
+    """
     from muntin.columnar.payloads import array_of
     from muntin.columnar.results import python_value
 
@@ -69,20 +76,20 @@ def _conversions() -> tuple[Callable[[Sequence[Any]], Any], Callable[[object], A
 def function_aggregate(
     function: Callable[..., object], columns: int, *, name: str, version: str, returns: object = None
 ) -> type[FunctionAggregate[Any, Any]]:
-    """Return the module class of a function that takes the values of columns by place, and parameters by name.
+    """Make a module class from a function that takes the values of columns by place, and parameters by name.
 
     Args:
         function: The function.
         columns: The number of columns.
         name: The name of the module.
-        version: Its version.
+        version: The version of the module.
         returns: The type of the result; None if the annotation of the function says it.
 
     Raises:
-        ModuleDefinitionError: There is no column, the function takes fewer, or the type of the result is not known, or
-            is none that a column can have.
+        ModuleDefinitionError: There is no column, or the function takes fewer columns; or the type of the result is not
+            known, or is not one that a column can have.
     """
-    # Refuse what cannot become a module: no columns, or no type of the result.
+    # A module needs a column, and a type of its result.
     function_name = name.rpartition(".")[2]
     example = f"module({function_name}, 'km', returns=float)"
     if not columns:
@@ -100,10 +107,9 @@ def function_aggregate(
         raise ModuleDefinitionError(
             f"returns={result!r} is a text\n  expected: a type of Python's, such as returns=float or returns=list[str]"
         )
-    # Called for its error: it refuses a type that no column has.
-    describe(result)
+    describe(result)  # for its error: it refuses a type that no column has
 
-    # Split the parameters: the first ones by place take columns, all others are parameters of the module.
+    # The first parameters take the columns, by place; all others are parameters of the module, and go by name.
     signature = signature_of(function)
     by_place: list[inspect.Parameter] = []
     by_name: list[inspect.Parameter] = []
@@ -122,30 +128,35 @@ def function_aggregate(
             "  expected: a column for each argument that holds values; others go by name"
         )
 
-    # Columns beyond the parameters by place, which `*values` takes, have no annotation and come as arrays.
+    # Columns that go into `*values` have no annotation, and come as arrays.
     annotations = [hints.get(parameter.name) for parameter in by_place[:columns]]
     annotations += [None] * (columns - len(annotations))
-    # A list of a type says the type of its column; any other argument leaves it to the query, as a type variable.
-    members = list(map(member_type, annotations))
-    types = [TypeVar(f"T{place}") if member is None else member for place, member in enumerate(members, 1)]
-    reads = types[0] if columns == 1 else tuple[tuple(types)]  # type: ignore[misc]  # known at run time alone
+
+    # A list of a type says the type of its column. For any other argument there is a type variable, which the query
+    # binds.
+    member_types = list(map(member_type, annotations))
+    column_types: list[Any] = []
+    for number, column_type in enumerate(member_types, start=1):
+        column_types.append(TypeVar(f"T{number}") if column_type is None else column_type)
+    reads = column_types[0] if columns == 1 else tuple[tuple(column_types)]  # type: ignore[misc]  # known at run time alone
+
+    # Make the class as if it were written out: everything else about modules goes by classes.
     parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in by_place[columns:]]
     attributes = {
         "__doc__": function.__doc__,
         "__module__": __name__,
         "__signature__": inspect.Signature([*parameters, *by_name]),
         "_function": staticmethod(function),
-        "_collections": tuple(map(_collection, members, annotations)),
+        "_collections": tuple(map(_collection, member_types, annotations)),
         "name": name,
         "version": version,
     }
     base: Any = FunctionAggregate
-    # A class is made, as if it were written out: everything else about modules goes by classes.
     return new_class(name, (base[reads, result],), {}, lambda body: body.update(attributes))
 
 
 def member_type(annotation: object) -> object:
-    """Return the type of the members of a list that a function takes; None if it takes an array, or says nothing."""
+    """Return the type of the members of an annotation that is a list or another collection; None for any other."""
     origin = get_origin(annotation)
     arguments = get_args(annotation)
     is_list = isinstance(origin, type) and issubclass(origin, Iterable) and len(arguments) == 1
@@ -153,7 +164,15 @@ def member_type(annotation: object) -> object:
 
 
 def _collection(member: object, annotation: object) -> Callable[[Any], Any] | None:
-    """Return the class that a function takes a column as; None for an array."""
+    """Return the class of the argument by which a function takes a column; None for an array.
+
+    Args:
+        member: The type of the members, if the function takes a list; None otherwise.
+        annotation: The annotation of the argument.
+
+    Raises:
+        ModuleDefinitionError: The annotation is a class of pandas that does not hold a single column.
+    """
     if member is not None:
         return list
     if not isinstance(annotation, type) or annotation.__module__.partition(".")[0] != "pandas":

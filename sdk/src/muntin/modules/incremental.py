@@ -40,25 +40,25 @@ class Incremental(Module, ABC, Generic[In, State]):
         def add_events(
             self,
         ) -> Callable[[State, Sequence[In]], State] | Callable[[State, Sequence[Event[In]], Window], State]:
-            """Return the state with more members; it is yours to change."""
+            """Return the state with more members; the state may be changed and returned."""
 
         @property
         def remove_events(
             self,
         ) -> Callable[[State, Sequence[In]], State] | Callable[[State, Sequence[Event[In]], Window], State] | None:
-            """Take members out of a state, where removing can undo adding."""
+            """Return the state without some members; optional, for a state from which members can be removed."""
 
         @property
         def combine(self) -> Callable[[State, State], State] | None:
-            """Merge two states, where they can be merged."""
+            """Return the state of the members of two states; optional, for states that can be merged."""
 
         @property
         def deduct(self) -> Callable[[State, State], State] | None:
-            """Undo a merge, where it can be undone."""
+            """Return the first state without the members of the second; optional, for a merge that can be undone."""
 
         @property
         def upgrade_state(self) -> Callable[[Any, str], State] | Callable[[Any, str, Window], State] | None:
-            """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
+            """Return the state of this version for a state that an older version wrote into a checkpoint; optional."""
 
     else:
 
@@ -83,27 +83,28 @@ class Incremental(Module, ABC, Generic[In, State]):
 class IncrementalAggregate(Incremental[In, State], ABC, Generic[In, State, Out]):
     """Reduce a window to one value, updating it as payloads come and go.
 
-    The engine calls these methods; only tests call them too. It keeps one state per key and window, and may drop it,
+    Only the engine and tests call these methods. The engine keeps one state per key and window, and may drop it,
     restore it from a checkpoint, or rebuild it from the window's events at any time. A state is plain data: numbers,
     text, bytes, dates, lists, tuples, sets, dicts and dataclasses of these.
 
-    Define `remove_events(state, payloads) -> state` where removing can undo adding, `combine(state, other) ->
-    state` where two states can be merged, and `deduct(state, other) -> state` where a merge can be undone. Each
-    opens a faster evaluation; leave out what cannot hold. So does `columnar_form(reads)`, which returns a
+    Define `remove_events(state, payloads) -> state` if removing can undo adding, `combine(state, other) -> state` if
+    two states can be merged, and `deduct(state, other) -> state` if a merge can be undone. Each of them allows a faster
+    evaluation; leave out a method whose law would not hold. `columnar_form(reads)` allows one, too: it returns a
     `ColumnarAggregate` that computes the same on arrays, with the module's parameters, for an input as the query binds
-    it, without type variables; None where there is none. Having a method is the declaration.
+    it, without type variables; or None if there is none for that input. A module that has a method need not declare it
+    elsewhere.
 
-    Where the value depends on lifetimes, say `is_time_sensitive = True`: the methods then get events, with lifetimes as
+    If the value depends on lifetimes, set `is_time_sensitive = True`: the methods then get events, with lifetimes as
     the query clips them, instead of payloads, and all but `combine`, `deduct` and `columnar_form` get the window as
     their last argument: `create_state(window)`, `add_events(state, events, window)`, `compute_result(state, window)`,
     and so on. An event whose lifetime changes is removed as it was and added as it is. `combine` and `deduct` are then
     not used, as states of different windows do not mix, and a columnar form is used where all events span their window.
 
-    Define `upgrade_state(state, version) -> state` in a new version whose state has another shape, so that queries go
-    on with the checkpoints of older ones. It gets plain data, with dicts for dataclasses and named tuples, whose
-    classes may have changed; what it returns is stored when the state is written next. It is called when the state is
-    needed, which may be long after the restart. It raises `ValueError` for a version it does not know; better is to
-    say so with `continues_since`, because the query is then refused before it starts.
+    Define `upgrade_state(state, version) -> state` in a new version whose state has another shape, so that queries can
+    continue from checkpoints of older versions. It gets plain data, with dicts for dataclasses and named tuples, whose
+    classes may have changed; the state that it returns is stored when the state is written next. It is called when the
+    state is needed, which may be long after the restart. For a version that it does not know it raises `ValueError`. It
+    is better to set `continues_since`, too, because the query is then refused before it starts.
 
     Laws (checked by `muntin.testing.IncrementalAggregateLaws`):
 
@@ -115,22 +116,23 @@ class IncrementalAggregate(Incremental[In, State], ABC, Generic[In, State, Out])
     5. *Payloads are read-only*, and so is the second state of `combine` and `deduct`.
     6. *The state survives its codec.*
     7. *Accepted clips work*, and *unread times do not matter*, if it is time-sensitive.
-    8. *The columnar form gives the same result*, if there is one; floats but for rounding.
-    9. *Old states are upgraded* to states that give the result of a new one of the same members, now and with more.
+    8. *The columnar form gives the same result*, if there is one; floats may differ by rounding.
+    9. *Old states are upgraded*: an upgraded state gives the same result as a new state of the same members, also when
+       more members are added to both.
 
     With `reads_order = True` payloads come in order: those of a call of `add_events` come after all in the state, those
-    of `remove_events` are its oldest, and the second state of `combine` is of later payloads. States are then used over
-    windows that follow rows alone, and `combine` nowhere: the rows of a slice come in several micro-batches, in any
-    order.
+    of `remove_events` are the oldest in the state, and the second state of `combine` is of later payloads. States are
+    then used only over windows that follow rows, and `combine` nowhere, because the rows of a slice come in several
+    micro-batches, in any order.
 
-    Cost: one call of `add_events` per window and micro-batch, with all that is new. If it is time-sensitive and has no
-    `remove_events`, a change inside a window that was already evaluated rebuilds its state.
+    Cost: one call of `add_events` per window and micro-batch, with all new members. If the module is time-sensitive and
+    has no `remove_events`, a change inside a window that was already evaluated rebuilds its state.
 
     Attributes:
-        state_bytes: About how many bytes a state takes at most when it is stored: nine for a float, one to nine for an
-            int, its own length and a few for a text or for bytes. Say it where a state is of a type that may hold any
-            number of values and yet its size is bounded, such as a sketch: `explain()` then says that it is. None, the
-            default, goes by the type.
+        state_bytes: The number of bytes that a stored state takes at most, roughly: nine for a float, one to nine for
+            an int, its own length and a few for a text or for bytes. Set it if the type of the state may hold any
+            number of values but its size is bounded, such as that of a sketch: `explain()` then says that it is. None,
+            the default, if the type tells the size.
 
     Example:
         >>> class Total(IncrementalAggregate[int, int, int]):
@@ -180,8 +182,8 @@ class IncrementalAggregate(Incremental[In, State], ABC, Generic[In, State, Out])
 class IncrementalOperator(Incremental[In, State], ABC, Generic[In, State, Row]):
     """Turn the payloads of a window into any number of rows, updating a state as payloads come and go.
 
-    As `IncrementalAggregate`, including the optional `remove_events`, `combine` and `deduct`, but
-    `compute_result` returns rows; see `Operator` for what a row may be, also if it is time-sensitive.
+    As `IncrementalAggregate`, including the optional `remove_events`, `combine` and `deduct`, but `compute_result`
+    returns rows; `Operator` says what a row may be, also for a time-sensitive module.
 
     Laws (checked by `muntin.testing.IncrementalOperatorLaws`): those of `IncrementalAggregate`; rows are compared
     as a bag. If it is time-sensitive, *outputs obey the* declared `contract`.

@@ -17,54 +17,58 @@ from muntin.schemas import Field, Growth, OneOf, describe, growing
 class Module:
     """The common part of all base classes. Subclass one of them, never this.
 
-    A concrete module sets two class attributes, `name` and `version`, of which a class that is given to a query
-    itself, and that no plugin offers, may leave the version out. Its constructor's parameters are the parameters a
-    query writer may give; it reads a duration with `ticks`, which knows the query's axis there and nowhere else. The
-    constructor should raise `ValueError` on a value it cannot work with: building the query then raises a
-    `ParameterError`.
+    A concrete module sets two class attributes, `name` and `version`. A class that no plugin offers, and that a query
+    gets itself, may leave the version out. The parameters of the constructor are the parameters that a query writer may
+    give. The constructor reads a duration with `ticks`, which knows the query's axis there and nowhere else, and should
+    raise `ValueError` for a value that it cannot work with: building the query then raises a `ParameterError`.
 
-    The engine calls the methods; only tests call them too. It calls none for a window without members. Payloads and
-    events come in any order, unless the module reads it, and are read-only. A type checker compares the methods with
-    the types in brackets, also the optional ones.
+    Only the engine and tests call the methods, and none is called for a window without members. Payloads and events are
+    read-only, and come in any order unless the module `reads_order`. A type checker compares the methods, also the
+    optional ones, with the types in brackets.
 
-    Where the input type in the brackets is a union of records, dataclasses or named tuples such as `Order | Payment`,
-    the module has an input for each of them, under the name of its class in lower case: `order`, `payment`. It gets the
+    If the input type in the brackets is a union of records, dataclasses or named tuples such as `Order | Payment`, the
+    module has an input for each of them, under the name of its class in lower case: `order`, `payment`. It gets the
     events of several streams in one window, and tells them apart by the class of the payload. All base classes but
     `ColumnarAggregate` take such a type. A window has a result if it has events of any stream of the query, so any
-    input may be silent; where all of them are, the result is null and the module is not called. An input whose record
-    has no fields takes no columns, only events. A type variable stands for one type in all inputs, as in
-    `Left[T] | Right[T]`, and no input has the name of a parameter.
+    input may be silent; if all inputs of a module are, its result is null and the module is not called. An input whose
+    record has no fields takes no columns, only events. A type variable stands for the same type in all inputs, as in
+    `Left[T] | Right[T]`. No input may have the name of a parameter.
 
     Attributes:
         name: `"<plugin>.<module>"`, the name a query uses.
         version: The module's own version; it is stored with a query's state.
-        aliases: Other names of the module within its plugin, such as `("mean", "avg")`, for those who know it by
-            them. A query may use them, and a checkpoint says `name` all the same. A subclass does not inherit them.
-        continues_since: The oldest version whose checkpoints this one goes on with, because results mean the same since
-            then. States are then read as they are, or given to `upgrade_state` if the module has one. None, the
-            default: those that `upgrade_state` takes; without it, none but its own version.
-        requires_same_code: True if a query may not go on from a checkpoint that other code of the same version wrote.
-            False, the default: it goes on, and says so in the log and in `explain(checkpoint=...)`.
+        aliases: Other names of the module within its plugin, such as `("mean", "avg")`, for those who know it under
+            these names. A query may use them, and a checkpoint says `name` all the same. A subclass does not inherit
+            them.
+        continues_since: The oldest version whose checkpoints this version can continue, because results have meant the
+            same since then. States are then read as they are, or given to `upgrade_state` if the module has that
+            method. With None, the default, the module continues the versions that `upgrade_state` takes; without that
+            method, only its own version.
+        requires_same_code: True if a query may not continue from a checkpoint that other code of the same version
+            wrote. With False, the default, it continues, and says so in the log and in `explain(checkpoint=...)`.
         decimal_digits: The number of digits that a result may have beyond those of the column, where the type of both
-            is a decimal, such as 10 for a sum of up to ten billion values, as in Spark, or 0 for a value
-            that is chosen. None, the default, if it is not known: the result then has the most there are, 38.
-        decimal_places: The number of these digits after the decimal point, such as the 4 of an average, as in Spark.
-            Where they are not zero and the column is of whole numbers, the result is a float.
-        accepted_clips: The clipping policies under which the module is correct. All, unless it says so.
-        is_time_sensitive: True if the module is given events and the window, instead of payloads. A class sets it, and
-            its methods take `events` for `payloads` and the window as their last argument.
+            is a decimal: such as 10 for a sum of up to ten billion values, as in Spark, or 0 for a value that is chosen
+            among those of the column. None, the default, if it is not known: the result then has the most digits that
+            there are, 38.
+        decimal_places: The number of these digits after the decimal point, such as the 4 of an average, as in Spark. If
+            it is not zero and the column is of whole numbers, the result is a float.
+        accepted_clips: The clipping policies under which the module is correct; by default all.
+        is_time_sensitive: True if the module gets events and the window, instead of payloads. A class sets it, and its
+            methods take `events` for `payloads` and the window as their last argument.
         is_operator: True for modules that return rows, false for those that return one value.
         is_incremental: True for modules that keep a state of a window.
-        reads_times: True if the result depends on the lifetimes of the events: by default, if the module is
-            time-sensitive. One that only *writes* times may say False; its windows then close as early as others'.
-        reads_order: True if the result depends on the order of the events. The module is then given them by time and,
-            at one time, by the query's `events(order=...)`; in windows over time, those alike in both by what it reads
-            of them. Such windows are computed from their events each time: states of partial windows have no order.
+        reads_times: True if the result depends on the lifetimes of the events; by default it is the same as
+            `is_time_sensitive`. A module that only *writes* times may set it to False: its windows then close as early
+            as those of any other module.
+        reads_order: True if the result depends on the order of the events. They then come by time; events of one time
+            by the query's `events(order=...)`; and in windows over time, events that are alike in both by the values
+            that the module reads. Such windows are computed from all their events each time, because states of partial
+            windows have no order.
         contract: The guarantee of the module about the lifetimes that it returns.
-        exact_up_to: For a module whose results are approximations beyond some number of members: the number up to which
-            its laws hold, and are tried. None, the default, if they hold for any number.
+        exact_up_to: The number of members up to which the module's laws hold, and are tried, if its results are
+            approximations beyond that number. None, the default, if they hold for any number.
         needs: The needs that the module has of a query's windows, and the policies that it is made for; by default
-            none. Where they depend on a parameter, it is a property.
+            there are none. If they depend on a parameter, `needs` is a property.
 
     Example:
         A module of two inputs:
@@ -106,20 +110,21 @@ class Module:
     _preset: ClassVar[str] = ""
 
     def __class_getitem__(cls, types: Any) -> Any:
+        """Take the types in brackets, as `Generic` does, with an error that says which types go there."""
         try:
-            # Only to give Generic's error the words of a module writer: which types go in the brackets.
             return super().__class_getitem__(types)  # type: ignore[misc]  # that of Generic, of which each base class is
         except TypeError as error:
             roles = ", ".join(parameter.__name__ for parameter in getattr(cls, "__parameters__", ()))
             count = len(types) if isinstance(types, tuple) else 1
+            counted_types = "1 type" if count == 1 else f"{count} types"
             raise ModuleDefinitionError(
-                f"{cls.__name__} with {count} type{'s' * (count != 1)} in brackets\n"
+                f"{cls.__name__} with {counted_types} in brackets\n"
                 f"  expected: {cls.__name__}[{roles}]; In is the type of one payload, such as float"
             ) from error
 
     def __init_subclass__(cls, **options: object) -> None:
+        """Give a subclass that says if it is time-sensitive the same `reads_times`, unless it sets that itself."""
         super().__init_subclass__(**options)
-        # A class that sets `reads_times` itself, as one that only writes times does, keeps its value.
         attributes = vars(cls)
         if "is_time_sensitive" in attributes and "reads_times" not in attributes:
             cls.reads_times = cls.is_time_sensitive
@@ -137,7 +142,7 @@ class Module:
 
     @classmethod
     def input_fields(cls) -> tuple[Field, ...]:
-        """Return the inputs of a module that reads several, by name; nothing for one that reads a single stream."""
+        """Return the inputs, with their names, of a module that reads several; empty if it reads a single stream."""
         data_type = cls.input_field().type
         return data_type.inputs if isinstance(data_type, OneOf) else ()
 
@@ -145,8 +150,9 @@ class Module:
     def result_field(cls) -> Field:
         """Return the type of a result, or of a row for an operator, from the class's generics."""
         result = describe(cls._types()["result"], "result")
-        digits = cls.decimal_digits
-        return result if digits is None else growing(result, Growth(digits, cls.decimal_places))
+        if cls.decimal_digits is None:
+            return result
+        return growing(result, Growth(cls.decimal_digits, cls.decimal_places))
 
     @classmethod
     def state_type(cls) -> object:
@@ -156,39 +162,40 @@ class Module:
     def continues_from(self, version: str) -> bool:
         """Return True if a query can continue from a checkpoint that another version of the module wrote.
 
-        An older version does if it is at least `continues_since`, or, where that is not said, if the module has
-        `upgrade_state`. A newer one never does. A version that is no number, such as a hash of the code, is neither
-        older nor newer: it does if it is `continues_since` itself, or if there is `upgrade_state`.
+        From an older version it can if that is at least `continues_since`, or, if `continues_since` is None, if the
+        module has `upgrade_state`. From a newer version it never can. A version that is not a number, such as a hash of
+        the code, is neither older nor newer: from such a version it can if that is `continues_since` itself, or if the
+        module has `upgrade_state`.
 
-        Called on the driver before a query starts, and wherever a state of the other version is found.
+        Called on the driver before a query starts, and on the workers where they find a state of the other version.
 
         Args:
             version: The version that the checkpoint names.
         """
+        # `preset` of `muntin_adapters` fixes parameters of a module, and appends them to the version.
         if not version.endswith(self._preset):
-            # `preset` of `muntin_adapters` appends the parameters that it fixes to the version.
             return False  # the module had other preset parameters
-        present = self.version.removesuffix(self._preset)
-        stored = version.removesuffix(self._preset)
-        return continues(present, stored, self.continues_since, upgrades=hasattr(self, "upgrade_state"))
+        present_version = self.version.removesuffix(self._preset)
+        stored_version = version.removesuffix(self._preset)
+        return continues(present_version, stored_version, self.continues_since, upgrades=hasattr(self, "upgrade_state"))
 
     def with_order(self) -> Module:
-        """Return the module as a query has it that names an order; by default, as it is.
+        """Return the module for a query that names an order of events; by default, the module itself.
 
-        Override it where the module can do without an order, and breaks ties by it where there is one: return a module
-        that `reads_order`. Called once, when the query is planned.
+        Override it in a module that can do without an order, but breaks ties by the order if there is one: return a
+        module that `reads_order`. Called once, when the query is planned.
         """
         return self
 
     @classmethod
     def own_aliases(cls) -> tuple[str, ...]:
-        """Return the aliases that this class itself gives."""
+        """Return the aliases that this class itself sets, without those of its parents."""
         aliases: tuple[str, ...] = vars(cls).get("aliases", ())
         return aliases
 
     @classmethod
     def check_definition(cls) -> None:
-        """Raise unless the class can be used in a query.
+        """Refuse a class that cannot be used in a query.
 
         Raises:
             ModuleDefinitionError: The name or version is missing or malformed, a type cannot be derived, a method
@@ -215,11 +222,12 @@ class Module:
 
     @classmethod
     def _types(cls) -> dict[str, Any]:
+        """Return the types in the brackets by their roles: `input`, `result`, and `state` if there is one."""
         return type_arguments(cls, Module)
 
 
 def _check_inputs(cls: type[Module]) -> None:
-    """Refuse inputs of a module that cannot be named beside its parameters."""
+    """Refuse a module with an input and a parameter of the same name."""
     parameters = signature_of(cls).parameters
     for part in cls.input_fields():
         if part.name in parameters:

@@ -46,13 +46,19 @@ def html_of_function(name: str, code: Callable[..., Any], result: Field) -> str:
 
 
 def _page(heading: str, docstring: str | None, facts: Iterable[tuple[str, str]]) -> str:
+    """Return the HTML of a module or function: the first sentence of its docstring, facts, and the rest folded."""
     summary, _, description = inspect.cleandoc(docstring or "").partition("\n\n")
     more = folded_html("More", text_html(description)) if description else ""
     return f"<div><p><b>{escape(heading)}</b><br>{escape(summary)}</p>{facts_html(facts)}{more}</div>"
 
 
 def _parameter_facts(code: Callable[..., Any], values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the parameters of a class or function in a fact, a line for each; none if it has none."""
+    """Return a fact with a line for each parameter of a class or function; empty if it has no parameters.
+
+    Args:
+        code: The class or function.
+        values: The values that a query gives to parameters, by name.
+    """
     lines: list[str] = []
     for parameter in signature_of(code).parameters.values():
         if parameter.name in values:
@@ -63,7 +69,7 @@ def _parameter_facts(code: Callable[..., Any], values: Mapping[str, Any]) -> lis
 
 
 def _type_facts(cls: Any) -> list[tuple[str, str]]:
-    """Return the types that a module declares; none if they are no types of payloads, which a query would refuse."""
+    """Return facts with the types that a module reads and returns; empty if a query would refuse these types."""
     try:
         return [("reads", spell(cls.input_field())), ("returns", spell(cls.result_field()))]
     except ModuleDefinitionError:

@@ -15,20 +15,21 @@ from muntin.windows.specification import WrittenWindows
 class Needs:
     """The requirements of a module on a query: the value of its `needs`.
 
-    A query whose windows are not enough is refused where it is built, with a call that works. The two policies are what
-    a query gets that names none; one that names another has that one, as long as the module accepts it. Aggregates of
-    one query must agree, or the query must choose. A `WindowedQuery` of a test names its policies itself.
+    A query whose windows are not enough is refused where it is built, with a call that works. The clip and the
+    timestamps hold for a query that names none; a query that names another policy gets that one, if the module accepts
+    it. The aggregates of one query must agree on a policy, or the query must choose. A `WindowedQuery` of a test names
+    its policies itself.
 
     Attributes:
-        windows: The kinds of windows in which the module finds something; any, unless it says which.
-        reach: The number of ticks after its end for which an event must stay a member of one of the windows of later
-            events. Overlapping windows hold part of them; the remainder is the `reach` of the windows.
-        clip: The clip that the module is made for; None for the one among its `accepted_clips` that changes the least.
-        timestamps: The timestamps that it is made for; None for `align`, under which the lifetimes of an operator's own
-            rows are lost.
+        windows: The kinds of windows in which the module can find something; by default all kinds.
+        reach: The number of ticks after its end for which an event must stay a member of a window of later events. If
+            windows overlap, they hold it for some of that time; their own `reach` has to add the remainder.
+        clip: The clip that the module is made for; None for the clip among its `accepted_clips` that changes the least.
+        timestamps: The timestamps that the module is made for; None for `align`, under which the lifetimes that an
+            operator sets are lost.
 
     Example:
-        Those who come back within some time after they left:
+        Visitors who come back within some time after they left:
 
         >>> from muntin import Operator, ticks, tumbling
         >>> from muntin.testing import Computation, WindowedQuery
@@ -67,11 +68,11 @@ class Needs:
         return ", with ".join(needs)
 
     def lacks(self, window: WindowSpecification, axis: Axis = Axis.TICKS) -> ErrorMessage:
-        """Return the shortcoming of windows, with advice on others; empty if there is none.
+        """Return why windows do not meet the needs, with advice on other windows; empty if they do.
 
         Args:
             window: The windows.
-            axis: The unit of ticks, for the words.
+            axis: The unit of ticks, in which the message spells lengths.
         """
         if not isinstance(window, self.windows):
             return ErrorMessage(
@@ -82,10 +83,13 @@ class Needs:
             )
         if window.holds_past >= self.reach:
             return ErrorMessage()
-        wider = window.with_reach(axis.round_up(self.reach))
-        # Windows to which a reach means nothing return themselves: then another kind is the advice.
-        takes_no_reach = wider == window
-        instead = HoppingWindows.suggest(self.reach, axis) if takes_no_reach else WrittenWindows(wider, axis)
+
+        # The advice is the same windows with a reach. Windows for which a reach means nothing come back as they are:
+        # then the advice is another kind.
+        window_with_reach = window.with_reach(axis.round_up(self.reach))
+        instead: object = WrittenWindows(window_with_reach, axis)
+        if window_with_reach == window:
+            instead = HoppingWindows.suggest(self.reach, axis)
         return ErrorMessage(
             "needs events to stay members for {reach} after their end, and {windows} keeps them for {kept}\n"
             "  what lies further apart would not be found, and nothing would say so\n"
@@ -97,13 +101,13 @@ class Needs:
         )
 
     def together_with(self, other: Needs) -> Needs:
-        """Return the needs of two modules together; a policy on which they differ is left to the query."""
-        # Kinds that suit both: of a kind and its base class, the kind.
+        """Return the needs of two modules together; None for a policy on which they differ, which the query chooses."""
+        # The kinds of windows that suit both modules: if one names a base class and the other a subclass, the subclass.
         windows = [kind for kind in self.windows if issubclass(kind, other.windows)]
         for kind in other.windows:
             if kind not in windows and issubclass(kind, self.windows):
                 windows.append(kind)
-        # A policy that only one of them names is the policy of both; two different ones are no policy.
+        # A policy that only one of the modules names is the policy of both.
         clips = {self.clip, other.clip} - {None}
         timestamps = {self.timestamps, other.timestamps} - {None}
         return Needs(
@@ -114,4 +118,5 @@ class Needs:
         )
 
     def _kinds(self) -> str:
+        """Return the titles of the kinds of windows, such as `session windows or snapshot windows`."""
         return " or ".join(kind.title for kind in self.windows)

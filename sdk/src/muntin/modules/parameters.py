@@ -32,39 +32,47 @@ _ACCEPTED: Final[Mapping[Any, tuple[type, ...]]] = {
     None: (NoneType,),
     NoneType: (NoneType,),
 }
-"""Values accepted for an annotation; an annotation that is not here says too little or too much to be checked."""
+"""The classes of values that fit an annotation. Values of any other annotation are not checked."""
 
 
 def check_parameters(cls: Any, parameters: Mapping[str, object]) -> None:
-    """Refuse parameters that the constructor of a module does not take, or whose annotations plainly say otherwise.
+    """Refuse parameters that the constructor of a module does not take, or that plainly are of another type.
+
+    Args:
+        cls: The module class.
+        parameters: The values of the parameters, by name.
 
     Raises:
-        ParameterError: The constructor does not take a parameter, or lacks one, or a value is of another type.
+        ParameterError: The constructor does not take a parameter, or needs one that is missing, or a value is of
+            another type.
     """
     signature = signature_of(cls)
     try:
         signature.bind(**parameters)
         check_types(signature, parameters)
-    # Python's own error names what is wrong; a misspelt parameter gets a suggestion beside it.
     except TypeError as error:
+        # The error names the parameter that is wrong; if a name is misspelt, the closest one is suggested.
         suggestions = ""
         for name in parameters:
             if name in signature.parameters:
                 continue
-            close = difflib.get_close_matches(name, signature.parameters, 1)
-            if close:
-                suggestions += f"; did you mean {close[0]}, not {name}?"
+            close_names = difflib.get_close_matches(name, signature.parameters, 1)
+            if close_names:
+                suggestions += f"; did you mean {close_names[0]}, not {name}?"
         reason = ErrorMessage("{fault}{suggestions}", fault=message_of(error), suggestions=suggestions)
         raise ParameterError(cls.name, parameters, reason, spell_signature(cls)) from error
 
 
 def spell_signature(cls: type) -> str:
-    """Return the signature of a constructor as a reader of an error wants it."""
+    """Return the signature of a constructor for a message, without its return annotation."""
     return str(signature_of(cls).replace(return_annotation=inspect.Signature.empty))
 
 
 def check_types(signature: inspect.Signature, parameters: Mapping[str, object]) -> None:
-    """Refuse a parameter that is plainly not what a constructor is annotated with, such as text for a float.
+    """Refuse a value that plainly does not fit the annotation of its parameter, such as text for a float.
+
+    Raises:
+        TypeError: A value does not fit.
 
     Example:
         >>> def smooth(alpha: float): ...
@@ -74,21 +82,28 @@ def check_types(signature: inspect.Signature, parameters: Mapping[str, object]) 
         TypeError: alpha must be a float, got '0.5'; write alpha=0.5
     """
     for name, value in parameters.items():
+        # A parameter that goes into `**options` has no annotation of its own, also if it is named `options`.
         parameter = signature.parameters.get(name)
-        if parameter is None or parameter.kind is parameter.VAR_KEYWORD or _fits(value, parameter.annotation):
+        if parameter is None or parameter.kind is parameter.VAR_KEYWORD:
             continue
         annotation = parameter.annotation
-        spelled = f"a {annotation.__name__}" if isinstance(annotation, type) else f"of type {annotation}"
+        if _fits(value, annotation):
+            continue
+        spelled_type = f"a {annotation.__name__}" if isinstance(annotation, type) else f"of type {annotation}"
         remedy = _remedy(name, value, annotation)
         raise TypeError(
             ErrorMessage(
-                "{name} must be {type}, got {value!r}{remedy}", name=name, type=spelled, value=value, remedy=remedy
+                "{name} must be {type}, got {value!r}{remedy}",
+                name=name,
+                type=spelled_type,
+                value=value,
+                remedy=remedy,
             )
         )
 
 
 def _fits(value: object, annotation: object) -> bool:
-    """Return True if a value fits an annotation, or if the annotation is not understood."""
+    """Return True if a value fits an annotation, or if the annotation is not one that can be checked."""
     origin = get_origin(annotation)
     arguments = get_args(annotation)
     if origin is Annotated:
@@ -99,14 +114,20 @@ def _fits(value: object, annotation: object) -> bool:
         return value in arguments
     accepted = _ACCEPTED.get(annotation) if isinstance(annotation, type | None) else None
     if accepted is None:
-        return True  # the annotation says too little, or too much, to refuse a value
+        return True  # such as a class of the module writer's: no value is plainly wrong
     if isinstance(value, bool):
-        return annotation is bool  # Python takes a bool for an int
+        return annotation is bool  # to Python a bool is an int
     return isinstance(value, accepted)
 
 
 def _remedy(name: str, value: object, annotation: object) -> ErrorMessage:
-    """Return the advice to write a literal, where a text holds one of the annotated type; empty otherwise."""
+    """Return the advice to write `alpha=0.5` where a query has the text `'0.5'`; empty for any other value.
+
+    Args:
+        name: The name of the parameter.
+        value: The value that does not fit.
+        annotation: The annotation of the parameter.
+    """
     try:
         literal = literal_of(value) if isinstance(value, str) else None
     except (ValueError, SyntaxError):
@@ -122,8 +143,9 @@ _PLAIN: Final = (bool, int, float, str, bytes, type(None))
 def spell(value: object) -> str:
     """Return a parameter as text that is equal in every process, without addresses or the order of a set.
 
-    A function that can be imported goes by its name. Any other, such as one of a script or a lambda, goes by its name
-    and a hash of its code and of the values that it refers to, so that another one is spelled otherwise.
+    A function that can be imported is spelled by its name. Any other function, such as one of a script or a lambda, is
+    spelled by its name and a hash of its code and of the values that it refers to, so that other code of the same name
+    is spelled differently.
 
     Example:
         >>> spell({"labels": {"b", "a"}, "of": len})
@@ -133,32 +155,33 @@ def spell(value: object) -> str:
         return str(value)
     if isinstance(value, _PLAIN):
         return repr(value)
-    # Before functions: a callable dataclass is spelled by its fields, which decide what it does.
-    parts = _spell_parts(value)
-    if parts is not None:
-        return parts
+    # A dataclass that can be called is spelled by its fields, as they decide what it does.
+    collection = _spell_collection(value)
+    if collection is not None:
+        return collection
     if isinstance(value, FunctionType) and not _can_be_imported(value):
-        return f"<{value.__qualname__.rpartition('.')[2]} {_hash_of(value)}>"
+        function_name = value.__qualname__.rpartition(".")[2]
+        return f"<{function_name} {_hash_of(value)}>"
     if hasattr(value, "__qualname__"):
         return _spell_name(value)
-    if type(value).__repr__ is object.__repr__:  # it shows the address
-        return _spell_name(type(value))
+    if type(value).__repr__ is object.__repr__:
+        return _spell_name(type(value))  # its `repr` would show the address
     return repr(value)
 
 
 def _spell_name(code: Any) -> str:
-    """Return the name of a class, a function or a method, with that of its module."""
+    """Return the name of a class, a function or a method, with the name of its Python module."""
     module = getattr(code, "__module__", None)  # methods of built-in types have none
     return f"<{module}.{code.__qualname__}>" if module else f"<{code.__qualname__}>"
 
 
-def _spell_parts(value: object) -> str | None:
-    """Return a collection or a dataclass as text; None if the value is one whole."""
+def _spell_collection(value: object) -> str | None:
+    """Return a collection or a dataclass as text, each of its parts by `spell`; None for any other value."""
     if isinstance(value, Mapping):
         entries = [f"{spell(name)}: {spell(part)}" for name, part in value.items()]
         return "{" + ", ".join(entries) + "}"
     if isinstance(value, set | frozenset):
-        # The order of a set differs from process to process, as text is hashed with a seed of the process.
+        # The order of a set differs from process to process, as each process hashes text with its own seed.
         return "{" + ", ".join(sorted(map(spell, value))) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(spell, value)) + "]"
@@ -169,11 +192,11 @@ def _spell_parts(value: object) -> str | None:
 
 
 def _can_be_imported(function: FunctionType) -> bool:
-    """Return True if another process finds the function under its name; a lambda, say, has none."""
-    # Another process has another `__main__`, so a name in it says nothing.
+    """Return True if another process finds the same function under its name."""
+    # Another process has another `__main__`.
     if function.__module__ == "__main__":
         return False
-    # A lambda or an inner function is not to be found under its qualified name, nor one that was redefined.
+    # A lambda, an inner function or one that was redefined is not found under its qualified name.
     imported: Any = sys.modules.get(function.__module__)
     for name in function.__qualname__.split("."):
         imported = getattr(imported, name, None)
@@ -181,14 +204,18 @@ def _can_be_imported(function: FunctionType) -> bool:
 
 
 def _hash_of(function: FunctionType) -> str:
-    """Hash the code of a function with the values of its closure and its defaults."""
+    """Return a short hash of the code of a function, with the values of its closure and its defaults."""
     values: list[object] = [cell.cell_contents for cell in function.__closure__ or ()]
     values += function.__defaults__ or ()
     values.append(function.__kwdefaults__ or {})
-    return hashlib.sha256(f"{_spell_code(function.__code__)} {spell(values)}".encode()).hexdigest()[:8]
+    text = f"{_spell_code(function.__code__)} {spell(values)}"
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _spell_code(code: CodeType) -> str:
-    """Return compiled code as text; without line numbers and file names, so that moving it changes nothing."""
-    constants = [_spell_code(part) if isinstance(part, CodeType) else spell(part) for part in code.co_consts]
+    """Return compiled code as text, without line numbers and file names: a function that only moved is the same."""
+    constants: list[str] = []
+    for constant in code.co_consts:
+        # The code of an inner function is a constant of the outer one.
+        constants.append(_spell_code(constant) if isinstance(constant, CodeType) else spell(constant))
     return f"{code.co_code.hex()} {constants} {code.co_names} {code.co_varnames}"

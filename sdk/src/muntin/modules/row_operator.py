@@ -22,16 +22,16 @@ Left = TypeVar("Left")
 
 
 class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
-    """Handle the rows of row windows one by one: each handler is called for one kind of step, and may return rows.
+    """Handle the rows of row windows one by one, by a handler for each kind of step, which may return rows.
 
     Define the handlers that you need; the others do nothing. They return rows of the results, except `on_evict`, which
     is called for rows that leave a window: it returns rows of a second output, `Query.evicted_rows()`. The types in
     brackets are those of a payload, of the state, of a row of the results, and of a row of the second output; the last
     one is None if `on_evict` returns nothing.
 
-    The engine keeps one state per key. Each handler gets it first, and the window in question last. Handlers change the
-    state in place, so it is a dict, a list or a dataclass, of plain data. Each row comes once, in the order that the
-    query names, when the watermark has passed it. So results do not depend on micro-batches and restarts.
+    The engine keeps one state per key. Each handler gets the state as its first argument, and the window as its last.
+    Handlers change the state in place, so it is a dict, a list or a dataclass of plain data. Each row comes once, in
+    the query's order, when the watermark has passed it. So results do not depend on micro-batches and restarts.
 
     Results of `on_trigger` and `on_flush` have the extent of the window that is computed. Results of all other handlers
     are points at the tick of the step.
@@ -69,7 +69,7 @@ class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
 
         @property
         def upgrade_state(self) -> Callable[[Any, str], State] | None:
-            """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
+            """Return the state of this version for a state that an older version wrote into a checkpoint; optional."""
 
     @classmethod
     def evicted_field(cls) -> Field | None:
@@ -82,28 +82,29 @@ class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
         """Return the state of a new key. Called at any time; never return a shared object."""
 
     def on_insert(self, state: State, row: MemberRow[In], window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Handle a row that became a member; the window has it."""
+        """Handle a row that became a member of the window, which holds it already."""
 
     def on_pass(self, state: State, row: MemberRow[In], window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Handle a row that is no member: one that `admit` leaves out, or a marker, after its effect on the window."""
+        """Handle a row that is no member: one that `admit` leaves out, or a marker after its effect on the window."""
 
     def on_evict(self, state: State, rows: Sequence[MemberRow[In]], window: RowsInWindow[In]) -> Iterable[Left] | None:
-        """Handle rows that left, the oldest first: they were evicted, flushed, or removed with their partition.
+        """Handle rows that left the window, the oldest first, and return rows of the second output.
 
-        Members of a sliding window at the end of the stream do not leave. It returns rows of the second output.
+        Rows leave when they are evicted or flushed, or when their partition is removed. The members of a sliding window
+        at the end of the stream do not leave.
         """
 
     def on_trigger(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Compute a sliding window."""
+        """Return the result rows of a sliding window, when it triggers."""
 
     def on_flush(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Compute a tumbling window; all members leave after it."""
+        """Return the result rows of a tumbling window, when it is flushed; all members leave afterwards."""
 
     def on_full(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
-        """Handle a sliding window that is full for the first time: it has its number of rows, or one is about to leave.
+        """Handle a sliding window that is full for the first time: it has all its rows, or the first is about to leave.
 
-        It is called once for each partition, also where the window is empty for a time; again if the partition was
-        removed. So a key of which it was called is not forgotten.
+        It is called once for each partition, even if the window is empty in between; once more if the partition was
+        removed and comes again. To know that, the engine does not forget a key after this call.
         """
 
     def on_empty(self, state: State, window: RowsInWindow[In]) -> Iterable[Row] | None:
@@ -114,4 +115,4 @@ class RowOperator(Module, ABC, Generic[In, State, Row, Left]):
 
 
 HANDLERS: Final = tuple(name for name in vars(RowOperator) if name.startswith("on_"))
-"""The handlers, called when something happens to rows."""
+"""The names of the handlers, which are called when something happens to rows."""

@@ -24,7 +24,7 @@ METHODS: Final = ("create_state", "on_event", "on_time", "next_time", "is_empty"
 """The methods that the engine calls."""
 
 METHODS_OF_INTERVALS: Final = (*METHODS, "on_start", "on_end")
-"""The methods that it calls of an `IntervalOperator`."""
+"""The methods of an `IntervalOperator` that the engine calls."""
 
 MOST_WAKE_UPS: Final = 1_000_000
 """The most wake-ups of a key in one micro-batch, besides one for each of its events, unless a session sets another."""
@@ -34,35 +34,39 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
     """Follow the events of a stream one by one, without windows, and be woken at times that the operator names.
 
     The engine keeps one state per key. It calls `on_event` with each event, in order of time, when the watermark has
-    passed it. After each call it asks `is_empty`, and, unless that is True, `next_time` for the next wake-up. When the
-    watermark reaches that time, it calls `on_time`: all events before it have been handed over, none at it or later. So
-    results depend on the events alone, neither on the order of arrival nor on micro-batches and restarts. Events of one
-    time come in the order that the query names as `order`, and those that are alike in it in an order of their values.
+    passed the event. After each call it calls `is_empty`, and, unless that is True, `next_time` for the next wake-up.
+    When the watermark reaches that time, it calls `on_time`: all events before that time have been handed over, and no
+    event at that time or later. So results depend on the events alone, neither on the order of arrival nor on
+    micro-batches and restarts. Events of one time come in the query's `order`, and events that are alike in it in an
+    order of their values.
 
-    Both calls get the state first and the time last, in ticks of the axis: microseconds since the epoch, where times
-    are timestamps. They may change the state in place, so it is a dict, a list or a dataclass, of plain data, and leave
-    payloads as they are; to `next_time` and `is_empty` the state is read-only. An operator that
-    leaves `create_state` out is *stateless*: its state is None, and each event counts by itself. Both calls may return
-    rows. A bare row is a point at the time of the call. A row returned as an `Event` keeps that lifetime, which may not
-    start before that time: the output is complete as far as the input is.
+    `on_event` and `on_time` get the state first and the time last, in ticks of the axis: microseconds since the epoch,
+    where times are timestamps. They may change the state in place, so it is a dict, a list or a dataclass of plain
+    data, but they leave payloads as they are. `next_time` and `is_empty` only read the state. An operator that leaves
+    `create_state` out is *stateless*: its state is None, and each event counts by itself. Both calls may return rows. A
+    bare row is a point at the time of the call. A row that is returned as an `Event` keeps its lifetime, which may not
+    start before the time of the call, so that the output is as complete as the input.
 
-    A wake-up is the latest answer of `next_time` alone; None means that there is none. A time that is not after the
-    last call has passed: the wake-up comes as soon as possible, which is a tick after an event and at once after
-    another wake-up, and `on_time` gets the time at which it comes. That happens once: an operator that was woken for a
-    time and asks for the same time again has no wake-up until it asks for another. A length in the place of a time is
-    an error. When `is_empty` says so, the engine forgets the key, with its wake-up: the next event of the key starts
-    with a new state.
+    Only the latest answer of `next_time` counts; None means that there is no wake-up. If the answer is not after the
+    last call, its time has passed: the wake-up comes as soon as possible, which is a tick after an event and at once
+    after another wake-up, and `on_time` gets the time at which it comes. That happens once: an operator that was woken
+    for a time and asks for the same time again has no wake-up until it asks for another time. A length in the place of
+    a time is an error. When `is_empty` returns True, the engine forgets the key with its wake-up: the next event of the
+    key starts with a new state.
 
-    An operator that asks again after each wake-up is called up to the watermark, so it adds a length to the time:
-    `time + 1` is the next microsecond, where times are timestamps. A micro-batch in which a key gets more than
-    1,000,000 wake-ups, besides one for each event, fails; `spark.muntin.wakeups.limit` sets another number.
+    An operator that asks for a wake-up after each wake-up is called again and again up to the watermark, so it should
+    add a length to the time: `time + 1` is the next microsecond, where times are timestamps. A micro-batch in which a
+    key gets more than 1,000,000 wake-ups, besides one for each event, fails; `spark.muntin.wakeups.limit` sets another
+    number.
 
     When the stream ends, all wake-ups that a key waits for are called, in order, until the operator asks for none. An
-    operator that asks again and again would never end, so it says `is_periodic = True`: it is woken up to the last time
-    of the input, which is the horizon, the first tick after all events and watermarks of all keys, and once more.
+    operator that asks again and again would never end, so it sets `is_periodic = True`: it is then woken up to the last
+    time of the input, and once more. That last time is the horizon, the first tick after all events and watermarks of
+    all keys.
 
     Only points can be followed, because the end of an event may still be revised when the watermark passes its start;
-    an `IntervalOperator` is told of starts and ends. An event that is retracted before that is never handed over.
+    an `IntervalOperator` is told of starts and ends. An event that is retracted before the watermark passes its start
+    is never handed over.
 
     Laws (checked by `muntin.testing.StreamOperatorLaws`): 1. *Types.* Rows are of the declared type. 2. *Time.* No row
     starts before the time of its call. 3. *Plain data.* A state that was stored and read back gives the same results.
@@ -70,16 +74,16 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
     5. *Questions.* `next_time` and `is_empty` change nothing. 6. *Emptiness.* Forgetting a key that `is_empty` changes
     no result. 7. *Events are read-only.* 8. *Lengths.* Without events, wake-ups do not come at one tick after another.
     9. *Progress.* After a wake-up, the operator does not ask for the same time again. 10. *An end.* Without events, it
-    asks for a number of wake-ups that ends, unless it is periodic.
+    asks for a finite number of wake-ups, unless it is periodic.
 
     Attributes:
-        is_periodic: True if it asks for wake-ups without end, as one that reports at each full hour. A class or an
-            instance sets it.
+        is_periodic: True if the operator asks for wake-ups without end, such as one that reports at each full hour. A
+            class or an instance sets it.
 
-    Cost: a call per event and wake-up, each with a question to `next_time` and `is_empty`. A micro-batch reads and
-    writes the states of the keys that have events, or a wake-up that is due, and no others. A key is kept until
-    `is_empty`. A stateless operator over events without a watermark costs no shuffle, no state and no wait: it gets
-    each event where the row is read.
+    Cost: a call per event and wake-up, each with a call of `next_time` and `is_empty`. A micro-batch reads and writes
+    only the states of the keys that have events, or a wake-up that is due. A key is kept until `is_empty` returns True.
+    A stateless operator over events without a watermark costs no shuffle, no state and no wait: it gets each event
+    where the row is read.
 
     Source: `CepTimeStreamOperator` of StreamInsight, with `NextCti` and `IsEmpty`; `KeyedProcessFunction` of Flink.
 
@@ -114,7 +118,7 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
 
         @property
         def upgrade_state(self) -> Callable[[Any, str], State] | None:
-            """Return today's state of one that an older version wrote, where checkpoints outlive versions."""
+            """Return the state of this version for a state that an older version wrote into a checkpoint."""
 
     def create_state(self) -> State:
         """Return the state of a new key; None, the default, for an operator without one.
@@ -125,19 +129,36 @@ class StreamOperator(Module, ABC, Generic[In, State, Row]):
 
     @abstractmethod
     def on_event(self, state: State, payload: In, time: int) -> Iterable[Event[Row] | Row] | None:
-        """Handle the next event."""
+        """Handle the next event.
+
+        Args:
+            state: The state of the key, which may be changed.
+            payload: The payload of the event.
+            time: The start of the event, in ticks.
+
+        Returns:
+            Rows of the output, or None.
+        """
 
     def on_time(self, state: State, time: int) -> Iterable[Event[Row] | Row] | None:
-        """Handle a wake-up at the time that `next_time` named, or later if that had passed. By default, do nothing."""
+        """Handle a wake-up. By default, do nothing.
+
+        Args:
+            state: The state of the key, which may be changed.
+            time: The time that `next_time` returned, in ticks, or a later one if that had passed.
+
+        Returns:
+            Rows of the output, or None.
+        """
 
     def next_time(self, state: State) -> int | None:
         """Return the time of the next wake-up, in ticks; None, the default, if there is none.
 
-        An operator with several of them returns the earliest, and asks for the next one after the wake-up.
+        An operator that waits for several times returns the earliest, and the next one after that wake-up.
         """
 
     def is_empty(self, state: State) -> bool:
-        """Return True if the key can be forgotten, as its state is as good as a new one.
+        """Return True if the key can be forgotten, because its state is as good as a new one.
 
         By default a key with a state is kept, and one without is forgotten.
         """
@@ -152,8 +173,8 @@ class IntervalOperator(StreamOperator[In, State, Row], ABC):
     query names or in that of their values. A point ends a tick after it starts, and a sample when the next one of its
     key starts. An event that never ends has a start alone.
 
-    An event may have an id, and be revised: what is handed over is final. So `on_start` does not know the end, which
-    may still move, and an event that is retracted before the watermark passes its start is never handed over.
+    Events may have ids and be revised, but what is handed over is final. So `on_start` does not get the end, which may
+    still move, and an event that is retracted before the watermark passes its start is never handed over.
 
     Everything else is as for a `StreamOperator`, and so are the laws (checked by `muntin.testing.StreamOperatorLaws`).
     A row of `on_end` starts at the end or later.
@@ -164,7 +185,7 @@ class IntervalOperator(StreamOperator[In, State, Row], ABC):
     Source: the edge stream operators of StreamInsight, which get start edges and end edges.
 
     Example:
-        How many events were under way, whenever that changes:
+        The number of events that are under way, whenever it changes:
 
         >>> class Level(IntervalOperator[str, list[int], int]):
         ...     name, version = "demo.level", "1.0.0"
@@ -186,22 +207,38 @@ class IntervalOperator(StreamOperator[In, State, Row], ABC):
 
     @abstractmethod
     def on_start(self, state: State, payload: In, time: int) -> Iterable[Event[Row] | Row] | None:
-        """Handle the start of an event."""
+        """Handle the start of an event at a time; return rows of the output, or None."""
 
     @abstractmethod
     def on_end(self, state: State, payload: In, time: int) -> Iterable[Event[Row] | Row] | None:
-        """Handle the end of an event, the first tick after it; the payload is as `on_start` got it."""
+        """Handle the end of an event; return rows of the output, or None.
+
+        Args:
+            state: The state of the key, which may be changed.
+            payload: The payload, as `on_start` got it.
+            time: The first tick after the event.
+        """
 
     @final
     def on_event(self, state: State, payload: In, time: int) -> Iterable[Event[Row] | Row] | None:
-        """Handle the start of an event, as an operator that follows points handles one."""
+        """Handle the start of an event: the engine calls this method for events that last, as for points."""
         return self.on_start(state, payload, time)
 
 
 def too_many_wake_ups(
     label: str, key: object, *, limit: int, woken_at: int, next_wake_up: int, watermark: int, axis: AnyAxis
 ) -> ModuleContractError:
-    """Return the error for an operator that asks to be woken again and again."""
+    """Return the error of an operator that asks for too many wake-ups in one micro-batch.
+
+    Args:
+        label: The name and version of the operator.
+        key: The key.
+        limit: The greatest number of wake-ups of a key.
+        woken_at: The time of the last wake-up, in ticks.
+        next_wake_up: The time for which the operator asks then.
+        watermark: The watermark, up to which it would be woken.
+        axis: The axis of the query.
+    """
     return ModuleContractError(
         f"{label} asked for more than {limit:,} wake-ups of one key in one micro-batch\n  key: {safe_repr(key)}\n"
         f"  woken at {axis.spell(woken_at)}, it asks for {axis.spell(next_wake_up)}; "
@@ -215,7 +252,16 @@ def too_many_wake_ups(
 def wake_ups_without_end(
     label: str, key: object, *, limit: int, woken_at: int, next_wake_up: int, axis: AnyAxis
 ) -> ModuleContractError:
-    """Return the error for an operator that goes on asking after the stream has ended."""
+    """Return the error of an operator that asks for wake-ups again and again after the stream has ended.
+
+    Args:
+        label: The name and version of the operator.
+        key: The key.
+        limit: The greatest number of wake-ups of a key.
+        woken_at: The time of the last wake-up, in ticks.
+        next_wake_up: The time for which the operator asks then.
+        axis: The axis of the query.
+    """
     return ModuleContractError(
         f"{label} asks for wake-ups without end: the stream has ended, and one key had {limit:,} wake-ups\n"
         f"  key: {safe_repr(key)}\n"

@@ -1,4 +1,4 @@
-"""Pictures as SVG, for files, pages and notebooks: of streams and windows, and of the way through a query."""
+"""Pictures as SVG, for files, pages and notebooks: of streams and windows, and of the way of rows through a query."""
 
 from muntin.pictures.chart import Box, Chart
 from muntin.pictures.picture import Picture

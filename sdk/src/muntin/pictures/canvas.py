@@ -1,4 +1,4 @@
-"""SVG as text, its letters and its colours."""
+"""A canvas that writes SVG as text, with the letters and colours of all pictures."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def shortened(text: str, room: float, size: float) -> str:
     """Return a text, cut off with an ellipsis if it is wider than the room."""
     if width_of(text, size) <= room:
         return text
-    # Widths are estimates, so the longest beginning that fits is found by trying.
+    # The longest beginning that fits, with the ellipsis, is found by trying.
     for end in range(len(text), 0, -1):
         if width_of(text[:end], size) + size <= room:
             return f"{text[:end]}…"
@@ -102,7 +102,7 @@ class Canvas:
         return "\n".join(self._lines)
 
     def rect(self, x: float, y: float, width: float, height: float, look: str, corner: float = 0) -> None:
-        """Draw a box from its upper left corner."""
+        """Draw a box from its upper left corner; `corner` is the radius of its corners."""
         self._add("rect", x=x, y=y, width=width, height=height, rx=corner, **{"class": look})
 
     def dot(self, x: float, y: float, radius: float, look: str) -> None:
@@ -115,22 +115,46 @@ class Canvas:
 
     def arrow_head(self, x: float, y: float, look: str, size: float = 4) -> None:
         """Draw the head of an arrow to the right, with its tip at a point."""
-        points = f"{_spell(x - size * 1.6)},{_spell(y - size)} {_spell(x)},{_spell(y)} "
-        self._add("polygon", points=f"{points}{_spell(x - size * 1.6)},{_spell(y + size)}", **{"class": look})
+        back = x - size * 1.6
+        self._triangle((back, y - size), (x, y), (back, y + size), look)
 
     def arrow_down(self, x: float, y: float, look: str, size: float = 4) -> None:
         """Draw the head of an arrow downwards, with its tip at a point."""
-        points = f"{_spell(x - size)},{_spell(y - size * 1.6)} {_spell(x)},{_spell(y)} "
-        self._add("polygon", points=f"{points}{_spell(x + size)},{_spell(y - size * 1.6)}", **{"class": look})
+        back = y - size * 1.6
+        self._triangle((x - size, back), (x, y), (x + size, back), look)
 
     def text(self, x: float, y: float, text: str, look: str = "") -> None:
-        """Write a text from its left end on, around its middle (`mid`) or up to its right end (`end`)."""
-        self._add("text", text, x=x, y=y, **({"class": look} if look else {}))
+        """Write a text whose left end is at a point; with the style `mid` its middle is, with `end` its right end."""
+        if look:
+            self._add("text", text, x=x, y=y, **{"class": look})
+        else:
+            self._add("text", text, x=x, y=y)
+
+    def _triangle(
+        self, first: tuple[float, float], second: tuple[float, float], third: tuple[float, float], look: str
+    ) -> None:
+        """Draw a filled triangle between three points."""
+        corners = [f"{_spell(x)},{_spell(y)}" for x, y in (first, second, third)]
+        self._add("polygon", points=" ".join(corners), **{"class": look})
 
     def _add(self, name: str, text: str | None = None, /, **attributes: str | float) -> None:
-        spelled = "".join(f" {key}={quoteattr(_spell(value))}" for key, value in attributes.items() if value != 0)
-        self._lines.append(f"<{name}{spelled}/>" if text is None else f"<{name}{spelled}>{escape(text)}</{name}>")
+        """Add an element, with a text in it or empty.
+
+        Args:
+            name: The name of the element.
+            text: The text; None for an element without any.
+            attributes: The attributes; one that is zero is left out, as that is its default.
+        """
+        spelled = ""
+        for key, value in attributes.items():
+            if value != 0:
+                spelled += f" {key}={quoteattr(_spell(value))}"
+        if text is None:
+            self._lines.append(f"<{name}{spelled}/>")
+        else:
+            self._lines.append(f"<{name}{spelled}>{escape(text)}</{name}>")
 
 
 def _spell(value: str | float) -> str:
+    """Return the value of an attribute as text, a number with one decimal place at most."""
     return value if isinstance(value, str) else f"{value:.1f}".removesuffix(".0")

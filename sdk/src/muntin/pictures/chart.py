@@ -28,9 +28,9 @@ class Box:
     """A box of a chart.
 
     Attributes:
-        heading: Its first line.
-        lines: The lines below; they are broken where they are too long.
-        look: Its style: `"card"`, `"pane"` as a window has it, or `"box"` as a result has it.
+        heading: The first line.
+        lines: The lines below; lines that are too long are broken.
+        look: The style of the box: `"card"`, `"pane"` like a window, or `"box"` like a result.
     """
 
     heading: str
@@ -67,12 +67,13 @@ class Chart:
     def svg(self) -> str:
         """Return the chart as SVG, in the light or dark colours that its reader prefers."""
         canvas = Canvas()
-        placed = list(self._placed_rows())
-        height = placed[-1].bottom + MARGIN if placed else 2 * MARGIN
+        placed_rows = list(self._placed_rows())
+        height = placed_rows[-1].bottom + MARGIN if placed_rows else 2 * MARGIN
         canvas.rect(0.5, 0.5, WIDTH - 1, height - 1, "card", 8)
-        for number, row in enumerate(placed):
+        for number, row in enumerate(placed_rows):
             row.draw(canvas)
-            if number + 1 < len(placed):
+            is_last = number + 1 == len(placed_rows)
+            if not is_last:
                 row.draw_arrows(canvas)
         return document(str(canvas), height, self.title, self.description)
 
@@ -80,6 +81,7 @@ class Chart:
         return self.svg()
 
     def _placed_rows(self) -> Iterator[_PlacedRow]:
+        """Yield the rows from top to bottom, each with its position and room for arrows below it."""
         top: float = MARGIN
         for boxes in self.rows:
             row = _PlacedRow.at(top, boxes)
@@ -89,12 +91,12 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class _PlacedRow:
-    """Boxes side by side, with their places.
+    """Boxes side by side, with their positions.
 
     Attributes:
         top: Upper edge.
         width: Width of each box.
-        boxes: The boxes, with their lines as long as they fit.
+        boxes: The boxes, with their lines broken so that they fit.
     """
 
     top: float
@@ -103,43 +105,53 @@ class _PlacedRow:
 
     @classmethod
     def at(cls, top: float, boxes: Sequence[Box]) -> _PlacedRow:
-        width = (WIDTH - 2 * MARGIN - _SIDE * (len(boxes) - 1)) / len(boxes)
-        fitting: list[Box] = []
+        """Give each box an equal share of the width, and break the lines that are too long for it."""
+        width_of_boxes = WIDTH - 2 * MARGIN - _SIDE * (len(boxes) - 1)
+        width = width_of_boxes / len(boxes)
+        boxes_with_broken_lines: list[Box] = []
         for box in boxes:
             lines: list[str] = []
             for line in box.lines:
                 lines += broken(line, width - 2 * _PADDING, LETTERS)
-            fitting.append(Box(box.heading, tuple(lines), box.look))
-        return cls(top, width, tuple(fitting))
+            boxes_with_broken_lines.append(Box(box.heading, tuple(lines), box.look))
+        return cls(top, width, tuple(boxes_with_broken_lines))
 
     @property
     def bottom(self) -> float:
+        """The lower edge of all boxes, which are as high as the one with the most lines."""
         line_count = 1 + max(len(box.lines) for box in self.boxes)
         return self.top + line_count * _LINE + 2 * _PADDING - 4
 
-    def left_of(self, place: int) -> float:
-        return MARGIN + place * (self.width + _SIDE)
+    def left_of(self, index: int) -> float:
+        """Return the left edge of a box, by its index from the left."""
+        return MARGIN + index * (self.width + _SIDE)
 
     def draw(self, canvas: Canvas) -> None:
-        for place, box in enumerate(self.boxes):
-            left = self.left_of(place)
+        """Draw the boxes with their texts."""
+        for index, box in enumerate(self.boxes):
+            left = self.left_of(index)
             canvas.rect(left, self.top, self.width, self.bottom - self.top, box.look, 5)
-            middle = self.top + _PADDING + _LINE / 2 - 2
-            canvas.text(left + _PADDING, middle, box.heading, "bold")
-            for number, line in enumerate(box.lines, 1):
-                canvas.text(left + _PADDING, middle + number * _LINE, line)
+            heading_middle = self.top + _PADDING + _LINE / 2 - 2
+            canvas.text(left + _PADDING, heading_middle, box.heading, "bold")
+            for number, line in enumerate(box.lines, start=1):
+                canvas.text(left + _PADDING, heading_middle + number * _LINE, line)
 
     def draw_arrows(self, canvas: Canvas) -> None:
         """Draw an arrow from the middle of each box downwards."""
-        for place in range(len(self.boxes)):
-            middle = self.left_of(place) + self.width / 2
+        for index in range(len(self.boxes)):
+            middle = self.left_of(index) + self.width / 2
             tip = self.bottom + _ARROW - 2
             canvas.line((middle, self.bottom), (middle, tip - 6), "axis")
             canvas.arrow_down(middle, tip, "tip")
 
 
 def broken(text: str, room: float, size: float) -> list[str]:
-    """Return a text as lines that fit into a room, broken between words or, where a word is too long, inside it.
+    """Break a text into lines that fit into a room: between words, or inside a word that is too long for a line.
+
+    Args:
+        text: The text.
+        room: The width of the room.
+        size: The height of letters.
 
     Example:
         >>> broken("km = stats.average, miles = stats.average", 150, 13)
@@ -153,6 +165,7 @@ def broken(text: str, room: float, size: float) -> list[str]:
             continue
         if lines[-1]:
             lines.append("")
+        # The word begins a line; it is broken wherever that line is full.
         for letter in word:
             if lines[-1] and width_of(lines[-1] + letter, size) > room:
                 lines.append("")

@@ -1,4 +1,4 @@
-"""The places of bars in a picture."""
+"""The positions of bars in a picture: across by a scale of ticks, down by blocks and lanes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ARROW: Final = 8
 """Width of the arrow behind the last tick, up to which bars without an end go on."""
 
 _NARROWEST: Final = 150
-"""Width that the ticks keep, however wide notes are."""
+"""The least width of the ticks, however wide the notes beside bars are."""
 _NOTE_GAP: Final = 8
 """Space between a bar and the note beside it."""
 _LABEL_GAP: Final = 12
@@ -54,7 +54,7 @@ _TIME_STEPS: Final = (
     *(seconds * _SECOND for seconds in _SECONDS),
     *(days * _DAY for days in _STEPS),
 )
-"""The same on an axis of time: parts of a second, of a minute, of an hour, of a day, and days."""
+"""Distances between numbers below an axis of time: parts of a second, of a minute, of an hour, of a day, and days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,11 @@ class Scale:
         label_gap = 14 if label_width else 4
         low, high = span(bars)
         scale = cls(low, high, MARGIN + label_width + label_gap, WIDTH - MARGIN - 12, axis)
-        # On a narrower scale some notes no longer fit into their boxes and are written beside them: once more.
+        # Narrow it twice: on a narrower scale some notes no longer fit into their boxes and are written beside them.
         return scale.narrowed(bars).narrowed(bars)
 
     def narrowed(self, bars: Sequence[Bar]) -> Scale:
-        """Return a scale that leaves room for the notes beside bars, as far as it keeps its least width."""
+        """Return a scale that leaves room for the notes beside bars, but is not narrower than the least width."""
         right = min(self.right_for(bar) for bar in bars)
         return replace(self, right=min(self.right, max(right, self.left + _NARROWEST)))
 
@@ -95,12 +95,12 @@ class Scale:
         if not has_note_outside(bar, self):
             return self.right
         bar_end = right_of(replace(bar, note=""), self)
-        # The note ends at the right edge of the picture, so the bar has to end before it.
+        # The note may reach to the right edge of the picture: the bar has to end this far left of it.
         latest_end = LAST - _NOTE_GAP - width_of(bar.note, LETTERS)
         if bar_end > self.right:
-            # What lies behind the last tick, such as an arrow, keeps its width.
+            # The part of the bar behind the last tick, such as an arrow, keeps its width on any scale.
             return latest_end - (bar_end - self.right)
-        # The bar ends at a fixed share of the scale: the scale is as wide as brings this point to `latest_end`.
+        # The bar ends at the same share of any scale: choose the width at which this share is at `latest_end`.
         share = max((bar_end - self.left) / (self.right - self.left), 0.01)
         return self.left + (latest_end - self.left) / share
 
@@ -118,30 +118,32 @@ class Scale:
         return self.right + ARROW if bar.is_open else self.at(bar.end)
 
     def labelled(self, bars: Iterable[Bar]) -> Sequence[int]:
-        """Return the ticks that have their number below them.
+        """Return the ticks that have their number below them: the multiples of one distance.
 
         Of the three closest distances at which numbers do not touch, it is the one whose multiples are most often the
         start or end of a window or result.
         """
-        # Steps ascend: the first ones with room for their numbers are the closest.
+        # The steps ascend, so the first ones with room for their numbers are the closest distances.
         steps = _TIME_STEPS if self.axis is Axis.TIME else _STEPS
-        fitting = [step for step in steps if self._has_room(self._multiples(step))]
-        if not fitting:
-            fitting = [self.high - self.low]
+        steps_with_room = [step for step in steps if self._has_room(self._multiples(step))]
+        if not steps_with_room:
+            steps_with_room = [self.high - self.low]
+
         bounds: list[int] = []
         for bar in bars:
             if bar.look is not Look.EVENT:
                 bounds += finite_bounds(bar)
-        step = max(fitting[:3], key=lambda step: sum(bound % step == 0 for bound in bounds))
-        return self._multiples(step) or [self.low]
+        best_step = max(steps_with_room[:3], key=lambda step: sum(bound % step == 0 for bound in bounds))
+        return self._multiples(best_step) or [self.low]
 
     def _multiples(self, step: int) -> range:
         """Return the multiples of a step on the scale."""
-        first = -(-self.low // step) * step
+        first = -(-self.low // step) * step  # rounded up
         return range(first, self.high + 1, step)
 
     def _has_room(self, ticks: range) -> bool:
-        """True if the numbers of ticks do not touch: the first or the last one is the widest."""
+        """Return True if the numbers of ticks, written below them, do not touch."""
+        # The first or the last tick has the widest number.
         widest = 0.0
         for tick in (*ticks[:1], *ticks[-1:]):
             widest = max(widest, width_of(spell_tick(tick, self.axis), LETTERS))
@@ -168,19 +170,19 @@ def right_of(bar: Bar, scale: Scale) -> float:
 
 
 def has_note_outside(bar: Bar, scale: Scale) -> bool:
-    """True if a bar has a note that is written beside it."""
+    """Return True if a bar has a note that is written beside it, and not inside."""
     if not bar.note or bar.is_mark or bar.look is Look.WINDOW:
         return False
     return bar.look is Look.EVENT or not fits(bar, scale)
 
 
 def fits(bar: Bar, scale: Scale) -> bool:
-    """True if a bar has room for its note inside."""
+    """Return True if a bar has room for its note inside."""
     return width_of(bar.note, LETTERS) + 6 <= scale.end_of(bar) - scale.at(bar.start)
 
 
 def extent_of(bar: Bar, axis: Axis = Axis.TICKS) -> str:
-    """Return the start and end of a bar as text; of a point in time, its time.
+    """Return the start and end of a bar as text; for a point in time, only its time.
 
     Example:
         >>> extent_of(Bar("a", 2, 5)), extent_of(Bar("b", 2, INFINITY)), extent_of(Bar("c", 2, 2))
@@ -189,7 +191,8 @@ def extent_of(bar: Bar, axis: Axis = Axis.TICKS) -> str:
     if bar.is_mark or (axis is Axis.TIME and bar.end == bar.start + 1):
         return spell_tick(bar.start, axis)
     start = "(-∞" if bar.has_no_start else f"[{spell_tick(bar.start, axis)}"
-    return f"{start}, {'∞' if bar.is_open else spell_tick(bar.end, axis)})"
+    end = "∞" if bar.is_open else spell_tick(bar.end, axis)
+    return f"{start}, {end})"
 
 
 HEADING: Final = 28
@@ -203,13 +206,13 @@ _BARE_WINDOW: Final = 26
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Bars beside one another.
+    """Bars beside one another, at one height.
 
     Attributes:
-        label: Text before the bars; empty for all but the first of several lanes of one kind.
+        label: Text before the bars; empty for all but the first of several lanes with the same label.
         top: Upper edge.
         height: Height.
-        bars: Bars, each with its number among those of its kind.
+        bars: Bars, each after its number among the bars with the same label and meaning.
     """
 
     label: str
@@ -251,55 +254,58 @@ class Block:
 
 
 def blocks(rows: Sequence[Bar | str], scale: Scale) -> Iterator[Block]:
-    """Yield the blocks of a drawing from top to bottom: each line of text begins one."""
+    """Yield the blocks of a drawing from top to bottom: each line of text begins a block."""
     top: float = _TOP
-    for heading, bars in _parts(rows):
-        below = top + (HEADING if heading else 0)
-        block = Block(heading, top, tuple(_lanes(bars, below, scale)))
+    for heading, bars in _headings_with_bars(rows):
+        top_of_lanes = top + (HEADING if heading else 0)
+        block = Block(heading, top, tuple(_lanes(bars, top_of_lanes, scale)))
         yield block
         top = block.bottom + _GAP
 
 
-def _parts(rows: Iterable[Bar | str]) -> list[tuple[str, list[Bar]]]:
-    """Return lines of text, each with the bars below it; bars before the first line have an empty one."""
-    parts: list[tuple[str, list[Bar]]] = [("", [])]
+def _headings_with_bars(rows: Iterable[Bar | str]) -> list[tuple[str, list[Bar]]]:
+    """Return the lines of text, each with the bars below it; bars before the first line have an empty heading."""
+    headings: list[tuple[str, list[Bar]]] = [("", [])]
     for row in rows:
         if isinstance(row, Bar):
-            _, bars = parts[-1]
+            _, bars = headings[-1]
             bars.append(row)
         else:
-            parts.append((row.strip("-= "), []))
-    return [(heading, bars) for heading, bars in parts if heading or bars]
+            headings.append((row.strip("-= "), []))
+    return [(heading, bars) for heading, bars in headings if heading or bars]
 
 
 def _lanes(bars: Sequence[Bar], top: float, scale: Scale) -> Iterator[Lane]:
-    """Yield the lanes of bars from top to bottom: neighbours of one label and meaning share as few as they need."""
+    """Yield the lanes of bars from top to bottom.
+
+    Consecutive bars with the same label and meaning share as few lanes as they need.
+    """
     for (label, look, _), group in groupby(bars, key=lambda bar: (bar.label, bar.look, bar.is_mark)):
-        kind = list(group)
+        group_bars = list(group)
         height = _HEIGHTS[look]
-        if look is Look.WINDOW and not any(bar.note for bar in kind):
+        if look is Look.WINDOW and not any(bar.note for bar in group_bars):
             height = _BARE_WINDOW
-        for number, lane_bars in enumerate(_packed(kind, scale)):
+        for number, lane_bars in enumerate(_packed(group_bars, scale)):
             yield Lane(label if number == 0 else "", top, height, tuple(lane_bars))
             top += height
 
 
 def _packed(bars: Sequence[Bar], scale: Scale) -> list[list[tuple[int, Bar]]]:
-    """Distribute bars over as few lanes as they need; each bar keeps its number.
+    """Distribute bars over lanes in which none overlaps another; return the bars of each lane, with their numbers.
 
-    A bar goes into the first lane in which it overlaps no other bar. An event goes into the last lane or into a new
-    one below it: read from left to right and from top to bottom, events stay in their order.
+    A bar goes into the first lane in which it has room. An event goes into the last lane or into a new one below it:
+    read from left to right and from top to bottom, events stay in their order.
     """
     lanes: list[list[tuple[int, Bar]]] = []
-    rights: list[float] = []  # where the last bar of each lane ends
+    lane_ends: list[float] = []  # the right edge of the last bar of each lane
     for number, bar in enumerate(bars):
-        first_place = max(len(lanes) - 1, 0) if bar.look is Look.EVENT else 0
+        first_allowed = max(len(lanes) - 1, 0) if bar.look is Look.EVENT else 0
         left = scale.at(bar.start) + 0.01  # bars that touch may differ by an error of rounding
-        free_places = (place for place in range(first_place, len(lanes)) if rights[place] <= left)
-        place = next(free_places, len(lanes))
-        if place == len(lanes):
+        free_lanes = (index for index in range(first_allowed, len(lanes)) if lane_ends[index] <= left)
+        index = next(free_lanes, len(lanes))
+        if index == len(lanes):
             lanes.append([])
-            rights.append(0)
-        lanes[place].append((number, bar))
-        rights[place] = right_of(bar, scale)
+            lane_ends.append(0)
+        lanes[index].append((number, bar))
+        lane_ends[index] = right_of(bar, scale)
     return lanes

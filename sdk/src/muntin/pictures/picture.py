@@ -12,12 +12,12 @@ from muntin.pictures.svg import render
 
 @dataclass(frozen=True, repr=False)
 class Picture:
-    """A drawing as SVG that scales to the width it gets and follows a light or dark scheme; a notebook shows it.
+    """A drawing as SVG, which scales with the width of its page and follows a light or dark scheme.
 
-    A prompt shows the drawing as text.
+    A notebook shows the picture, and a prompt of Python shows the drawing as text.
 
     Attributes:
-        drawing: The drawing. Its title begins the alternative text.
+        drawing: The drawing. Its title is the alternative text of the picture.
 
     Example:
         >>> picture = Picture(Drawing([Bar("a", 1, 4), Bar("b", 3, 8)], "two events"))
@@ -33,9 +33,9 @@ class Picture:
         return "; ".join(_spell(row, self.drawing.axis) for row in self.drawing.rows if row)
 
     def svg(self) -> str:
-        """Return the picture; the same drawing gives the same text.
+        """Return the picture as SVG; the same drawing always gives the same text.
 
-        Letters are readable from 340 pixels of width on.
+        Letters are readable if the picture is at least 340 pixels wide.
         """
         return render(self.drawing, self.description)
 
@@ -50,7 +50,8 @@ def _spell(row: Bar | str, axis: Axis) -> str:
     """Describe a row of a drawing in words."""
     if isinstance(row, str):
         return row.strip("-= ")
-    text = " ".join(part for part in (row.label, extent_of(row, axis)) if part)
+    extent = extent_of(row, axis)
+    text = f"{row.label} {extent}" if row.label else extent
     if row.note:
         text += f": {row.note}"
     if row.is_struck:

@@ -29,7 +29,16 @@ from muntin.pictures.layout import (
 
 
 def draw_bar(canvas: Canvas, scale: Scale, number: int, bar: Bar, middle: float, height: float) -> None:
-    """Draw a bar that is no mark."""
+    """Draw a bar that is not a mark.
+
+    Args:
+        canvas: The canvas.
+        scale: The positions of ticks.
+        number: The number of the bar among those of its kind: neighbouring windows differ in colour.
+        bar: The bar.
+        middle: The vertical middle of its lane.
+        height: The height of its lane.
+    """
     if bar.look is Look.WINDOW:
         _window(canvas, scale, number, bar, middle, height)
     elif bar.look is Look.RESULT:
@@ -43,12 +52,12 @@ def draw_bar(canvas: Canvas, scale: Scale, number: int, bar: Bar, middle: float,
 
 
 def _look(bar: Bar, look: str) -> str:
-    """Return a style for a bar, paler if it is struck through."""
+    """Return a style for a bar, which is paler if the bar is struck through."""
     return f"gone {look}".strip() if bar.is_struck else look
 
 
 def _note(canvas: Canvas, scale: Scale, bar: Bar, middle: float, look: str = "") -> None:
-    """Write a note to the right of a bar."""
+    """Write the note of a bar to its right, cut off at the edge of the picture."""
     left = right_of(bar, scale) - width_of(bar.note, LETTERS)
     canvas.text(left, middle, shortened(bar.note, LAST - left + 1, LETTERS), _look(bar, look))
 
@@ -76,7 +85,15 @@ def _event(canvas: Canvas, scale: Scale, bar: Bar, middle: float) -> None:
 
 
 def _cut_away(canvas: Canvas, scale: Scale, bar: Bar, whole: Lifetime, middle: float) -> None:
-    """Draw what was cut away from a whole lifetime, on either side of the bar that is left of it."""
+    """Draw the parts of a whole lifetime before and after its bar as pale dashed lines that end in dots.
+
+    Args:
+        canvas: The canvas.
+        scale: The positions of ticks.
+        bar: The bar, which is the part of the lifetime that is left.
+        whole: The whole lifetime.
+        middle: The vertical middle of the lane.
+    """
     past = "past given" if bar.look is Look.RESULT else "past"
     if whole.start < bar.start:
         canvas.line((scale.at(whole.start) + 8, middle), (scale.at(bar.start), middle), past)
@@ -102,7 +119,7 @@ def _result(canvas: Canvas, scale: Scale, bar: Bar, middle: float) -> None:
 
 
 def _window(canvas: Canvas, scale: Scale, number: int, bar: Bar, middle: float, height: float) -> None:
-    """Draw a window as a box, with its extent in it where there is room, and its note above a bar at the bottom."""
+    """Draw a window as a box, with its extent inside if there is room, and its note above a line at the bottom."""
     look = "other" if number % 2 else "pane"  # neighbours differ in colour
     left = scale.at(bar.start)
     right = scale.end_of(bar)
@@ -111,20 +128,25 @@ def _window(canvas: Canvas, scale: Scale, number: int, bar: Bar, middle: float, 
     canvas.rect(left + 0.5, top, right - left - 1, bottom - top, look, 3)
     extent = extent_of(bar, scale.axis)
     has_room = width_of(extent, LETTERS) + 3 <= right - left
+    # The note and the extent share the height of the box; one without the other stands in the middle.
     if bar.note:
+        note_middle = bottom - 13 if has_room else middle - 1
         canvas.rect(left + 2, bottom - 3, right - left - 4, 3, "base", 1.5)
-        canvas.text((left + right) / 2, bottom - 13 if has_room else middle - 1, bar.note, "mid bold")
+        canvas.text((left + right) / 2, note_middle, bar.note, "mid bold")
     if has_room:
-        canvas.text((left + right) / 2, top + 11 if bar.note else middle, extent, "mid soft")
+        extent_middle = top + 11 if bar.note else middle
+        canvas.text((left + right) / 2, extent_middle, extent, "mid soft")
 
 
 _FOOT: Final = 34
+"""The height of the axis with its numbers, at the bottom of a picture."""
+
 _NATURAL: Final = 480
-"""The width in pixels where nothing else says how wide it is to be."""
+"""The width of a picture in pixels if its page does not set another one."""
 
 
 def render(drawing: Drawing, description: str) -> str:
-    """Return a drawing as SVG."""
+    """Return a drawing as SVG, with a description of its content in words."""
     bars = [row for row in drawing.rows if isinstance(row, Bar)]
     scale = Scale.over(bars or [Bar("", 0, 1)], drawing.axis)
     drawn_blocks = list(blocks(drawing.rows, scale))
@@ -134,7 +156,7 @@ def render(drawing: Drawing, description: str) -> str:
     bottom = drawn_blocks[-1].bottom if drawn_blocks else 0
     height = bottom + (_FOOT if bars else MARGIN)
 
-    # What is drawn later lies above: bars over marks, and these over the backgrounds.
+    # An element that is drawn later covers earlier ones: so backgrounds come first, then marks, and bars last.
     canvas = Canvas()
     canvas.rect(0.5, 0.5, WIDTH - 1, height - 1, "card", 8)
     for block in drawn_blocks:
@@ -151,7 +173,14 @@ def render(drawing: Drawing, description: str) -> str:
 
 
 def document(content: str, height: float, title: str, description: str) -> str:
-    """Return elements of a picture as a document, with its title and its content in words."""
+    """Return a whole SVG document.
+
+    Args:
+        content: The elements of the picture.
+        height: The height of the picture in its own units.
+        title: The subject, in a few words.
+        description: The content in words, for readers who cannot see it.
+    """
     size = f'viewBox="0 0 {WIDTH} {height:g}" width="{_NATURAL}" style="max-width:100%;height:auto"'
     texts = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>"
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" class="muntin-drawing" role="img" aria-label={quoteattr(title)}'
@@ -159,19 +188,22 @@ def document(content: str, height: float, title: str, description: str) -> str:
 
 
 def _background(canvas: Canvas, scale: Scale, block: Block) -> None:
-    """Draw the windows of a block behind its events: as boxes, or as lines at their ends where they overlap."""
+    """Draw the windows of a block behind its events: as pale boxes, or, if they overlap, as lines at their ends."""
     if all(lane.look is Look.WINDOW for lane in block.lanes):
-        return
+        return  # there is nothing but windows, which are boxes already
     top = block.top + (HEADING - 4 if block.heading else 0)
-    windows = _windows_of_first_kind(block)
-    ordered = sorted(windows, key=lambda bar: bar.start)
-    if windows and all(window.end <= next_window.start for window, next_window in pairwise(ordered)):
+
+    windows = _windows_of_first_label(block)
+    by_start = sorted(windows, key=lambda bar: bar.start)
+    overlap = any(window.end > next_window.start for window, next_window in pairwise(by_start))
+    if windows and not overlap:
         for number, window in enumerate(windows):
             left = scale.at(window.start)
             look = "other-veil" if number % 2 else "veil"
             canvas.rect(left + 0.5, top, scale.end_of(window) - left - 1, block.bottom - top, look, 3)
         return
-    # A line goes down to the lowest lane that has a window with this end.
+
+    # A line goes down to the lowest lane with a window that starts or ends there.
     lane_tops: dict[int, float] = {}
     for lane in block.lanes:
         for tick in _window_bounds(lane):
@@ -180,8 +212,8 @@ def _background(canvas: Canvas, scale: Scale, block: Block) -> None:
         canvas.line((scale.at(tick), top), (scale.at(tick), bottom + 2), "guide")
 
 
-def _windows_of_first_kind(block: Block) -> list[Bar]:
-    """Return the windows of a block that share the label of the first one."""
+def _windows_of_first_label(block: Block) -> list[Bar]:
+    """Return the windows of a block that have the same label as the first one."""
     windows: list[Bar] = []
     for lane in block.lanes:
         for _, bar in lane.bars:
@@ -191,6 +223,7 @@ def _windows_of_first_kind(block: Block) -> list[Bar]:
 
 
 def _window_bounds(lane: Lane) -> list[int]:
+    """Return the starts and ends of the windows in a lane."""
     bounds: list[int] = []
     for _, bar in lane.bars:
         if bar.look is Look.WINDOW:
@@ -199,7 +232,7 @@ def _window_bounds(lane: Lane) -> list[int]:
 
 
 def _heading(canvas: Canvas, block: Block) -> None:
-    """Write the text of a block, and a rule behind it where there is room."""
+    """Write the text of a block, and draw a line from its end to the edge if there is room."""
     heading = shortened(block.heading, WIDTH - 2 * MARGIN, LETTERS)
     width = width_of(heading, 1.1 * LETTERS)
     middle = block.top + HEADING / 2
@@ -218,33 +251,39 @@ def _ruler(canvas: Canvas, scale: Scale, labelled: Iterable[int], top: float) ->
 
 
 def _lane(canvas: Canvas, scale: Scale, lane: Lane) -> None:
-    """Draw the label and the bars of a lane; `_marks` draws marks, which lead from lane to lane."""
-    is_mark = lane.bars[0][1].is_mark
+    """Draw the label and the bars of a lane, but no marks: their lines lead from lane to lane, see `_marks`."""
+    _, first_bar = lane.bars[0]
+    has_marks = first_bar.is_mark  # all bars of a lane are marks, or none is
     if lane.label:
-        canvas.text(MARGIN, lane.middle, shortened(lane.label, LABEL, LETTERS), "said" if is_mark else "")
+        canvas.text(MARGIN, lane.middle, shortened(lane.label, LABEL, LETTERS), "said" if has_marks else "")
+    if has_marks:
+        return
     for number, bar in lane.bars:
-        if not is_mark:
-            draw_bar(canvas, scale, number, bar, lane.middle, lane.height)
+        draw_bar(canvas, scale, number, bar, lane.middle, lane.height)
 
 
 def _marks(canvas: Canvas, scale: Scale, lanes: Sequence[Lane], bottom: float) -> None:
-    """Draw marks as a step line: along the axis to each mark's tick, and there down to the lane of the next mark."""
-    marks: list[tuple[float, Bar]] = []
+    """Draw marks, such as watermarks, as a step line: across to each mark's tick, and down to the next mark's lane."""
+    marks: list[tuple[float, Bar]] = []  # each after the vertical middle of its lane
     for lane in lanes:
         for _, bar in lane.bars:
             if bar.is_mark:
                 marks.append((lane.middle, bar))
-    previous = scale.left
+
+    previous_position = scale.left
     for number, (middle, bar) in enumerate(marks):
         position = scale.at(bar.start)
-        if position - previous > 1:
-            canvas.line((previous, middle), (position - 6, middle), "way")
+        if position - previous_position > 1:
+            canvas.line((previous_position, middle), (position - 6, middle), "way")
             canvas.arrow_head(position, middle, "head")
-        next_middle = marks[number + 1][0] if number + 1 < len(marks) else bottom
+        next_middle = bottom
+        if number + 1 < len(marks):
+            next_middle, _ = marks[number + 1]
         canvas.line((position, middle), (position, next_middle), "mark")
-        # Right of the mark if there is room, and otherwise left of it, over the line.
+
+        # The note stands right of the mark if there is room, and otherwise left of it, over the line.
         if position + 8 + width_of(bar.note, LETTERS) <= scale.right + 12:
             canvas.text(position + 8, middle, bar.note, "said")
         else:
             canvas.text(position - 12, middle, bar.note, "said end halo")
-        previous = position
+        previous_position = position

@@ -17,14 +17,14 @@ class Track:
     """The rows of a table as bars of one meaning; `draw` makes a picture of several tracks.
 
     Attributes:
-        rows: A table, all of which is collected: a DataFrame of Spark's, a frame of pandas or Polars, a relation of
+        rows: A table, of which all rows are collected: a DataFrame of Spark, a frame of pandas or Polars, a relation of
             DuckDB or Arrow data; or dicts.
-        start: The column with the start of a row: a number, a datetime, or its text in ISO 8601. Or a column that has
-            both ends, such as `window`.
-        end: The column with its end, in which a null means that it has none. If it is `start` itself, rows are marks,
-            such as watermarks. By default a row is a point.
+        start: The column with the start of a row: a number, a datetime, or a text in ISO 8601. Or a column with both
+            the start and the end, such as `window`.
+        end: The column with the end of a row, where a null stands for a row without an end. If it is the same column as
+            `start`, rows are marks, such as watermarks. By default a row is a point.
         label: The text before a bar, with columns in braces, as in `"{airport}"`.
-        note: The text in a bar or beside it, likewise, as in `"{delay:.1f} minutes"`.
+        note: The text in a bar or beside it, with columns in braces, as in `"{delay:.1f} minutes"`.
         look: Meaning of a row: `"event"`, `"window"` or `"result"`. A row whose column `change` is `retract` is struck
             through.
     """
@@ -39,28 +39,29 @@ class Track:
     def drawing(self) -> Drawing:
         """Return a bar for each row."""
         rows = _dicts_of(self.rows)
+        # The axis is time if any start or end is a datetime.
         axis = Axis.TICKS
         for row in rows:
-            if any(isinstance(end, datetime) for end in self._ends(row)):
+            if any(isinstance(bound, datetime) for bound in self._start_and_end(row)):
                 axis = Axis.TIME
         return Drawing([self._bar(row) for row in rows], axis=axis)
 
-    def _ends(self, row: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Return the start and end of a row as they are, with texts as datetimes."""
+    def _start_and_end(self, row: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Return the start and the end of a row: numbers, datetimes, or None."""
         start = row[self.start]
         if isinstance(start, Mapping):
             return _parsed(start["start"]), _parsed(start["end"])
         return _parsed(start), _parsed(row[self.end or self.start])
 
     def _bar(self, row: Mapping[str, Any]) -> Bar:
-        """Return the bar of a row: from its start to its end, or one tick long if the track has starts alone."""
-        first, last = self._ends(row)
-        start = _tick(first)
+        """Return the bar of a row: from its start to its end, or one tick long if rows have only a start."""
+        row_start, row_end = self._start_and_end(row)
+        start = _tick(row_start)
         is_point = self.end is None and not isinstance(row[self.start], Mapping)
         return Bar(
             label=self.label.format(**row),
             start=start,
-            end=start + 1 if is_point else _tick(last),
+            end=start + 1 if is_point else _tick(row_end),
             note=self.note.format(**row),
             look=Look(self.look),
             is_struck=row.get("change") == "retract",
@@ -99,10 +100,10 @@ def draw(title: str, *parts: Track | str) -> Picture:
 def _dicts_of(table: Any) -> list[Mapping[str, Any]]:
     """Return the rows of a table as dicts."""
     dicts: list[Mapping[str, Any]]
-    if hasattr(table, "toArrow"):  # of Spark's
+    if hasattr(table, "toArrow"):  # a DataFrame of Spark
         dicts = table.toArrow().to_pylist()
     elif hasattr(table, "__arrow_c_stream__"):
-        import pyarrow as pa  # the command itself does without
+        import pyarrow as pa  # only here, as dicts can be drawn without PyArrow
 
         dicts = pa.table(table).to_pylist()
     else:
@@ -110,15 +111,16 @@ def _dicts_of(table: Any) -> list[Mapping[str, Any]]:
     return dicts
 
 
-def _parsed(end: Any) -> Any:
-    return datetime.fromisoformat(end) if isinstance(end, str) else end
+def _parsed(bound: Any) -> Any:
+    """Return the start or end of a row as it is, but a text as a datetime."""
+    return datetime.fromisoformat(bound) if isinstance(bound, str) else bound
 
 
-def _tick(end: Any) -> int:
-    """Return the tick of an end: a number as it is, a datetime by what its clock shows; no end is the axis's end."""
-    if end is None:
+def _tick(bound: Any) -> int:
+    """Return the start or end of a row in ticks; `INFINITY` for None, which is the end of a row without an end."""
+    if bound is None:
         return INFINITY
-    if isinstance(end, datetime):
-        # Without its zone: a picture shows the times that the table shows.
-        return instant(end.replace(tzinfo=None))
-    return int(end)
+    if isinstance(bound, datetime):
+        # Without its zone: a picture shows the times of the day that the table shows.
+        return instant(bound.replace(tzinfo=None))
+    return int(bound)

@@ -1,8 +1,8 @@
-"""Row windows: the last rows, batches of rows, and from a row that opens to one that closes, in an order that is data.
+"""Row windows: the last rows, batches of rows, and the rows from one that opens to one that closes.
 
 `last(10).trigger(2)` and `batch(4)` read as in IBM's own Python API, `streamsx.topology`. Rows leave and windows are
-computed by count, by time of the axis, by the difference of an attribute, or where a row
-ends a batch or triggers a window.
+computed by count, by time of the axis, by the difference of an attribute, or at a row that ends a batch or triggers a
+window.
 """
 
 from muntin.rows.last_rows import LastRows, last

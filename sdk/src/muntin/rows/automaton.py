@@ -15,6 +15,7 @@ from muntin.rows.policies import (
     DeltaPolicy,
     ElapsedPolicy,
     MarkerPolicy,
+    Partitions,
     PartitionView,
     RowPolicy,
 )
@@ -25,66 +26,79 @@ from muntin.windows.extent import Window
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowAutomaton(PartitionedRows):
-    """Follows rows: windows begin, rows enter and leave, windows are computed and end.
+    """Follow rows: windows begin, rows enter and leave, windows are computed and end.
 
-    A kind of windows configures it: by the policy by which rows leave one by one (`_leaving`), by the policy that
-    computes a window (`_computing`), by the rows at which a window begins or ends (`_begins`, `_ended_before`), and by
-    the time after which it ends (`_patience`).
+    A kind of windows configures the machine. `_eviction_policy` says when rows leave one by one, and `_trigger_policy`
+    when a window is computed. `_may_begin` and `_compute_before` decide if a row begins or ends a window, and
+    `_time_limit` is the time after which a window ends by itself.
     """
 
     @property
-    def _patience(self) -> int | None:
+    def _time_limit(self) -> int | None:
         """The time after its first row at which a window ends if nothing has ended it; None if it stays open."""
         return None
 
     @property
-    def _waits(self) -> bool:
+    def _waits_until_full(self) -> bool:
         """True if a window is not computed before it was full once."""
         return False
 
-    def _begins(self, values: Sequence[Any]) -> bool:
+    def _may_begin(self, values: Sequence[Any]) -> bool:
         """Return True if a row may begin a window of a partition that has none."""
         return True
 
-    def _ended_before(
+    def _compute_before(
         self, state: Subwindows, partition: Hashable, values: Sequence[Any], time: int
     ) -> Iterator[Action] | None:
-        """Return the actions of a window that is computed or ends before the row is inserted; None if it does not."""
-        policy = self._computing
+        """Return the actions of a window that is computed before a row is inserted; None if it is not.
+
+        By default that is a window with a trigger by delta: its attribute has grown by more than the size since the
+        base, which is the attribute at the last trigger, or at the first row.
+
+        Args:
+            state: The state of the key.
+            partition: The partition of the row, which has a window.
+            values: The values that the policies read of the row: the attribute is the last one.
+            time: The time of the row.
+        """
+        policy = self._trigger_policy
         if not isinstance(policy, DeltaPolicy):
             return None
         window = state.partitions[partition]
         attribute = values[-1]
         if window.base is None:
-            window.base = attribute if policy.start is None or self.leaves_at_once else policy.start
+            # A batch always begins with its first row; a sliding window may begin with a given value.
+            begins_with_row = policy.start is None or self.leaves_at_once
+            window.base = attribute if begins_with_row else policy.start
         if not policy.is_exceeded(attribute, window.base):
             return None
         window.base = attribute
         return self._compute(state, partition, time)
 
     def _break_off(self, state: Subwindows, partition: Hashable, time: int) -> Iterator[Action]:
-        """Yield the end of a window that no row ends."""
+        """Yield the end of a window that no row has ended: it is too old, or the stream ends."""
         yield from self._compute(state, partition, time)
 
     def step(self, state: Subwindows, row: Row) -> Iterator[Action]:
         """Yield the actions of a row.
 
-        In order: time advances to the row; a marker ends all windows; a window that ends or is computed before the row
-        does so; rows that it pushes out leave; the row is inserted; the window is computed if the row makes it due; and
-        partitions beyond the limits are removed.
+        In order: time advances to the row; a marker ends all windows; a window is computed if the row ends it or comes
+        after a trigger by delta; rows leave to make room; the row is inserted; the window is computed if the row
+        triggers it; and partitions beyond the limits are removed.
         """
         number, time, row_values = row
         yield from self.advance(state, time)
 
-        # The values are the partition, those that the policies read, and the condition that admits a row.
+        # The first value is the partition, the last one the condition that admits a row, if there are such; the others
+        # are those that the policies read.
         values = [None if value != value else value for value in row_values]  # noqa: PLR0124  # NaN is like null
         is_admitted = self.admits is None or bool(values.pop())
         partition = 0 if self.partitions is None else values.pop(0)
-        leaving = self._leaving
-        computing = self._computing
+        eviction = self._eviction_policy
+        trigger = self._trigger_policy
 
-        # A marker counts whether it is admitted or not, and is no member.
-        if isinstance(computing, MarkerPolicy) and values[0]:
+        # A marker counts whether it is admitted or not, and never is a member.
+        if isinstance(trigger, MarkerPolicy) and values[0]:
             if not state.count:
                 yield Action(ActionKind.EMPTY)
             yield from self._compute_all(state, time)
@@ -92,55 +106,55 @@ class RowAutomaton(PartitionedRows):
         if not is_admitted:
             return
 
-        # A window that ends before the row may take its partition along: the row then opens another one.
+        # A window that ends before the row may take its partition along. Then try again: the row may open another one.
         while True:
-            if partition not in state.partitions and not self._begins(values):
+            if partition not in state.partitions and not self._may_begin(values):
                 return
             window = state.open(partition, time)
-            ending = self._ended_before(state, partition, values, time)
-            if ending is None:
+            actions_before = self._compute_before(state, partition, values, time)
+            if actions_before is None:
                 break
-            yield from ending
+            yield from actions_before
 
-        # Rows that leave by number or by delta make room before the row; by time they left in `advance`.
-        leaving_rows = [] if leaving is None else _pushed_out(leaving, window, values)
+        # Rows that leave by number or by delta make room for the row; rows that leave by time did so in `advance`.
+        leaving_rows = [] if eviction is None else _pushed_out(eviction, window, values)
         if leaving_rows:
             yield from self._evict(state, partition, leaving_rows)
 
-        # Time watches each row that leaves by it, and of a tumbling window the first row alone, as all leave together.
-        begins_patience = leaving is None and not window.size and self._patience is not None
-        if begins_patience or isinstance(leaving, ElapsedPolicy):
+        # Each row that leaves by time expires; so does the first row of a window that ends after a time.
+        begins_time_limit = eviction is None and not window.size and self._time_limit is not None
+        if begins_time_limit or isinstance(eviction, ElapsedPolicy):
             state.expiring.append(Expiring(time, number, partition))
 
         # Insert the row. Windows whose rows leave all at once need not keep them: their size and first row are enough.
-        value = window.shared(values[0]) if isinstance(leaving, DeltaPolicy) else None
-        window.insert(number, time, value, is_kept=leaving is not None)
+        value = window.fill_null(values[0]) if isinstance(eviction, DeltaPolicy) else None
+        window.insert(number, time, value, is_kept=eviction is not None)
         state.count += 1
-        if state.clock is None and isinstance(computing, ElapsedPolicy):  # periods end at their multiples
-            state.clock = (time // computing.length + 1) * computing.length
+        if state.clock is None and isinstance(trigger, ElapsedPolicy):
+            state.clock = (time // trigger.length + 1) * trigger.length  # periods end at the multiples of their length
         yield Action(ActionKind.INSERT, partition, (number,))
 
         # Windows by number are full when they have that many rows; all others when the first row leaves, see `_evict`.
-        if isinstance(leaving, CountPolicy) and window.size == leaving.size and not window.is_full:
+        if isinstance(eviction, CountPolicy) and window.size == eviction.size and not window.is_full:
             window.is_full = True
             yield Action(ActionKind.FULL, partition)
 
-        is_due = isinstance(computing, ConditionPolicy) and bool(values[-1])
-        if isinstance(computing, CountPolicy):
-            window.rows_since_computed = (window.rows_since_computed + 1) % computing.size
-            is_due = not window.rows_since_computed
-        if is_due:
+        triggers = isinstance(trigger, ConditionPolicy) and bool(values[-1])
+        if isinstance(trigger, CountPolicy):
+            window.rows_since_computed = (window.rows_since_computed + 1) % trigger.size
+            triggers = not window.rows_since_computed
+        if triggers:
             yield from self._compute(state, partition, time)
-        yield from self._limit(state, time)
+        yield from self._remove_partitions(state, time)
 
     def next_tick(self, state: Subwindows) -> int:
         """Return the next tick at which a row, a window or a partition is too old, or a period ends."""
         due = INFINITY if state.clock is None else state.clock
-        oldest = state.oldest()
-        if oldest is not None:
-            due = min(due, oldest.time + self._stay)
-        if self._age is not None and state.partitions:
-            due = min(due, state.least_recent + self._age)
+        expiring_row = state.next_expiring()
+        if expiring_row is not None:
+            due = min(due, expiring_row.time + self._expires_after)
+        if self._removal_age is not None and state.partitions:
+            due = min(due, state.least_recent + self._removal_age)
         return due
 
     def advance(self, state: Subwindows, tick: int) -> Iterator[Action]:
@@ -148,18 +162,18 @@ class RowAutomaton(PartitionedRows):
         while (due := self.next_tick(state)) <= tick and due < INFINITY:
             if not self.leaves_at_once:
                 # One action per partition, so that a module handles all rows that leave together in one call.
-                too_old: dict[Hashable, list[int]] = {}
-                for row in state.overdue(self._stay, due):
-                    too_old.setdefault(row.partition, []).append(row.number)
-                for partition, numbers in too_old.items():
+                overdue_numbers: dict[Hashable, list[int]] = {}
+                for row in state.pop_overdue(self._expires_after, due):
+                    overdue_numbers.setdefault(row.partition, []).append(row.number)
+                for partition, numbers in overdue_numbers.items():
                     yield from self._evict(state, partition, numbers)
-            if self._age is not None:
-                yield from self._limit(state, due)
+            if self._removal_age is not None:
+                yield from self._remove_partitions(state, due)
             if self.leaves_at_once:
-                for row in state.overdue(self._stay, due):
-                    yield from self._break_off(state, row.partition, due)
+                for first_row in state.pop_overdue(self._expires_after, due):
+                    yield from self._break_off(state, first_row.partition, due)
 
-            # A period that ends goes on while there are rows; without any, the next row starts the periods again.
+            # The next period follows while there are rows; without any, the next row starts the periods again.
             period = self._period
             if state.clock == due and period is not None:
                 yield from self._compute_all(state, due)
@@ -169,69 +183,76 @@ class RowAutomaton(PartitionedRows):
     def close(self, state: Subwindows, tick: int) -> Iterator[Action]:
         """Yield the actions of a period that is not over, if rows came in it, and flush windows that are open."""
         yield from self.advance(state, tick)
-        if state.clock is not None and any(window.is_fresh for window in state.partitions.values()):
-            # The period is not over, and its rows would never be computed: let it end now.
+        if state.clock is not None and any(window.has_new_rows for window in state.partitions.values()):
+            # Without rows to come, the period would never end: let it end now.
             yield from self.advance(state, state.clock)
         if self.leaves_at_once:
-            # A copy, as a window that ends takes its partition along.
-            for partition in [*state.partitions]:
+            partitions = [*state.partitions]  # a copy, as a window that ends takes its partition along
+            for partition in partitions:
                 yield from self._break_off(state, partition, tick)
 
     def earliest_start(self, state: Subwindows, tick: int) -> int:
-        """Return the least start of a later window: by time, if time bounds windows, or else the oldest row's."""
-        if isinstance(self._leaving, ElapsedPolicy):
-            return tick - self._leaving.length
+        """Return a lower bound of the starts of windows that are computed when time is at a tick or later."""
+        if isinstance(self._eviction_policy, ElapsedPolicy):
+            return tick - self._eviction_policy.length  # a window reaches back by its length of time
         if self.leaves_at_once and self._period is not None:
-            return tick // self._period * self._period
-        return min([tick, *(window.first for window in state.partitions.values() if window.size)])
+            return tick // self._period * self._period  # a window is a whole period
+        # Other windows start with their oldest row.
+        starts = [window.first for window in state.partitions.values() if window.size]
+        return min([tick, *starts])
 
     def is_empty(self, state: Subwindows) -> bool:
         """Return True if there is no row, no count towards the next computation and no time to wait for."""
         if state.clock is not None or (self.partitions is not None and state.partitions):
             return False
         windows = state.partitions.values()
-        return all(window.is_new and not (self._waits and window.is_full) for window in windows)
+        # A window that was full once is computed from then on, which a new one is not.
+        return all(window.is_new and not (self._waits_until_full and window.is_full) for window in windows)
 
     def create_state(self) -> Subwindows:
         """Return the state of a key without rows."""
         return Subwindows()
 
     def to_data(self, state: Subwindows) -> list[Any]:
-        """Return the state as plain data."""
+        """Return the state as plain data, for a checkpoint."""
         return state.to_data()
 
     def from_data(self, data: Sequence[Any]) -> Subwindows:
-        """Undo `to_data`."""
-        is_timed = isinstance(self._leaving, ElapsedPolicy) or self._patience is not None
+        """Return the state that `to_data` made data of."""
+        is_timed = isinstance(self._eviction_policy, ElapsedPolicy) or self._time_limit is not None
         return Subwindows.from_data(data, is_timed=is_timed)
 
     @property
     def _period(self) -> int | None:
         """The period at which windows are computed by time; None if they are not."""
-        return self._computing.length if isinstance(self._computing, ElapsedPolicy) else None
+        return self._trigger_policy.length if isinstance(self._trigger_policy, ElapsedPolicy) else None
 
     @property
-    def _stay(self) -> int:
+    def _expires_after(self) -> int:
         """The time after which a row leaves by time, or the window that it began ends."""
-        if isinstance(self._leaving, ElapsedPolicy):
-            return self._leaving.length + 1
-        return self._patience or 0
+        if isinstance(self._eviction_policy, ElapsedPolicy):
+            return self._eviction_policy.length + 1  # a row leaves when it is older than the length
+        return self._time_limit or 0
 
     @property
-    def _age(self) -> int | None:
-        """The age at which a partition is removed without an insertion; None if it is not."""
+    def _removal_age(self) -> int | None:
+        """The age at which time alone removes a partition; None if nothing or only an insertion does."""
         if self.partitions is None or self.partitions.on_insertion:
             return None
         return self.partitions.age
 
     def _compute(self, state: Subwindows, partition: Hashable, time: int) -> Iterator[Action]:
-        """Yield the computation of a partition's window; it ends at a time, or after its newest row."""
+        """Yield the computation of a partition's window; a tumbling window ends with it, and its partition goes.
+
+        There is none of an empty window, unless these are shown, or of one that waits until it is full.
+        """
         window = state.partitions.get(partition)
-        # With `with_empty`, a partition without rows has an empty window.
         if window is None:
-            window = Subwindow(time)
-        window.is_fresh = False
-        if not (window.size or self.shows_empty) or (self._waits and not window.is_full):
+            window = Subwindow(time)  # the empty window of a partition without rows
+        window.has_new_rows = False
+        if not window.size and not self.shows_empty:
+            return
+        if self._waits_until_full and not window.is_full:
             return
         extent = self._extent(window, time)
         if not self.leaves_at_once:
@@ -242,14 +263,18 @@ class RowAutomaton(PartitionedRows):
         yield Action(ActionKind.FLUSH, partition, window=extent)
 
     def _extent(self, window: Subwindow, time: int) -> Window:
-        """Return the extent of a window that is computed at a time: the whole length, if time bounds it."""
-        bound = self._computing if self.leaves_at_once else self._leaving
+        """Return the extent of a window that is computed at a time.
+
+        The window starts with its oldest row, or, if time bounds it, its whole length before. It ends at the time it is
+        computed, or right after its newest row.
+        """
+        bound = self._trigger_policy if self.leaves_at_once else self._eviction_policy
         end = max(time, window.newest + 1) if window.size else time
         if isinstance(bound, ElapsedPolicy):
             return Window(time - bound.length, end)
         if window.size:
             return Window(window.first, end)
-        return Window(time, time + 1)
+        return Window(time, time + 1)  # an empty window, at the tick of a marker
 
     def _compute_all(self, state: Subwindows, time: int) -> Iterator[Action]:
         """Yield the computation of the windows of all partitions."""
@@ -260,40 +285,60 @@ class RowAutomaton(PartitionedRows):
             yield from self._compute(state, partition, time)
 
     def _evict(self, state: Subwindows, partition: Hashable, numbers: Sequence[int]) -> Iterator[Action]:
-        """Remove rows from a window, and yield that they leave; the first time the window counts as full."""
+        """Remove rows from a window, and yield that they leave.
+
+        Args:
+            state: The state of the key.
+            partition: The partition of the window.
+            numbers: The numbers of the rows.
+        """
         window = state.partitions[partition]
         window.evict(numbers)
         state.count -= len(numbers)
+        # A window from which a row leaves counts as full.
         if not window.is_full:
             window.is_full = True
             yield Action(ActionKind.FULL, partition)
         yield Action(ActionKind.EVICT, partition, tuple(numbers))
 
-    def _limit(self, state: Subwindows, time: int) -> Iterator[Action]:
+    def _remove_partitions(self, state: Subwindows, time: int) -> Iterator[Action]:
         """Yield the removal of partitions while there are too many, they hold too many rows, or one is too old."""
         limits = self.partitions
-        while limits is not None and (
-            (limits.most is not None and len(state.partitions) > limits.most)
-            or (limits.most_rows is not None and state.count > limits.most_rows)
-            or (limits.age is not None and state.partitions and state.least_recent + limits.age <= time)
-        ):
-            # A plugin may choose otherwise; by default the least recently used one goes, which comes first.
+        while limits is not None and _exceeds(state, limits, time):
+            # By default the least recently used partition goes, which comes first; a plugin may choose others.
             views = [PartitionView(name, window.size, window.last) for name, window in state.partitions.items()]
-            chosen = list(dict.fromkeys(self.select_partitions(views)))
-            if not chosen or not all(name in state.partitions for name in chosen):
+            selected = list(dict.fromkeys(self.select_partitions(views)))
+            if not selected or not all(name in state.partitions for name in selected):
                 raise WindowError(
-                    f"{type(self).__name__}.select_partitions returned {chosen!r}\n"
+                    f"{type(self).__name__}.select_partitions returned {selected!r}\n"
                     f"  expected: one or more of the {len(views)} it was given, as some are too many, or too old"
                 )
-            for name in chosen:
+            for name in selected:
                 state.remove(name)
                 yield Action(ActionKind.REMOVE, name)
 
 
+def _exceeds(state: Subwindows, limits: Partitions, time: int) -> bool:
+    """Return True if there are too many partitions, they hold too many rows, or one is too old at a time."""
+    if limits.most is not None and len(state.partitions) > limits.most:
+        return True
+    if limits.most_rows is not None and state.count > limits.most_rows:
+        return True
+    if limits.age is None or not state.partitions:
+        return False
+    return state.least_recent + limits.age <= time
+
+
 def _pushed_out(policy: RowPolicy, window: Subwindow, values: Sequence[Any]) -> list[int]:
-    """Return the numbers of the rows that leave a window before the next one is inserted."""
+    """Return the numbers of the rows that leave a window by number or by delta before the next row is inserted.
+
+    Args:
+        policy: The policy by which rows leave.
+        window: The window.
+        values: The values that the policies read of the next row: the attribute of a delta comes first.
+    """
     if isinstance(policy, CountPolicy):
         return [window.oldest_number] if window.size == policy.size else []
     if isinstance(policy, DeltaPolicy):
-        return window.exceeded(values[0], policy.size)
+        return window.pop_exceeded(values[0], policy.size)
     return []

@@ -28,25 +28,27 @@ _EVERY_ROW: Final = CountPolicy(1)
 class LastRows(RowAutomaton):
     """The last rows of each partition; made by `last` (IBM Streams: sliding windows).
 
-    The steps when a row comes, by policy; those after `|` come with time alone:
+    The steps when a row comes, by policy; the steps after `|` come when time passes:
 
     | rows leave by | trigger by count, or by a row | by delta | by time |
     |---|---|---|---|
     | count, delta | evict, insert, trigger | trigger, evict, insert | evict, insert, `|` trigger |
     | time | insert, trigger, `|` evict | trigger, insert, `|` evict | insert, `|` evict, `|` trigger |
 
-    Steps of time come before the row at that time; at one tick rows leave before the window is computed. A row leaves
-    by time when it is there for longer than the length. So a window that is computed by time holds
-    `[end - length, end)`, and one that is computed for a row holds the rows at most the length behind it.
+    The steps of time come before the row at that time; at one tick, rows leave before the window is computed. A row
+    leaves by time when it has been a member for longer than the length. So a window that is computed by time holds the
+    rows in `[end - length, end)`, and a window that is computed for a row holds the rows that are at most the length
+    older.
 
     A row whose attribute is null or NaN makes no row leave by delta and triggers nothing. It leaves with the row before
-    it; before the first row that has the attribute, with that one.
+    it; if no row before it has the attribute, with the first one that has it.
 
-    The window of a result starts with its oldest row, or its length of time before it is computed, and ends where it is
-    computed: right after a row that is a member. It is emitted when the watermark has passed the row, or reached that
-    time; a row that comes behind the watermark is late. At the end of a stream a trigger by time fires once more, at
-    its next multiple, for keys that had a row since it last fired; rows that are too old by then have left, and the
-    window ends after the last row of the stream. Other triggers do not fire at the end.
+    The window of a result starts with its oldest row, or, if rows leave by time, its length before it is computed. It
+    ends where it is computed: at a time, or right after a row that is a member. The result is emitted when the
+    watermark has reached that time or passed that row; a row that comes behind the watermark is late. At the end of a
+    stream a trigger by time fires once more, at its next multiple, for keys that had a row since it last fired. Rows
+    that are too old by then have left, and the window ends after the last row of the stream. Other triggers do not fire
+    at the end.
 
     Source: IBM Streams, *Window handling*, tables 1 and 2.
 
@@ -54,7 +56,8 @@ class LastRows(RowAutomaton):
         evicts: The policy by which rows leave: `CountPolicy`, `DeltaPolicy` or `ElapsedPolicy`.
         triggers: The policy that computes the window: `CountPolicy`, `DeltaPolicy`, `ElapsedPolicy` or
             `ConditionPolicy`.
-        waits_until_full: True if it is not computed before it was full once. For other fields see `PartitionedRows`.
+        waits_until_full: True if a window is not computed before it was full once. For other fields see
+            `PartitionedRows`.
     """
 
     name: ClassVar[str] = "last"
@@ -84,12 +87,12 @@ class LastRows(RowAutomaton):
             )
 
     def trigger(self, when: RowPolicy | int | str | timedelta = 1) -> LastRows:
-        """Compute the windows at other times.
+        """Return the windows with another policy that says when they are computed.
 
         Args:
-            when: The policy: a number of rows; a period, such as `"1 minute"`; `delta`, for when an attribute has
-                grown; or `on_row`, for rows that meet a condition. With a period windows are computed at its multiples,
-                counted from tick 0.
+            when: The policy: a number of rows; a period, such as `"1 minute"`; `delta`, to compute the window when an
+                attribute has grown; or `on_row`, for rows that meet a condition. With a period, windows are computed at
+                its multiples, counted from tick 0.
 
         Raises:
             WindowError: The argument is not a policy, or a marker.
@@ -101,29 +104,28 @@ class LastRows(RowAutomaton):
         return replace(self, triggers=policy_of(when))
 
     def when_full(self) -> LastRows:
-        """Compute no window before it was full once: it had as many rows, or a row has left it."""
+        """Return the windows so that none is computed before it was full: it had its number of rows, or a row left."""
         return replace(self, waits_until_full=True)
 
     @property
     def least_events(self) -> int:
-        """The number of rows that stay and the one that pushes the oldest out, where rows leave by number."""
+        """The number of rows in a window and one more, which makes the oldest leave; 1 if rows leave otherwise."""
         return self.evicts.size + 1 if isinstance(self.evicts, CountPolicy) else 1
 
     @property
     def context(self) -> WindowContext:
-        """Rows before, where rows leave and windows are computed by a number of rows; by time alone, none."""
-        # Only where one policy does both is the window of a row settled by those before it.
+        """Free if rows leave and windows are computed by time; backward if both go by number; forward otherwise."""
+        # If one policy evicts and another triggers, later rows decide in which windows a row is.
         mixes_policies = type(self.evicts) is not type(self.triggers)
         if self._is_limited or mixes_policies or isinstance(self.evicts, DeltaPolicy):
             return WindowContext.FORWARD
-        is_timed = isinstance(self.evicts, ElapsedPolicy) and not self.waits_until_full
-        return WindowContext.FREE if is_timed else WindowContext.BACKWARD
+        if isinstance(self.evicts, ElapsedPolicy) and not self.waits_until_full:
+            return WindowContext.FREE
+        return WindowContext.BACKWARD
 
     def by_rank(self) -> RankedWindows | None:
-        """Return the windows as runs of rows by rank, if numbers of rows alone decide.
-
-        A subclass may step in another way, so it says by itself whether its windows are such runs.
-        """
+        """Return the windows as runs of rows by rank, if only numbers of rows decide; None otherwise."""
+        # A subclass may step in another way, and has to say by itself that its windows are such runs.
         if type(self) is not LastRows or self.reads:
             return None
         if not isinstance(self.evicts, CountPolicy) or not isinstance(self.triggers, CountPolicy):
@@ -131,15 +133,15 @@ class LastRows(RowAutomaton):
         return RankedWindows(self.evicts.size, self.triggers.size, self.waits_until_full)
 
     @property
-    def _leaving(self) -> RowPolicy:
+    def _eviction_policy(self) -> RowPolicy:
         return self.evicts
 
     @property
-    def _computing(self) -> RowPolicy:
+    def _trigger_policy(self) -> RowPolicy:
         return self.triggers
 
     @property
-    def _waits(self) -> bool:
+    def _waits_until_full(self) -> bool:
         return self.waits_until_full
 
     def _call(self, axis: Axis) -> str:
@@ -167,8 +169,8 @@ def last(size: RowPolicy | int | str | timedelta = 1) -> LastRows:
     ```
 
     Args:
-        size: The rows that a window keeps: a number of rows; those of a length of time, such as `"5 minutes"`; or, with
-            `delta`, those whose attribute is not too far behind that of the newest.
+        size: The rows that a window keeps: a number of rows; the rows of a length of time, such as `"5 minutes"`; or,
+            with `delta`, the rows whose attribute is not too far behind that of the newest.
 
     Raises:
         WindowError: The size is not a policy, or a marker.

@@ -24,10 +24,12 @@ from muntin.rows.row_windows import RowWindows
 
 
 def _elapsed_of(value: ElapsedPolicy | Duration) -> ElapsedPolicy:
+    """Read a length of time as a query writes it: as a policy, or as the length alone."""
     return value if isinstance(value, ElapsedPolicy) else elapsed(value)
 
 
 def _partitions_of(value: Partitions | str) -> Partitions:
+    """Read partitions as a query writes them: as `Partitions`, or as their expression alone."""
     return value if isinstance(value, Partitions) else Partitions(value)
 
 
@@ -37,7 +39,7 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "within": _elapsed_of,
     "partitions": _partitions_of,
 }
-"""Functions that read the value of a field as a query may write it, by field."""
+"""The function that reads the value of a field as a query may write it, by the name of the field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +49,9 @@ class PartitionedRows(RowWindows):
     Attributes:
         partitions: The partitions of rows, with their limits; None if rows are not partitioned.
         shows_empty: True if a window without rows is computed too.
-        admits: The condition that a row must meet to be a member; None if any row may be. Other rows count for nothing,
-            but time passes with them, and they end a batch if they are markers.
-        is_marked: True if results say where the output of a window ends, in the column `ends_window`.
+        admits: The condition that a row must meet to be a member; None to admit all rows. Rows that do not meet it
+            count for nothing, but time passes with them, and they end a batch if they are markers.
+        is_marked: True if results have the column `ends_window`, which says where the output of a window ends.
     """
 
     partitions: Partitions | None = None
@@ -68,15 +70,15 @@ class PartitionedRows(RowWindows):
     ) -> Self:
         """Partition the rows: each partition has rows, eviction and triggers of its own.
 
-        Where partitions are bounded together, they belong to one key; where they are not, a key of the query does the
-        same and spreads them over the machines.
+        Partitions with a common limit have to belong to one key of the query. Without such a limit, use a key in the
+        place of partitions: it does the same, and is spread over the machines.
 
         Args:
             by: The column, or SQL expression, that says which partition a row belongs to.
             age: The time without an insertion after which a partition is removed.
-            most: The most partitions that are kept; the least recently used are removed first.
-            most_rows: The most rows that all partitions hold together; the least recently used are removed first.
-            on_insertion: Remove partitions that are too old only when a row is inserted.
+            most: The greatest number of partitions; the least recently used ones are removed first.
+            most_rows: The greatest number of rows in all partitions; the least recently used ones are removed first.
+            on_insertion: True to remove partitions that are too old only when a row is inserted.
 
         Raises:
             WindowError: A limit is not above zero.
@@ -86,8 +88,8 @@ class PartitionedRows(RowWindows):
             >>> print(last(10).trigger(2).partition("sensor", most=1000))
             last(10).trigger(2).partition('sensor', most=1000)
         """
-        limit = None if age is None else ticks(age)
-        return replace(self, partitions=Partitions(by, limit, most, most_rows, on_insertion))
+        age_ticks = None if age is None else ticks(age)
+        return replace(self, partitions=Partitions(by, age_ticks, most, most_rows, on_insertion))
 
     def with_empty(self) -> Self:
         """Compute windows also when they have no rows."""
@@ -96,17 +98,17 @@ class PartitionedRows(RowWindows):
     def with_marks(self) -> Self:
         """Add a column `ends_window` to the results.
 
-        It is true of the last row that an operator returns for a window, in `on_trigger` and `on_flush` if it follows
-        rows, and of each result of aggregates; false of other rows. (IBM Streams: window punctuation in the output.) A
-        window for which an operator returns no row has no mark.
+        The column is true for each result of aggregates, and for the last row that an operator returns for a window; a
+        `RowOperator` returns it in `on_trigger` or `on_flush`. It is false for all other rows. (IBM Streams: window
+        punctuation in the output.) A window for which an operator returns no row has no mark.
         """
         return replace(self, is_marked=True)
 
     def admit(self, condition: str) -> Self:
         """Admit as members only the rows that meet a condition.
 
-        Other rows are no members and count for nothing, but time passes with them, and a `RowOperator` gets them in
-        `on_pass`: for a stream that has both readings and queries for them.
+        Other rows are not members and count for nothing, but time passes with them, and a `RowOperator` gets them in
+        `on_pass`. This suits a stream that has both readings and requests for results.
 
         Args:
             condition: An SQL expression over the columns of the input. Null keeps a row out.
@@ -119,16 +121,16 @@ class PartitionedRows(RowWindows):
             >>> print(last(100).admit("kind = 'reading'"))
             last(100).admit("kind = 'reading'")
         """
-        expression: object = condition  # a caller may give anything
+        expression: object = condition  # at run time a caller may give a value of any type
         if not isinstance(expression, str) or not expression:
             raise WindowError(f"admit() takes an SQL expression as text, got {condition!r}")
         return replace(self, admits=condition)
 
     def select_partitions(self, partitions: Sequence[PartitionView]) -> Sequence[Hashable]:
-        """Return the partitions to remove: there are too many, too many rows, or the first one is too old.
+        """Return partitions to remove, when there are too many, they hold too many rows, or the first one is too old.
 
         The default removes the first one. A subclass, which needs a `name` and a `version` of its own, may choose
-        others. The method is called again while there are still too many, or the first one is still too old.
+        others. The method is called again as long as a limit is exceeded.
 
         Args:
             partitions: All partitions, the least recently used first.
@@ -137,23 +139,23 @@ class PartitionedRows(RowWindows):
 
     @property
     @abstractmethod
-    def _leaving(self) -> RowPolicy | None:
-        """The policy by which rows leave one by one; None where a window that is computed loses all of them."""
+    def _eviction_policy(self) -> RowPolicy | None:
+        """The policy by which rows leave one by one; None if all rows leave when the window is computed."""
 
     @property
     @abstractmethod
-    def _computing(self) -> RowPolicy | None:
-        """The policy that computes the window; None where only rows that open and close do."""
+    def _trigger_policy(self) -> RowPolicy | None:
+        """The policy that says when the window is computed; None if only rows that open and close say it."""
 
     @property
     def _is_limited(self) -> bool:
-        """True if rows may leave with their partition, when others come."""
+        """True if a partition with its rows may be removed because of a limit."""
         return self.partitions is not None and self.partitions.has_limits
 
     @property
     def policies(self) -> tuple[RowPolicy, ...]:
         """The policies, eviction first."""
-        return tuple(policy for policy in (self._leaving, self._computing) if policy is not None)
+        return tuple(policy for policy in (self._eviction_policy, self._trigger_policy) if policy is not None)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -169,7 +171,7 @@ class PartitionedRows(RowWindows):
 
     @property
     def partition_by(self) -> str | None:
-        """The expression by which rows are partitioned."""
+        """The expression by which rows are partitioned; None if they are not."""
         return None if self.partitions is None else self.partitions.by
 
     @property
@@ -184,19 +186,19 @@ class PartitionedRows(RowWindows):
         return tuple(conditions)
 
     def with_lengths(self, convert: Callable[[int], int]) -> Self:
-        """Convert each length of time, as into another unit."""
+        """Return the windows with each length of time converted, for example into another unit."""
         converted: dict[str, Any] = {}
-        for part in fields(self):
-            policy = getattr(self, part.name)
+        for field in fields(self):
+            policy = getattr(self, field.name)
             if isinstance(policy, ElapsedPolicy):
-                converted[part.name] = ElapsedPolicy(convert(policy.length))
+                converted[field.name] = ElapsedPolicy(convert(policy.length))
         if self.partitions is not None and self.partitions.age is not None:
             converted["partitions"] = replace(self.partitions, age=convert(self.partitions.age))
         return replace(self, **converted)
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call that makes the windows, and the calls of modifiers after it."""
-        # Muntin's own kinds have a call of their own; a plugin's are named by `window`.
+        # A kind of a plugin, which may subclass one of Muntin's, has no function of its own: it is named by `window`.
         is_of_a_plugin = "." in self.name
         calls = PartitionedRows._call(self, axis) if is_of_a_plugin else self._call(axis)
         if self.shows_empty:
@@ -218,7 +220,7 @@ class PartitionedRows(RowWindows):
 
     @classmethod
     def named_by(cls, parameters: Mapping[str, Any]) -> Self:
-        """Return the windows as a query names them: policies as in `last`, a partition by its expression."""
+        """Make windows from parameters as a query writes them: policies as in `last`, partitions by an expression."""
         values: dict[str, Any] = {}
         for name, value in parameters.items():
             # Only fields that a query may write in short, such as a number for a policy, have a reader.
@@ -227,18 +229,21 @@ class PartitionedRows(RowWindows):
         return cls(**values)
 
     def _call(self, axis: Axis) -> str:
-        """Return the call that names the kind, with the fields that have other values than by default."""
+        """Return the call of `window` for the kind, with the fields that differ from their default."""
         arguments = [repr(self.name)]
-        for part in fields(self):
-            is_a_modifier = part.name in PartitionedRows.__dataclass_fields__
-            if not is_a_modifier and getattr(self, part.name) != part.default:
-                arguments.append(f"{part.name}={self.spell_field(part.name, axis)}")
+        for field in fields(self):
+            # Modifiers are spelled as calls behind this one.
+            is_a_modifier = field.name in PartitionedRows.__dataclass_fields__
+            if not is_a_modifier and getattr(self, field.name) != field.default:
+                arguments.append(f"{field.name}={self.spell_field(field.name, axis)}")
         return f"window({', '.join(arguments)})"
 
     @classmethod
     def _field_written(cls, value: Any) -> Any:
+        """Return the value of a field for JSON: a policy as its data."""
         return value.to_dict() if isinstance(value, PlainPolicy) else RowWindows._field_written(value)
 
     @classmethod
     def _field_read(cls, value: Any) -> Any:
+        """Return the value of a field from JSON: the only mappings are policies."""
         return PlainPolicy.from_dict(value) if isinstance(value, Mapping) else RowWindows._field_read(value)

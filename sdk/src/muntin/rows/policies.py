@@ -16,7 +16,7 @@ class PlainPolicy:
     """A part of row windows that is plain data.
 
     Attributes:
-        policy: The name by which a checkpoint knows it.
+        policy: The name of the policy in a checkpoint.
         reads: The SQL expressions over the columns of the input whose values the policy needs of each row.
     """
 
@@ -24,23 +24,28 @@ class PlainPolicy:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Nothing, by default: the number and the time of a row are known."""
+        """The expressions; empty by default, as the number and the time of a row are known without any."""
         return ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data: the policy's name and its fields."""
         data: dict[str, Any] = {"policy": self.policy}
-        for part in fields(self):
-            value = getattr(self, part.name)
-            # A bool is an int too, and stays true or false.
+        for field in fields(self):
+            value = getattr(self, field.name)
+            # A length is of a subclass of int that says how it was written, which data does not keep. A bool is an
+            # int, too, and stays true or false.
             is_length = isinstance(value, int) and type(value) is not bool
-            data[part.name] = int(value) if is_length else value  # without the note of how a length was written
+            data[field.name] = int(value) if is_length else value
         return data
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> PlainPolicy:
-        """Undo `to_dict`."""
-        # By the name in the data: names of classes may change, those in checkpoints may not.
+        """Make a policy from the data of `to_dict`.
+
+        Raises:
+            WindowError: There is no such policy, or it has other fields.
+        """
+        # Policies are found by the names in checkpoints, as the names of classes may change.
         classes = {cls.policy: cls for cls in (*_POLICIES, Partitions)}
         name = str(data.get("policy"))
         if name not in classes:
@@ -82,18 +87,22 @@ class ElapsedPolicy(PlainPolicy):
             raise WindowError(f"the time of a row window is above zero, got {spell_as_written(self.length)}")
 
     def spell(self, axis: Axis) -> str:
-        """Spell the policy as a query writes it: a bare number would count rows."""
+        """Spell the policy as a query writes it."""
         is_time = axis is Axis.TIME or isinstance(self.length, TimeLength)
-        return self.spell_length(axis) if is_time else f"elapsed({self.spell_length(axis)})"
+        if is_time:
+            return self.spell_length(axis)
+        return f"elapsed({self.spell_length(axis)})"  # a bare number would count rows
 
     def spell_length(self, axis: Axis) -> str:
-        """Spell the length as a query writes it where nothing but a length can stand."""
-        return repr(axis.spell_length(self.length)) if axis is Axis.TIME else spell_as_written(self.length)
+        """Spell the length for a place where a query can have only a length, such as `within=`."""
+        if axis is Axis.TIME:
+            return repr(axis.spell_length(self.length))
+        return spell_as_written(self.length)
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaPolicy(PlainPolicy):
-    """A difference of an attribute; made by `delta`, whose arguments are the fields, a length of time in ticks."""
+    """A difference of an attribute; made by `delta`, whose arguments are the fields, with a length of time in ticks."""
 
     policy: ClassVar[str] = "delta"
 
@@ -113,7 +122,7 @@ class DeltaPolicy(PlainPolicy):
         return (self.attribute,)
 
     def is_exceeded(self, new: Any, old: Any) -> bool:
-        """True if an attribute is larger than an earlier one by more than the size; never with a null, or NaN."""
+        """Return True if an attribute is larger than an earlier one by more than the size; False with a null or NaN."""
         return new is not None and old is not None and new - old > self.size
 
     def spell(self, axis: Axis) -> str:
@@ -149,14 +158,14 @@ class _RowCondition(PlainPolicy):
 
 
 class MarkerPolicy(_RowCondition):
-    """A row that is no member and ends a window; made by `marker`."""
+    """The condition of rows that end a window and are no members; made by `marker`."""
 
     __slots__ = ()
     policy = call = "marker"
 
 
 class ConditionPolicy(_RowCondition):
-    """A row that meets a condition, and is a member; made by `on_row`."""
+    """The condition of rows that trigger a window and are members of it; made by `on_row`."""
 
     __slots__ = ()
     policy = "condition"
@@ -170,10 +179,14 @@ _POLICIES: Final = (CountPolicy, ElapsedPolicy, DeltaPolicy, MarkerPolicy, Condi
 
 
 def policy_of(value: RowPolicy | int | str | timedelta) -> RowPolicy:
-    """Read a policy as a query writes it: a number counts rows, and a length of time measures the axis."""
+    """Read a policy as a query writes it: a bare number counts rows, and a length of time measures the axis.
+
+    Raises:
+        WindowError: The value is not a policy.
+        DurationError: A text is not a length of time.
+    """
     if isinstance(value, RowPolicy):
         return value
-    # A time measures the axis; a bare number, which might be either, counts rows.
     if isinstance(value, str | timedelta):
         return ElapsedPolicy(ticks(value))
     count: object = value
@@ -230,15 +243,18 @@ class Partitions(PlainPolicy):
     def spell(self, axis: Axis) -> str:
         """Return the call of `partition`, as a query writes it."""
         age = None if self.age is None else ElapsedPolicy(self.age).spell_length(axis)
-        limits = {"age": age, "most": self.most, "most_rows": self.most_rows, "on_insertion": self.on_insertion or None}
+        limits = {"age": age, "most": self.most, "most_rows": self.most_rows}
         arguments = [f"{name}={limit}" for name, limit in limits.items() if limit is not None]
+        if self.on_insertion:
+            arguments.append("on_insertion=True")
         return f"partition({', '.join([repr(self.by), *arguments])})"
 
 
 def delta(attribute: str, size: str | timedelta | float, *, start: float | None = None) -> DeltaPolicy:
-    """Return the policy of a difference: an attribute that is larger by more than a size.
+    """Return the policy of an attribute that grows by more than a size.
 
-    A null, or NaN, is larger than nothing. A row that has one leaves `last(delta(...))` with the row before it.
+    A null or NaN is not larger than any value. A row with such an attribute leaves `last(delta(...))` together with the
+    row before it.
 
     Args:
         attribute: A column of the input, or an SQL expression over its columns, of a type that can be subtracted. Times
@@ -247,13 +263,15 @@ def delta(attribute: str, size: str | timedelta | float, *, start: float | None 
         start: The value from which the first difference of a trigger counts; by default the attribute of the first row.
 
     Raises:
-        WindowError: The size is negative or no number.
+        WindowError: The size is negative or not a number.
 
     Example:
         >>> delta("price", 0.5)
         DeltaPolicy(attribute='price', size=0.5, start=None)
     """
-    return DeltaPolicy(attribute, int(ticks(size)) if isinstance(size, str | timedelta) else size, start)
+    if isinstance(size, str | timedelta):
+        size = int(ticks(size))
+    return DeltaPolicy(attribute, size, start)
 
 
 def elapsed(period: Duration) -> ElapsedPolicy:
@@ -286,9 +304,9 @@ def marker(condition: str) -> MarkerPolicy:
 def on_row(condition: str) -> ConditionPolicy:
     """Return the policy of rows that trigger a sliding window, as members of it: `last("5 minutes").trigger(...)`.
 
-    A condition on a number that counts rows as they arrive, such as an offset, gives windows at every n-th of them in
-    that order, wherever their times lie. (The thesis *Window Queries over Data Streams*, section 5.1.5: slide by n rows
-    over row numbers.)
+    A condition on a number that counts rows as they arrive, such as an offset, gives windows at every n-th row in the
+    order of arrival, whatever their times are. (The thesis *Window Queries over Data Streams*, section 5.1.5: slide by
+    n rows over row numbers.)
 
     Args:
         condition: An SQL expression over the columns of the input, true of such rows, for example `"offset % 10 = 9"`.

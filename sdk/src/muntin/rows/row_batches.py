@@ -30,7 +30,7 @@ _condition = cache(ConditionPolicy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Tumbling(RowAutomaton):
+class _TumblingRows(RowAutomaton):
     """Row windows whose members leave all at once."""
 
     leaves_at_once: ClassVar[bool] = True
@@ -38,27 +38,27 @@ class _Tumbling(RowAutomaton):
     within: ElapsedPolicy | None = None
 
     @property
-    def _leaving(self) -> None:
+    def _eviction_policy(self) -> None:
         return None
 
     @property
-    def _patience(self) -> int | None:
+    def _time_limit(self) -> int | None:
         return None if self.within is None else self.within.length
 
 
 @dataclass(frozen=True, slots=True)
-class RowBatches(_Tumbling):
+class RowBatches(_TumblingRows):
     """Batches of rows of each partition; made by `batch` (IBM Streams: tumbling windows).
 
-    By count a row is inserted and then the full window flushed, with it. By delta the window is flushed first, without
-    it. By time windows are flushed at multiples of the period, counted from tick 0, before the rows at that tick. By
-    marker the windows of all partitions are flushed when one comes. A flushed partition is gone.
+    By count, a row is inserted, and then the full window is flushed with it. By delta, the window is flushed first,
+    without the row. By time, windows are flushed at multiples of the period, counted from tick 0, before the rows at
+    that tick. By marker, the windows of all partitions are flushed when a marker comes. A flushed partition is gone.
 
-    A window that is flushed by a multiple of time is the whole period; any other starts with its oldest row, and one
-    that `within` ends has that length. As time is that of the axis, a replay gives the same batches. With modules that
-    are all incremental and not time-sensitive no row is kept: its place is taken by their states.
+    The extent of a window that is flushed by time is the whole period; any other window starts with its oldest row, and
+    if `within` ends it, it has that length. Time is that of the axis, so a replay gives the same batches. If all
+    modules are incremental and not time-sensitive, their states are kept in place of the rows.
 
-    The fields are the arguments of `batch`, `evicts` the first; see also `PartitionedRows`.
+    The fields are the arguments of `batch`, with `evicts` for `size`; see also `PartitionedRows`.
     """
 
     name: ClassVar[str] = "batch"
@@ -93,18 +93,22 @@ class RowBatches(_Tumbling):
 
     @property
     def context(self) -> WindowContext:
-        """Earlier rows, which decide the number of the batch; none, where time alone does."""
+        """Free if time alone cuts batches; backward if earlier rows do; forward if partitions may be removed."""
         if self._is_limited:
-            return WindowContext.FORWARD
-        return WindowContext.FREE if isinstance(self.evicts, ElapsedPolicy) else WindowContext.BACKWARD
+            return WindowContext.FORWARD  # later rows of other partitions may remove that of a row
+        if isinstance(self.evicts, ElapsedPolicy):
+            return WindowContext.FREE
+        return WindowContext.BACKWARD
 
     @property
     def least_events(self) -> int:
-        """The number of rows of a full batch, if that alone flushes it."""
-        return self.evicts.size if isinstance(self.evicts, CountPolicy) and self.within is None else 1
+        """The number of rows of a full batch if only that flushes it; 1 otherwise."""
+        if isinstance(self.evicts, CountPolicy) and self.within is None:
+            return self.evicts.size
+        return 1
 
     @property
-    def _computing(self) -> RowPolicy:
+    def _trigger_policy(self) -> RowPolicy:
         return self.evicts
 
     def _call(self, axis: Axis) -> str:
@@ -127,14 +131,14 @@ def batch(size: RowPolicy | int | str | timedelta, *, within: Duration | None = 
     ```
 
     Args:
-        size: The rows of a window: a number of rows; those of a length of time, such as `"5 minutes"`; with `delta`,
-            those whose attribute is not too far from that of the first; or, with `marker`, those up to a row that ends
-            the window.
+        size: The rows of a window: a number of rows; the rows of a length of time, such as `"5 minutes"`; with `delta`,
+            the rows whose attribute is not too far from that of the first; or, with `marker`, the rows up to one that
+            ends the window.
         within: The time after its first row at which a window is flushed though it is not full. It is time of the axis,
-            and the rows at that tick are not in it.
+            and the rows at that tick are not in the window.
 
     Raises:
-        WindowError: The size is not a policy, or one of time besides `within`.
+        WindowError: The size is not a policy, or both the size and `within` are lengths of time.
         DurationError: A length of time cannot be read.
 
     Example:
@@ -142,15 +146,17 @@ def batch(size: RowPolicy | int | str | timedelta, *, within: Duration | None = 
         >>> print(batch(100), batch(marker("is_last")), batch(100, within="5 seconds").describe(Axis.TIME))
         batch(100) batch(marker('is_last')) batch(100, within='5 seconds')
     """
-    return RowBatches(policy_of(size), within=None if within is None else elapsed(within))
+    time_limit = None if within is None else elapsed(within)
+    return RowBatches(policy_of(size), within=time_limit)
 
 
 @dataclass(frozen=True, slots=True)
-class RowsBetween(_Tumbling):
+class RowsBetween(_TumblingRows):
     """The rows from one that opens to one that closes, of each partition; made by `between`.
 
-    Of each partition at most one window is open. It starts at the time of its first row, and ends right after the row
-    that closes it, or where it is broken off. A row for which a condition is null neither opens nor closes.
+    Each partition has at most one open window. It starts at the time of its first row, and ends right after the row
+    that closes it, or where it is broken off without such a row. A row for which a condition is null neither opens nor
+    closes.
 
     | the row | no window is open | a window is open |
     |---|---|---|
@@ -160,8 +166,8 @@ class RowsBetween(_Tumbling):
     | does both, with `closing_row=False` | begins a window | ends the window, and begins another |
     | does neither | is in no window | is a member |
 
-    With `closed_only` only windows that a row closed give a result; otherwise those that are reopened, too old, or open
-    at the end of the stream do so too.
+    With `closed_only` only windows that a row has closed give a result. Otherwise a window also gives one if it is
+    broken off: by a row that reopens it, by its age, or by the end of the stream.
 
     The fields are the arguments of `between`; for `partitions` and other modifiers see `PartitionedRows`.
     """
@@ -211,35 +217,46 @@ class RowsBetween(_Tumbling):
 
     @property
     def context(self) -> WindowContext:
-        """Earlier rows, which decide if a window is open; where windows may give no result, also later rows."""
+        """Backward, as earlier rows open windows; forward if later rows decide that a window gives no result."""
         return WindowContext.FORWARD if self._is_limited or self.closed_only else WindowContext.BACKWARD
 
     @property
-    def _computing(self) -> RowPolicy | None:
-        return _condition(self.closes) if self.closes is not None and self.closing_row else None
+    def _trigger_policy(self) -> RowPolicy | None:
+        """The condition of rows that close a window as its last members; other rows end it in `_compute_before`."""
+        if self.closes is None or not self.closing_row:
+            return None
+        return _condition(self.closes)
 
-    def _begins(self, values: Sequence[Any]) -> bool:
+    def _may_begin(self, values: Sequence[Any]) -> bool:
         return self.opens is None or bool(values[0])
 
-    def _ended_before(
+    def _compute_before(
         self, state: Subwindows, partition: Hashable, values: Sequence[Any], time: int
     ) -> Iterator[Action] | None:
+        """Return the actions of an open window that a row ends without being its member; None if it ends none.
+
+        Args:
+            state: The state of the key.
+            partition: The partition of the row, which has a window.
+            values: The values of the conditions for the row: that of rows that open first, of rows that close last.
+            time: The time of the row.
+        """
         if not state.partitions[partition].size:
             return None  # the row is the first of its window
-        # The row comes while a window is open: it may end that window, and then open the next one.
-        opens = self._begins(values)
+        opens = self._may_begin(values)
         if self.closes is None:
-            # The next row that opens ends the window, and is no member of it.
+            # Without rows that close, the next row that opens ends the window.
             return self._compute(state, partition, time) if opens else None
         closes = bool(values[-1])
         if closes:
-            # A closing row that is a member ends the window only after it was inserted; see `_computing`.
+            # A closing row that is a member ends the window only after it was inserted; see `_trigger_policy`.
             return None if self.closing_row else self._compute(state, partition, time)
         if opens and self.reopens:
             return self._break_off(state, partition, time)
         return None
 
     def _break_off(self, state: Subwindows, partition: Hashable, time: int) -> Iterator[Action]:
+        """Yield the end of a window that no row has closed: with `closed_only` it is removed without a result."""
         if not self.closed_only:
             yield from self._compute(state, partition, time)
             return
@@ -274,17 +291,19 @@ def between(
 ) -> RowsBetween:
     """Return windows from a row that opens to a row that closes: from login to logout.
 
-    Conditions are SQL expressions over the columns of the input. With `opens` alone a window goes from each row that
-    opens to the next one, without it; with `closes` alone, from the row after one that closes to the next one, with it.
+    Conditions are SQL expressions over the columns of the input. With only `opens`, a window goes from each row that
+    opens to the next one, which it does not hold. With only `closes`, it goes from the row after one that closes to the
+    next one that closes, which it holds.
 
     Args:
         opens: The condition of rows that begin a window, if none is open; such a row is its first member.
         closes: The condition of rows that end the window that is open; if none is open, they are ignored.
-        closing_row: Let the row that closes be a member.
-        reopens: Let a row that opens while a window is open end it and begin another. By default it is a member.
-        within: The time after its first row at which a window ends if no row has closed it. Without it, a window that
-            is never closed is kept until the end of the stream.
-        closed_only: Compute only windows that a row has closed.
+        closing_row: True, the default, if the row that closes is a member.
+        reopens: True if a row that opens while a window is open ends that window and begins another. By default the row
+            is a member.
+        within: The time after its first row at which a window ends if no row has closed it. With None, a window that is
+            never closed is kept until the end of the stream.
+        closed_only: True to compute only windows that a row has closed.
 
     Raises:
         WindowError: There is no condition, or options contradict one another.
@@ -296,6 +315,5 @@ def between(
         >>> print(between(closes="is_last"))
         between(closes='is_last')
     """
-    return RowsBetween(
-        opens, closes, closing_row, reopens, closed_only, within=None if within is None else elapsed(within)
-    )
+    time_limit = None if within is None else elapsed(within)
+    return RowsBetween(opens, closes, closing_row, reopens, closed_only, within=time_limit)

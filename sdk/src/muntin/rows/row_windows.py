@@ -12,15 +12,15 @@ from muntin.windows.specification import WindowSpecification
 
 
 class RankedWindows(NamedTuple):
-    """Windows that are runs of a key's rows by rank: a row's number in their order, from 1.
+    """Windows that are runs of a key's rows by rank, which is the number of a row in their order, from 1 on.
 
-    The window that is computed at a row holds this row and those right before it. It starts at its oldest row, and ends
-    right after its newest one.
+    The window that is computed at a row holds this row and the ones right before it. It starts at its oldest row, and
+    ends right after its newest one.
 
     Attributes:
-        size: The rows of a window; the first windows of a key have fewer.
-        every: A window is computed at each row whose rank is a multiple of this.
-        only_full: True if windows of fewer rows are not computed.
+        size: The number of rows in a window; the first windows of a key have fewer.
+        every: The distance in ranks: a window is computed at each row whose rank is a multiple of it.
+        only_full: True if windows of fewer rows than `size` are not computed.
     """
 
     size: int
@@ -31,29 +31,30 @@ class RankedWindows(NamedTuple):
 class RowWindows(WindowSpecification):
     """Windows that follow the rows of one key, one by one, in their order. Subclass it as a frozen dataclass.
 
-    The order is data: by time, and at one time by the column that a query names as `order`. The engine gives rows in
-    that order and once only, when no earlier one can come any more; so results depend neither on the order of arrival
-    nor on micro-batches. Time passes on the axis and not by a clock.
+    Rows are ordered by time, and rows of the same time by the column that a query names as `order`. The engine gives
+    rows in that order and only once, when no earlier row can come any more; so results depend neither on the order of
+    arrival nor on micro-batches. Time passes on the axis and not by a clock.
 
     The engine calls `create_state` for a new key; `step` with each row; `advance` when the axis is complete up to a
-    tick that `next_tick` named; `close` at the end of the stream. Each gets the state that the calls before left,
-    and changes it in place. Between micro-batches the engine keeps what `to_data` returns.
+    tick that `next_tick` returned; `close` at the end of the stream. Each call gets the state as the calls before left
+    it, and changes it in place. Between micro-batches the engine keeps the data that `to_data` returns.
 
     Laws (checked by `muntin.testing.RowWindowLaws`):
 
-    1. *Members.* A row is inserted at most once, when it comes; only members leave, once; a flush and the removal of a
-       partition take all of them. A window that is computed holds the times of its members.
-    2. *Time.* After `advance` to a tick, `next_tick` lies after it. It makes no difference whether time is advanced at
-       once, in several calls, or by the next row.
-    3. *Plain data.* A state goes on after `to_data` and `from_data` as it would have without; the windows are
-       themselves plain data, of which `to_dict` and `from_dict` are inverse.
-    4. *No memory.* Nothing is remembered outside the state; one that `is_empty` computes the windows of a new one.
+    1. *Members.* A row is inserted at most once, when it comes; only members leave, and only once; a flush and the
+       removal of a partition take all of them. The extent of a window that is computed holds the times of its members.
+    2. *Time.* After `advance` to a tick, `next_tick` lies after it. Time may be advanced in one call, in several, or by
+       the next row: the actions are the same.
+    3. *Plain data.* A state goes on after `to_data` and `from_data` as it would have without them. The windows are
+       plain data, too: `to_dict` and `from_dict` are inverse.
+    4. *No memory.* Nothing is remembered outside the state; a state that `is_empty` computes the same windows as a new
+       one.
     5. *Future.* No window that is computed later starts before `earliest_start`.
-    6. *Ranks.* Where `by_rank` returns windows, those are computed, and no others.
+    6. *Ranks.* If `by_rank` returns windows, exactly these are computed.
 
     Attributes:
-        leaves_at_once: True if members leave by flushes, and with their partitions, alone. States of modules then take
-            the place of rows, where modules have states.
+        leaves_at_once: True if members leave only by flushes and with their partitions. The states of modules, if they
+            have states, then take the place of rows.
         reads: SQL expressions over the columns of the input; `Row.values` has their values.
 
     Example:
@@ -87,7 +88,7 @@ class RowWindows(WindowSpecification):
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
-        """Return a call of row windows."""
+        """Return calls that make row windows."""
         return "last(10), or batch(10)"
 
     @property
@@ -97,12 +98,12 @@ class RowWindows(WindowSpecification):
 
     @property
     def partition_by(self) -> str | None:
-        """The expression among `reads` whose value is the partition of a row; None where rows are not partitioned."""
+        """The expression among `reads` whose value is the partition of a row; None if rows are not partitioned."""
         return None
 
     @property
     def is_marked(self) -> bool:
-        """True if results say where the output of a window ends, in the column `ends_window`. False, by default."""
+        """True if results have the column `ends_window`, for the last row of a window. The default is False."""
         return False
 
     @property
@@ -113,7 +114,7 @@ class RowWindows(WindowSpecification):
     def by_rank(self) -> RankedWindows | None:
         """Return the windows as runs of rows by rank; None, the default, if they are not known to be such runs.
 
-        An engine may then compute many of them at once, and never calls `step`. It must make no difference.
+        An engine may then compute many windows at once and never call `step`, so the windows must be the same.
         """
         return None
 
@@ -123,10 +124,13 @@ class RowWindows(WindowSpecification):
 
     @abstractmethod
     def step(self, state: Any, row: Row) -> Iterator[Action]:
-        """Yield the actions of the next row, in order; those of the time up to the row come first."""
+        """Yield the actions of the next row, in order; first those that `advance` to the row's time would yield."""
 
     def advance(self, state: Any, tick: int) -> Iterator[Action]:
-        """Yield the actions that the passing of time brings: no row before the tick is to come. None, by default."""
+        """Yield the actions of the time that passes up to a tick, before which no row comes any more.
+
+        By default there are none.
+        """
         return iter(())
 
     def next_tick(self, state: Any) -> int:
@@ -136,30 +140,35 @@ class RowWindows(WindowSpecification):
     def earliest_start(self, state: Any, tick: int) -> int:
         """Return a lower bound of the starts of windows that are yet to be computed; `EARLIEST`, the default, for none.
 
-        Results that have the lifetimes of their windows are complete only up to there. The axis is complete up to the
-        tick.
+        Results that have the lifetimes of their windows are complete only up to this bound.
+
+        Args:
+            state: The state of the key.
+            tick: The tick up to which the axis is complete.
         """
         return EARLIEST
 
     def close(self, state: Any, tick: int) -> Iterator[Action]:
-        """Yield the actions at the end of the stream. None, by default.
+        """Yield the actions at the end of the stream. By default there are none.
 
-        The tick is the first one after all rows and watermarks of all keys; for a key that ends before the stream,
-        after its own rows and its watermark.
+        Args:
+            state: The state of the key.
+            tick: The first tick after all rows and watermarks of all keys; for a key that ends before the stream, after
+                its own rows and its watermark.
         """
         return iter(())
 
     def is_empty(self, state: Any) -> bool:
-        """Return True if a state need not be kept: the same windows are computed with a new one. False, by default.
+        """Return True if a state need not be kept, as a new one would compute the same windows. The default is False.
 
-        A state is kept all the same once a module's `on_full` was called, because that happens once.
+        After a call of a module's `on_full` a state is kept all the same, because that call must come only once.
         """
         return False
 
     def to_data(self, state: Any) -> Any:
-        """Return a state as plain data; itself, by default."""
+        """Return a state as plain data; by default the state itself."""
         return state
 
     def from_data(self, data: Any) -> Any:
-        """Undo `to_data`."""
+        """Return the state that `to_data` made data of; by default the data itself."""
         return data

@@ -13,8 +13,8 @@ class Member(NamedTuple):
     """A row in a window.
 
     Attributes:
-        time: Its time.
-        value: The attribute by which rows leave; None if they leave otherwise, or no row has it yet.
+        time: The time of the row.
+        value: The attribute, if rows leave by delta; None if they leave otherwise, or no row has an attribute yet.
     """
 
     time: int
@@ -31,12 +31,12 @@ class Subwindow:
         first: The time of the oldest member.
         oldest_number: The number of the oldest member.
         newest: The time of the newest member.
-        rows_since_computed: The number of rows since it was last computed.
-        base: The attribute from which the next difference counts.
-        is_full: True if it was full once.
-        is_fresh: True if a row came since it was last computed.
-        rows: The members by number, the oldest first; none where they leave all at once.
-        by_value: A heap of the attributes of members, with their numbers.
+        rows_since_computed: The number of rows since the window was last computed.
+        base: The attribute from which the next difference of a trigger counts; None before there is one.
+        is_full: True if the window was full once.
+        has_new_rows: True if a row came since the window was last computed.
+        rows: The members by number, the oldest first; empty if members leave all at once, as none need be kept then.
+        by_value: A heap of the attributes of members, with their numbers, if rows leave by delta.
     """
 
     last: int
@@ -47,83 +47,100 @@ class Subwindow:
     rows_since_computed: int = 0
     base: Any = None
     is_full: bool = False
-    is_fresh: bool = False
+    has_new_rows: bool = False
     rows: OrderedDict[int, Member] = field(default_factory=OrderedDict)
     by_value: list[tuple[Any, int]] = field(default_factory=list)
 
     @property
     def is_new(self) -> bool:
-        """True if it has no rows, and later rows are treated as in a new window."""
+        """True if the window has no rows, and treats later rows as a new window would."""
         return not self.size and not self.rows_since_computed and self.base is None
 
     def insert(self, number: int, time: int, value: Any, *, is_kept: bool) -> None:
-        """Add the newest member."""
+        """Add the newest member.
+
+        Args:
+            number: The number of the row.
+            time: The time of the row.
+            value: The attribute by which the row leaves; None if it has none, or leaves otherwise.
+            is_kept: False if members leave all at once, so that the row itself need not be kept.
+        """
         if not self.size:
             self.first = time
             self.oldest_number = number
         self.size += 1
         self.newest = time
         self.last = time
-        self.is_fresh = True
+        self.has_new_rows = True
         if is_kept:
             self.rows[number] = Member(time, value)
             if value is not None:
                 heappush(self.by_value, (value, number))
 
     def evict(self, numbers: Sequence[int]) -> None:
-        """Remove members."""
+        """Remove members by their numbers, and find the oldest and the newest member again."""
         for number in numbers:
             del self.rows[number]
         self.size = len(self.rows)
         if self.rows:
-            newest = next(reversed(self.rows))
+            newest_number = next(reversed(self.rows))
             self.oldest_number = next(iter(self.rows))
             self.first = self.rows[self.oldest_number].time
-            self.newest = self.rows[newest].time
+            self.newest = self.rows[newest_number].time
 
-    def shared(self, value: Any) -> Any:
-        """Return the attribute of the next member; a null counts as that of the previous member.
+    def fill_null(self, value: Any) -> Any:
+        """Return the attribute of the next member; for a null, that of the previous member.
 
-        Members before the first one with an attribute get that attribute, once it comes.
+        Members before the first one with an attribute are given that attribute, when it comes.
         """
-        # The newest member has an attribute unless none of them has one, as each null took the one before it.
-        previous = self.rows[next(reversed(self.rows))].value if self.rows else value
-        if previous is None and value is not None:
+        # Each null took the attribute before it: if the newest member has none, no member has one.
+        newest_value = self.rows[next(reversed(self.rows))].value if self.rows else value
+        if newest_value is None and value is not None:
             for number, (time, _) in self.rows.items():
                 self.rows[number] = Member(time, value)
                 heappush(self.by_value, (value, number))
-        return previous if value is None else value
+        return newest_value if value is None else value
 
-    def exceeded(self, value: Any, size: float) -> list[int]:
-        """Return the members to evict: their attribute is smaller than a value by more than a size."""
+    def pop_exceeded(self, value: Any, size: float) -> list[int]:
+        """Take the members out of `by_value` whose attribute is smaller than a value by more than a size.
+
+        Returns:
+            Their numbers, the oldest first. They are still members until `evict` removes them.
+        """
         if value is None:
             return []
-        # The heap has the smallest attribute first, which falls behind first.
         numbers: list[int] = []
+        # The heap has the smallest attribute first.
         while self.by_value and value - self.by_value[0][0] > size:
             _, number = heappop(self.by_value)
             numbers.append(number)
         return sorted(numbers)
 
     def to_data(self) -> list[Any]:
-        """Return the window as plain data: the fields in their order, and last the members, which tell `by_value`."""
+        """Return the window as plain data: the fields in their order, without `by_value`, which the rows tell."""
         rows = [[number, *member] for number, member in self.rows.items()]
         members = [self.last, self.size, self.first, self.oldest_number, self.newest]
-        return [*members, self.rows_since_computed, self.base, self.is_full, self.is_fresh, rows]
+        return [*members, self.rows_since_computed, self.base, self.is_full, self.has_new_rows, rows]
 
     @classmethod
     def from_data(cls, data: Sequence[Any]) -> Subwindow:
-        """Undo `to_data`."""
-        *values, rows = data
-        window = cls(*values)
+        """Return the window that `to_data` made data of."""
+        *field_values, rows = data
+        window = cls(*field_values)
         window.rows = OrderedDict((number, Member(*member)) for number, *member in rows)
-        # A sorted list is a heap, so it can take the place of the one that was stored.
+        # A sorted list is a heap.
         window.by_value = sorted((row.value, number) for number, row in window.rows.items() if row.value is not None)
         return window
 
 
 class Expiring(NamedTuple):
-    """A row that leaves when it is too old, or that began a window which ends then."""
+    """A row that leaves when it is too old, or that began a window which ends at that age.
+
+    Attributes:
+        time: The time of the row.
+        number: The number of the row.
+        partition: The partition of the row.
+    """
 
     time: int
     number: int
@@ -135,10 +152,11 @@ class Subwindows:
     """The windows of all partitions of a key.
 
     Attributes:
-        clock: The next tick at which a policy of elapsed time is due; None while there is nothing to do.
+        clock: The end of the present period, if windows are computed by time; None while there are no rows.
         partitions: The windows by partition, the least recently used first.
-        count: The number of rows that they hold together.
-        expiring: The rows of all partitions that time removes, in order; some of them may have left.
+        count: The number of rows in all windows.
+        expiring: The rows of all partitions that leave by time, or begin a window that ends by time, in their order.
+            Some of them may have left for another reason.
     """
 
     clock: int | None = None
@@ -152,7 +170,12 @@ class Subwindows:
         return next(iter(self.partitions.values())).last
 
     def open(self, partition: Hashable, time: int) -> Subwindow:
-        """Return the window of a partition that gets a row, a new one if need be, as the most recently used."""
+        """Return the window of a partition that gets a row, a new one if need be, and make it the most recently used.
+
+        Args:
+            partition: The partition.
+            time: The time of the row.
+        """
         window = self.partitions.get(partition)
         if window is None:
             window = Subwindow(time)
@@ -165,38 +188,43 @@ class Subwindows:
         """Remove a partition with its rows."""
         self.count -= self.partitions.pop(partition).size
 
-    def oldest(self) -> Expiring | None:
-        """Return the oldest row that time is to remove and that is still there."""
+    def next_expiring(self) -> Expiring | None:
+        """Return the oldest row that is still a member and expires; None if there is none."""
         while self.expiring:
             row = self.expiring[0]
             window = self.partitions.get(row.partition)
-            # Windows that keep no rows know the number of their first one, which alone is watched.
+            # A window that keeps no rows knows the number of its oldest one, which is the only one that expires.
             if window is not None and window.size and (row.number == window.oldest_number or row.number in window.rows):
                 return row
-            self.expiring.popleft()  # it has left meanwhile
+            self.expiring.popleft()  # the row has left meanwhile
         return None
 
-    def overdue(self, stay: int, tick: int) -> Iterator[Expiring]:
-        """Remove and yield the rows whose stay ends at a tick or before."""
-        while (row := self.oldest()) is not None and row.time + stay <= tick:
+    def pop_overdue(self, expires_after: int, tick: int) -> Iterator[Expiring]:
+        """Take out and yield the rows that expire, a time after their own, at a tick or before."""
+        while (row := self.next_expiring()) is not None and row.time + expires_after <= tick:
             yield self.expiring.popleft()
 
     def to_data(self) -> list[Any]:
-        """Return the state as plain data: `expiring` and `count` follow from the windows."""
+        """Return the state as plain data, without `expiring` and `count`, which the windows tell."""
         windows = [[partition, *window.to_data()] for partition, window in self.partitions.items()]
         return [self.clock, windows]
 
     @classmethod
     def from_data(cls, data: Sequence[Any], *, is_timed: bool) -> Subwindows:
-        """Undo `to_data`; `is_timed` says that time removes rows, or ends windows."""
+        """Return the state that `to_data` made data of.
+
+        Args:
+            data: The data.
+            is_timed: True if rows leave or windows end by time, so that rows expire.
+        """
         clock, stored_windows = data
         state = cls(clock)
         expiring: list[Expiring] = []
-        for partition, *stored in stored_windows:
-            window = Subwindow.from_data(stored)
+        for partition, *window_data in stored_windows:
+            window = Subwindow.from_data(window_data)
             state.partitions[partition] = window
             state.count += window.size
-            # Of windows that keep no rows, time watches the first one.
+            # Of a window that keeps no rows, only the oldest one expires.
             members = window.rows or {window.oldest_number: Member(window.first)}
             expiring += [Expiring(member.time, number, partition) for number, member in members.items()]
         if is_timed:

@@ -47,8 +47,8 @@ class Action(NamedTuple):
 
     Attributes:
         kind: The kind of the action.
-        partition: The partition of the action; 0 where rows are not partitioned.
-        rows: The numbers of the rows that enter or leave; none where all members do, as with a flush.
+        partition: The partition of the action; 0 if rows are not partitioned.
+        rows: The numbers of the rows that enter or leave; empty if all members leave, as with a flush.
         window: The extent of the results of a trigger or a flush; None for other actions.
     """
 
@@ -65,8 +65,9 @@ class MemberRow(NamedTuple, Generic[In]):
     """A row of the input, as a module that follows rows sees it.
 
     Attributes:
-        number: The number of the row among those of its key; later rows have larger numbers. Numbers begin anew when
-            the windows are empty and the module's state is as good as a new one, unless `on_full` was called.
+        number: The number of the row among those of its key; later rows have larger numbers. Numbers begin anew after
+            the key was forgotten: when its windows were empty and the module's state as good as a new one, and
+            `on_full` had not been called.
         time: The time of the row on the axis, in ticks.
         payload: The payload that the query makes of the row. Read-only.
     """
@@ -77,14 +78,14 @@ class MemberRow(NamedTuple, Generic[In]):
 
 
 class RowsInWindow(Generic[In]):
-    """The window of a partition at a moment, and those of the other partitions of its key.
+    """The window of a partition during a call of a handler, and the windows of the other partitions of its key.
 
-    It is valid during the call alone. Rows that the module does not accept, as they hold a null, are not in it.
+    It must not be used after the call. Rows that the module does not accept, because they hold a null, are not in it.
 
     Attributes:
-        partition: The partition; 0 where rows are not partitioned.
-        time: The tick at which it happens.
-        extent: The extent of the window, where it is computed: by a trigger or a flush. None elsewhere.
+        partition: The partition; 0 if rows are not partitioned.
+        time: The tick of the step for which the handler is called.
+        extent: The extent of the window, if a trigger or a flush computes it; None in other calls.
 
     Cost: `rows` and `partitions` copy what they return.
     """
@@ -98,7 +99,14 @@ class RowsInWindow(Generic[In]):
         time: int,
         extent: Window | None = None,
     ) -> None:
-        """Show windows: of each partition the members by number, the oldest first."""
+        """Show the window of a partition.
+
+        Args:
+            members: The members of each partition of the key, by number, the oldest first.
+            partition: The partition.
+            time: The tick of the step.
+            extent: The extent of the window, if it is computed.
+        """
         self._members = members
         self.partition = partition
         self.time = time
@@ -113,5 +121,5 @@ class RowsInWindow(Generic[In]):
     def partitions(self) -> dict[Hashable, tuple[MemberRow[In], ...]]:
         """The members of each partition of the key that has any; the partition with the oldest member comes first."""
         members = {partition: tuple(rows.values()) for partition, rows in self._members.items() if rows}
-        by_oldest = sorted(members, key=lambda partition: members[partition][0].number)
-        return {partition: members[partition] for partition in by_oldest}
+        sorted_partitions = sorted(members, key=lambda partition: members[partition][0].number)
+        return {partition: members[partition] for partition in sorted_partitions}

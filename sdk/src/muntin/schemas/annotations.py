@@ -39,7 +39,7 @@ _BARE: Final[dict[Any, str]] = {
     Sequence: "float",
     Iterable: "float",
 }
-"""Collections, each with an example of what its brackets may hold."""
+"""Collections whose annotation needs types in brackets, each with an example of these."""
 
 
 def describe(annotation: object, name: str = "") -> Field:
@@ -65,7 +65,7 @@ def _describe(annotation: object, name: str, within: tuple[type, ...]) -> Field:
         return _describe(annotation.__value__, name, within)
     if annotation is None or annotation is type(None):
         return Field(name, Variable(""), is_nullable=True)
-    # Compared before anything looks into `Annotated`: only its note tells an instant from an integer.
+    # An instant is an integer with a note in `Annotated`, so it has to be recognized before the note is taken off.
     if annotation == Instant:
         return Field(name, Scalar(ScalarKind.INSTANT))
     if isinstance(annotation, TypeVar | typing_extensions.TypeVar):
@@ -78,7 +78,7 @@ def _describe(annotation: object, name: str, within: tuple[type, ...]) -> Field:
 
 
 def _variable(annotation: Any) -> Variable:
-    """Return a type variable with what its bound or its constraints ask of a column."""
+    """Return a type variable with the requirements that its bound or its constraints make of a column."""
     bound = annotation.__bound__
     choices = annotation.__constraints__
     if not choices and bound in _SCALARS:
@@ -110,11 +110,12 @@ def _describe_compound(annotation: object, name: str, within: tuple[type, ...]) 
     """
     origin = get_origin(annotation)
     arguments = get_args(annotation)
-    if not arguments and (origin or annotation) in _BARE:
-        bare: Any = origin or annotation
+    collection: Any = origin or annotation
+    if not arguments and collection in _BARE:
         raise ModuleDefinitionError(
-            f"{bare.__name__} does not say what it holds\n"
-            f"  expected: types in brackets, as in {bare.__name__}[{_BARE[bare]}]; named fields are a dataclass"
+            f"{collection.__name__} does not say what it holds\n"
+            f"  expected: types in brackets, as in {collection.__name__}[{_BARE[collection]}]; "
+            "named fields are a dataclass"
         )
     if origin is Annotated:
         return _describe(arguments[0], name, within)
@@ -124,11 +125,14 @@ def _describe_compound(annotation: object, name: str, within: tuple[type, ...]) 
         return _describe_literal(annotation, arguments, name)
     if origin is tuple:
         return Field(name, _struct_of_tuple(annotation, arguments, within))
-    struct = _struct_of_class(annotation, origin, arguments, within)  # before lists: a NamedTuple is an iterable too
+    # Records are tried before lists and maps: a NamedTuple is an iterable, and a TypedDict a mapping.
+    struct = _struct_of_class(annotation, origin, arguments, within)
     if struct is not None:
         return Field(name, struct)
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return Field(name, MapOf(_describe(arguments[0], "key", within), _describe(arguments[1], "value", within)))
+        key = _describe(arguments[0], "key", within)
+        value = _describe(arguments[1], "value", within)
+        return Field(name, MapOf(key, value))
     if isinstance(origin, type) and issubclass(origin, Iterable):
         return Field(name, ListOf(_describe(arguments[0], "element", within)))
     raise ModuleDefinitionError(
@@ -140,7 +144,7 @@ def _describe_compound(annotation: object, name: str, within: tuple[type, ...]) 
 
 
 def _describe_literal(annotation: object, arguments: tuple[object, ...], name: str) -> Field:
-    """Return the field of a `Literal`: the one type that all its values have."""
+    """Return the field of a `Literal`, whose values besides None are all of one type."""
     values = tuple(value for value in arguments if value is not None)
     if len({type(value) for value in values}) != 1 or type(values[0]) not in _SCALARS:
         raise ModuleDefinitionError(
@@ -157,26 +161,42 @@ def _describe_union(annotation: object, arguments: tuple[object, ...], name: str
             f"{annotation!r} has no single column type; only X | None is a union a column can hold\n"
             "  what a module reads may also be a union of dataclasses or NamedTuples: a record for each of its inputs"
         )
-    # `X | None` is a column of X with nulls.
     return dataclasses.replace(_describe(types_besides_none[0], name, within), is_nullable=True)
 
 
 def _struct_of_tuple(annotation: object, arguments: tuple[object, ...], within: tuple[type, ...]) -> DataType:
-    """Return a list for `tuple[X, ...]`, and for any other tuple a struct with the fields `_1`, `_2` and so on."""
+    """Return the type of a tuple: a list for `tuple[X, ...]`, for any other a struct with the fields `_1`, `_2` ...
+
+    Args:
+        annotation: The annotation, for messages.
+        arguments: The types in its brackets.
+        within: The classes that the annotation is a part of, the outermost first.
+    """
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         return ListOf(_describe(arguments[0], "element", within))
     if not arguments:
         raise ModuleDefinitionError(
             f"{annotation!r} does not say what it holds; write tuple[int, str] or tuple[int, ...]"
         )
-    fields = tuple(_describe(argument, f"_{place}", within) for place, argument in enumerate(arguments, 1))
+    fields = tuple(_describe(argument, f"_{number}", within) for number, argument in enumerate(arguments, start=1))
+    # A payload is made from the values of its fields by name, in any order.
     return Struct(fields, lambda **values: tuple(values[field.name] for field in fields))
 
 
 def _struct_of_class(
     annotation: object, origin: object, arguments: tuple[object, ...], within: tuple[type, ...]
 ) -> Struct | None:
-    """Return the struct of a dataclass, a named tuple or a typed dict; None of any other class."""
+    """Return the struct of a dataclass, a named tuple or a typed dict; None for any other annotation.
+
+    Args:
+        annotation: The annotation.
+        origin: The class of a generic annotation, such as `Reading` of `Reading[float]`; None for any other.
+        arguments: The types in the brackets of a generic annotation.
+        within: The classes that the annotation is a part of, the outermost first.
+
+    Raises:
+        ModuleDefinitionError: The class holds itself, or the annotations of its fields cannot be read.
+    """
     cls = origin or annotation
     is_record = dataclasses.is_dataclass(cls) or typing_extensions.is_typeddict(cls) or hasattr(cls, "_fields")
     if not isinstance(cls, type) or not is_record:
@@ -188,14 +208,14 @@ def _struct_of_class(
             "  expected: a type of a fixed depth; give parts by id, or as text such as JSON"
         )
 
-    # Of a generic class, such as Reading[float]: the type of each of its variables.
+    # The types that stand for the type variables of a generic class, such as float in Reading[float].
     parameters = [parameter.__name__ for parameter in getattr(cls, "__parameters__", ())]
     arguments_by_name: dict[str, Field] = {}
     for name, argument in zip(parameters, arguments, strict=False):
         arguments_by_name[name] = _describe(argument, "", within)
 
     hints = _hints(cls)
-    # Hints of a dataclass include class variables, which are no fields.
+    # The annotations of a dataclass include those of class variables, which are not fields.
     names = [part.name for part in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else list(hints)
     fields: list[Field] = []
     for name in names:
@@ -205,7 +225,11 @@ def _struct_of_class(
 
 
 def _hints(cls: type) -> dict[str, object]:
-    """Return the annotations of a record; those that name what is not defined are refused."""
+    """Return the annotations of the fields of a record, by name.
+
+    Raises:
+        ModuleDefinitionError: An annotation has a name that is not defined.
+    """
     try:
         return get_type_hints(cls, include_extras=True)
     except NameError as error:

@@ -1,6 +1,6 @@
 """The state of a columnar aggregate: named components, each with a way to merge two of its values.
 
-A component is plain data and needs no NumPy; whoever computes with it turns its names into array functions.
+A component is plain data and needs no NumPy: code that computes with it looks up the array functions by their names.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ class Merge(StrEnum):
     BIT_OR = "bitwise_or"
     """The bits that either has."""
     MEAN = "mean"
-    """The sum, as by `ADD`; its result is the sum divided by the number of payloads, rounded once."""
+    """The sum, as for `ADD`; `compute_results` gets the sum divided by the number of payloads, rounded once."""
     COUNT = "count"
-    """The number of payloads; the engine counts them, nothing is lifted."""
+    """The number of payloads, which the engine counts: `lift` does not return it."""
     COLLECT = "collect"
-    """All values, side by side; nothing becomes less."""
+    """All values, side by side, as many as before."""
     CUSTOM = "custom"
     """A function of the writer's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One thing that a columnar aggregate keeps per key and slice: a number, or a vector of fixed shape.
+    """A value that a columnar aggregate keeps per key and slice: a number, or a vector of fixed shape.
 
-    Make one with the constructors below. Components of the same kind and type are equal, and so are those that merge by
-    the same function.
+    Make a component with the constructors below. Components of the same kind and type are equal, and so are components
+    that merge by the same function.
 
-    Laws: merging is associative and commutative, `identity` changes nothing, and `inverse`, where there is one, gives
-    the other operand back exactly: `inverse(merge(a, b), b)` equals `a` bit for bit. Sums and means of floats are kept
-    without rounding (see `is_exact`), so they depend on neither order nor merges. Floats that are multiplied, or that a
-    function of the writer's own adds, are rounded at each step.
+    Laws: merging is associative and commutative, `identity` changes nothing, and `inverse`, if there is one, gives the
+    other operand back exactly: `inverse(merge(a, b), b)` equals `a` bit for bit. Sums and means of floats are kept
+    without rounding (see `is_exact`), so they do not depend on the order of merges. Floats that are multiplied, or
+    merged by a function of the writer's own, are rounded at each step.
 
     Attributes:
-        merge: The operation that makes one of two values.
+        merge: The operation that merges two values into one.
         dtype: The NumPy type of the values, by its full name, such as `"float64"` or `"datetime64[us]"`.
-        identity: The value that changes nothing when merged, for a vector in every place; for datetime64 and
-            timedelta64 it may be an integer.
+        identity: The value that changes nothing when merged, in every place of a vector; for datetime64 and timedelta64
+            it may be an integer.
         shape: Empty for a number; the lengths of a vector's axes otherwise.
         function: The function of `Merge.CUSTOM` from two arrays of values, with the values along the first axis, to the
             merged values, such as a NumPy ufunc of two operands.
@@ -81,7 +81,7 @@ class Component:
         _check_type(self.merge, self.dtype)
         if (self.merge is Merge.CUSTOM) != (self.function is not None):
             raise ModuleDefinitionError("a component has a function if, and only if, it merges by one of its own")
-        # Merges by name have the inverses that NumPy has for them.
+        # For merges by name it is known which have an inverse.
         if self.inverse is not None and self.function is None:
             raise ModuleDefinitionError(f"an inverse belongs to a function of your own, and {self.merge.name} is none")
         if any(length <= 0 for length in self.shape):
@@ -96,7 +96,7 @@ class Component:
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:
-        """Return the values to compare components by; an identity by its text, because NaN is not equal to itself."""
+        """Return the values by which components are compared; the identity as text, as NaN is not equal to itself."""
         return (self.merge, self.dtype, repr(self.identity), self.shape, self.function, self.inverse)
 
     @classmethod
@@ -106,44 +106,52 @@ class Component:
 
     @classmethod
     def sum(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
-        """A sum, which has an inverse. Integers wrap around at the ends of their type: choose one that is wide enough.
+        """Make the component of a sum, which has an inverse.
 
-        Of floats it is exact, and rounded once where it reaches `compute_results`. It is infinite only if the sum
-        itself is beyond the largest float; NaN if a value is, or if infinities of both signs are; zero has no sign.
+        Integers wrap around at the ends of their type: choose a type that is wide enough. A sum of floats is exact, and
+        rounded once when `compute_results` gets it. It is infinite only if the exact sum is beyond the largest float,
+        and NaN if a value is NaN or if there are infinities of both signs; a zero has no sign.
         """
         return cls(Merge.ADD, dtype, 0, shape)
 
     @classmethod
     def mean(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
-        """The arithmetic mean of floats: their exact sum by the number of payloads, rounded once. It has an inverse."""
+        """Make the component of an arithmetic mean of floats, which has an inverse.
+
+        The mean is the exact sum divided by the number of payloads, rounded once.
+        """
         return cls(Merge.MEAN, dtype, 0, shape)
 
     @classmethod
     def product(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
-        """A product. It has no inverse."""
+        """Make the component of a product, which has no inverse."""
         return cls(Merge.MULTIPLY, dtype, 1, shape)
 
     @classmethod
     def min(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
-        """The smallest value; NaN is larger than any number."""
+        """Make the component of the smallest value, where NaN is larger than any number."""
         return cls(Merge.MIN, dtype, _extreme(dtype, largest=True), shape)
 
     @classmethod
     def max(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
-        """The largest value; NaN is larger than any number."""
+        """Make the component of the largest value, where NaN is larger than any number."""
         return cls(Merge.MAX, dtype, _extreme(dtype, largest=False), shape)
 
     @classmethod
     def bit_and(cls, dtype: str = "int64", shape: tuple[int, ...] = ()) -> Component:
-        """The bits that all values have. Of booleans: whether all are true."""
-        is_unsigned = dtype.startswith("uint")
-        all_bits = _extreme(dtype, largest=True) if is_unsigned else dtype == "bool" or -1
+        """Make the component of the bits that all values have; of booleans, it is true if all are."""
+        all_bits: object = -1
+        if dtype == "bool":
+            all_bits = True
+        elif dtype.startswith("uint"):
+            all_bits = _extreme(dtype, largest=True)
         return cls(Merge.BIT_AND, dtype, all_bits, shape)
 
     @classmethod
     def bit_or(cls, dtype: str = "int64", shape: tuple[int, ...] = ()) -> Component:
-        """The bits that any value has. Of booleans: whether any is true."""
-        return cls(Merge.BIT_OR, dtype, False if dtype == "bool" else 0, shape)
+        """Make the component of the bits that any value has; of booleans, it is true if any is."""
+        no_bits = False if dtype == "bool" else 0
+        return cls(Merge.BIT_OR, dtype, no_bits, shape)
 
     @classmethod
     def merged(
@@ -154,14 +162,14 @@ class Component:
         shape: tuple[int, ...] = (),
         inverse: Callable[[Any, Any], Any] | None = None,
     ) -> Component:
-        """A value that is merged by a function on whole arrays.
+        """Make the component of a value that is merged by a function on whole arrays.
 
         Args:
             function: The function from two arrays of n values to n merged values, associative and commutative.
             identity: The value that changes nothing when merged.
             dtype: The NumPy type of the values.
             shape: The lengths of a vector's axes; empty for a number.
-            inverse: The function that undoes it to the last bit; None if there is none.
+            inverse: The function that undoes a merge to the last bit; None if there is none.
 
         Example:
             >>> import numpy as np
@@ -182,10 +190,10 @@ class Component:
 
     @classmethod
     def values(cls, dtype: str = "float64") -> Component:
-        """All values. State grows with the rows: a last resort.
+        """Make the component that keeps all values: a last resort, as the state grows with the rows.
 
-        `compute_results` gets a `muntin.columnar.Ragged` of them: `values`, in order within each window, and `offsets`,
-        where the windows begin and end.
+        `compute_results` gets a `muntin.columnar.Ragged` with the `values`, sorted within each window, and the
+        `offsets` at which windows begin and end.
 
         Example:
             >>> from muntin import ColumnarAggregate
@@ -212,20 +220,23 @@ class Component:
     @property
     def has_inverse(self) -> bool:
         """True if a merge can be undone exactly."""
-        is_whole = _kind_of(self.dtype) == "int"
-        return self.inverse is not None or self.merge is Merge.COUNT or (self.merge is Merge.ADD and is_whole)
+        if self.merge is Merge.ADD:
+            return _kind_of(self.dtype) == "int"
+        return self.inverse is not None or self.merge is Merge.COUNT
 
     @property
     def is_exact(self) -> bool:
-        """True for a sum of floats of which every bit is kept until there is a result."""
+        """True for a sum or mean of floats, of which every bit is kept until a result is computed."""
         return self.merge in (Merge.ADD, Merge.MEAN) and _kind_of(self.dtype) == "float"
 
 
 class ColumnarState(TypedDict):
-    """The state of the incremental methods of a columnar aggregate: plain data, as `ColumnarAggregate` says."""
+    """The state of the incremental methods of a columnar aggregate, as plain data; see `ColumnarAggregate`."""
 
     payloads: int
+    """The number of payloads that were lifted."""
     kept: dict[str, Any]
+    """The value of each component, by its name."""
 
 
 # Each alternative has one group: the kind of the type, whatever its width.
@@ -242,20 +253,24 @@ _MERGEABLE: Final[Mapping[Merge, tuple[str, ...]]] = {
     Merge.BIT_OR: ("int", "bool"),
     Merge.COUNT: ("int",),
 }
-"""The kinds of types that can be merged in each way; where a way is not here, all can."""
+"""The kinds of types that each way of merging accepts; a way that is not listed accepts all."""
 
 
 @cache
 def _kind_of(dtype: str) -> str | None:
-    """Return the kind of the type that a name stands for: one of `_MERGEABLE`, or None if it is no type."""
-    name = _DTYPE.fullmatch(dtype)
-    if name is None:
+    """Return the kind of type that a name stands for, such as `"int"` for `"uint8"`; None if it is not a type."""
+    match = _DTYPE.fullmatch(dtype)
+    if match is None:
         return None
-    return name[name.lastindex or 0]  # exactly one group of the pattern has matched
+    return match[match.lastindex or 0]  # exactly one group of the pattern has matched
 
 
 def _check_type(merge: Merge, dtype: str) -> None:
-    """Refuse the name of a type that a component cannot have, or whose values the component's merge cannot merge."""
+    """Refuse a type that is unknown, or whose values cannot be merged in the way of a component.
+
+    Raises:
+        ModuleDefinitionError: The type does not suit the component.
+    """
     kind = _kind_of(dtype)
     if kind is None:
         raise ModuleDefinitionError(
@@ -276,14 +291,15 @@ _BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
 def _extreme(dtype: str, *, largest: bool) -> object:
-    """Return the largest value of a type, the identity of a minimum, or the smallest, that of a maximum."""
+    """Return the largest value of a type, which a minimum begins with, or the smallest one, for a maximum."""
     if dtype in _BITS:
         magnitude = 2 ** (_BITS[dtype] - 1)
         return magnitude - 1 if largest else -magnitude
-    if dtype.removeprefix("u") in _BITS:
-        return 2 ** _BITS[dtype.removeprefix("u")] - 1 if largest else 0
+    signed_type = dtype.removeprefix("u")
+    if signed_type in _BITS:
+        return 2 ** _BITS[signed_type] - 1 if largest else 0
     if dtype.startswith("float"):
-        return float("nan") if largest else float("-inf")
+        return float("nan") if largest else float("-inf")  # NaN counts as larger than infinity
     if dtype == "bool":
         return largest
     if dtype.startswith(("datetime64", "timedelta64")):

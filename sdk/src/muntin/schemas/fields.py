@@ -1,4 +1,4 @@
-"""Types of payloads, results and states as plain data: what a column is called, and what it holds.
+"""Types of payloads, results and states as plain data: the name of each field, and the type of its values.
 
 The engine turns these descriptions into Spark and Arrow types; the SDK knows neither.
 """
@@ -40,7 +40,7 @@ class Growth(NamedTuple):
 
 
 class _DataType:
-    """A type that a column can have; its methods are those of a type without parts."""
+    """A type that a column can have; the methods are right for a type without parts."""
 
     __slots__ = ()
 
@@ -54,11 +54,11 @@ class _DataType:
         return cast("DataType", self)
 
     def grown(self, growth: Growth) -> DataType:
-        """Return the type of results that are so much larger than values of this type."""
+        """Return the type of results that may have so many more digits than values of this type."""
         return self.with_parts(lambda part: growing(part, growth))
 
     def spell(self) -> str:
-        """Return the type as a reader of an error message wants it."""
+        """Return the type in the words of an error message."""
         raise NotImplementedError
 
 
@@ -68,19 +68,21 @@ class Scalar(_DataType):
 
     Attributes:
         kind: The kind.
-        values: The only values that a `Literal` allows; a column does not know them. Empty allows all.
+        values: The only values that a `Literal` allows, which the type of a column does not say; empty if all values
+            are allowed.
     """
 
     kind: ScalarKind
     values: tuple[Any, ...] = dataclasses.field(default=(), compare=False, repr=False, kw_only=True)
 
     def grown(self, growth: Growth) -> Scalar:
-        """Return the type of results computed from such values: a float, where a whole number gets decimal places."""
-        # A whole number with decimal places is no integer any more.
-        return Scalar(ScalarKind.FLOAT) if self.kind is ScalarKind.INTEGER and growth.places else self
+        """Return the type of results computed from such values: a float, if an integer gets decimal places."""
+        if self.kind is ScalarKind.INTEGER and growth.places:
+            return Scalar(ScalarKind.FLOAT)
+        return self  # the digits of decimals are known to the engine, which has a type of its own for them
 
     def spell(self) -> str:
-        """Return the type as a reader of an error message wants it."""
+        """Return the type in the words of an error message."""
         return str(self.kind)
 
 
@@ -100,7 +102,7 @@ class ListOf(_DataType):
         return ListOf(change(self.element))
 
     def spell(self) -> str:
-        """Return the type as a reader of an error message wants it."""
+        """Return the type in the words of an error message."""
         return f"list[{spell(self.element)}]"
 
 
@@ -121,17 +123,23 @@ class MapOf(_DataType):
         return MapOf(change(self.key), change(self.value))
 
     def grown(self, growth: Growth) -> MapOf:
-        """Let the values grow alone: a key that did not fit its type would end the query."""
+        """Return the type of a map whose values have so many more digits; keys stay as they are."""
+        # A key that does not fit its type would end the query.
         return MapOf(self.key, growing(self.value, growth))
 
     def spell(self) -> str:
-        """Return the type as a reader of an error message wants it."""
+        """Return the type in the words of an error message."""
         return f"map[{spell(self.key)}, {spell(self.value)}]"
 
 
 @dataclass(frozen=True, slots=True)
 class Struct(_DataType):
-    """Named fields in order; `make` builds the writer's own class from keyword arguments."""
+    """Named fields in order.
+
+    Attributes:
+        fields: The fields.
+        make: The function from the values of the fields, by keyword, to a payload: mostly the writer's own class.
+    """
 
     fields: tuple[Field, ...]
     make: Callable[..., Any] = dataclasses.field(compare=False)
@@ -142,12 +150,13 @@ class Struct(_DataType):
         return self.fields
 
     def with_parts(self, change: Callable[[Field], Field]) -> Struct:
-        """Return a struct of changed fields, which makes the same class."""
+        """Return a struct of changed fields, which makes payloads of the same class."""
         return Struct(tuple(map(change, self.fields)), self.make)
 
     def spell(self) -> str:
-        """Return the type as a reader of an error message wants it."""
-        return "struct<" + ", ".join(f"{part.name}: {spell(part)}" for part in self.fields) + ">"
+        """Return the type in the words of an error message."""
+        spelled_fields = [f"{part.name}: {spell(part)}" for part in self.fields]
+        return f"struct<{', '.join(spelled_fields)}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +164,11 @@ class Variable(_DataType):
     """A type that the query binds: a type variable, or `Any` where `name` is empty.
 
     Attributes:
-        name: The name of the type variable.
-        choices: The types of which it may be one, where the type variable has constraints.
-        is_ordered: True if its values must have an order, as where the type variable is bound to a class with `__lt__`.
-        is_hashable: True if they must be hashable, as where it is bound to `collections.abc.Hashable`.
-        growth: In a result: the extra digits over the type that the variable is bound to; None if unknown.
+        name: The name of the type variable; empty for `Any`.
+        choices: The types to which the variable may be bound, if it has constraints; empty if there are none.
+        is_ordered: True if the values must have an order, because the variable's bound is a class with `__lt__`.
+        is_hashable: True if the values must be hashable, because the bound is `collections.abc.Hashable` or a like one.
+        growth: The extra digits of a result over the type to which the variable is bound; None if it is not known.
     """
 
     name: str
@@ -169,17 +178,17 @@ class Variable(_DataType):
     growth: Growth | None = dataclasses.field(default=None, compare=False, repr=False, kw_only=True)
 
     def grown(self, growth: Growth) -> Variable:
-        """Note the growth until the variable is bound."""
+        """Return the variable with a note of the growth, for when the variable is bound."""
         return dataclasses.replace(self, growth=growth)
 
     def spell(self) -> str:
-        """Return the type as a reader of an error message wants it."""
+        """Return the type in the words of an error message."""
         return self.name or "any"
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf(_DataType):
-    """A payload of one of several inputs, each with a record of its own; only the input of a module is so.
+    """A payload of one of several inputs, each with a record of its own. Only a module's input has this type.
 
     Attributes:
         inputs: The inputs by name, each a `Struct` whose `make` is the class of its payloads.
@@ -193,15 +202,15 @@ class OneOf(_DataType):
         return self.inputs
 
     def with_parts(self, change: Callable[[Field], Field]) -> OneOf:
-        """Return the changed inputs."""
+        """Return the type with changed inputs."""
         return OneOf(tuple(map(change, self.inputs)))
 
     def spell(self) -> str:
-        """Return the type as a reader of an error message wants it."""
+        """Return the type in the words of an error message."""
         return " or ".join(f"{part.name}: {spell(part)}" for part in self.inputs)
 
     def input_of(self, payload: object) -> Field | None:
-        """Return the input that a payload is of, by its class; None if it is of none."""
+        """Return the input to which a payload belongs by its class; None if there is none."""
         for part in self.inputs:
             if type(payload) is getattr(part.type, "make", None):
                 return part
@@ -213,7 +222,7 @@ DataType: TypeAlias = Scalar | ListOf | MapOf | Struct | Variable | OneOf
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A named, possibly null value of a type."""
+    """A type with a name, and if its values may be null."""
 
     name: str
     type: DataType
@@ -221,9 +230,11 @@ class Field:
 
 
 def bind(field: Field, variables: Mapping[str, Field]) -> Field:
-    """Return a field with its type variables replaced by what the query binds them to.
+    """Return a field with its type variables replaced by types; variables that are not bound stay as they are.
 
-    Variables that are not bound stay as they are.
+    Args:
+        field: The field.
+        variables: The fields to whose types the variables are bound, by the names of the variables.
 
     Example:
         >>> from typing import TypeVar
@@ -238,14 +249,16 @@ def bind(field: Field, variables: Mapping[str, Field]) -> Field:
         return dataclasses.replace(field, type=bound_type)
     column = variables.get(variable.name)
     if column is None:
-        return field  # the query binds it later, or never
-    # The growth waited for a type: how many digits a result gets depends on the column.
-    data_type = column.type if variable.growth is None else column.type.grown(variable.growth)
+        return field
+    data_type = column.type
+    if variable.growth is not None:
+        # The digits of a result could not be known before the type of the column was.
+        data_type = data_type.grown(variable.growth)
     return Field(field.name, data_type, field.is_nullable or column.is_nullable)
 
 
 def growing(field: Field, growth: Growth) -> Field:
-    """Return the type of results that are so much larger than the values they are computed from."""
+    """Return the field of results that may have so many more digits than the values they are computed from."""
     return dataclasses.replace(field, type=field.type.grown(growth))
 
 
@@ -257,7 +270,7 @@ def variables_in(field: Field) -> frozenset[str]:
 
 
 def spell(field: Field) -> str:
-    """Return a field's type as a reader of an error message wants it.
+    """Return a field's type in the words of an error message.
 
     Example:
         >>> from muntin.schemas import describe

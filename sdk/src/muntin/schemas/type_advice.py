@@ -45,6 +45,7 @@ def advice_about(cls: object) -> str:
 
 
 def _instead_of_numpy(name: str) -> str | None:
+    """Return the type to write instead of a class of NumPy; None if no advice is known."""
     for pattern, better in _INSTEAD_OF_NUMPY:
         if re.match(pattern, name):
             return better
@@ -52,4 +53,5 @@ def _instead_of_numpy(name: str) -> str | None:
 
 
 def _instead(cls: type, better: str | None) -> str:
+    """Return the line of advice to write a better type than a class; empty if there is none."""
     return "" if better is None else f"\n  instead of {cls.__name__} write {better}"

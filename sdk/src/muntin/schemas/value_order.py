@@ -17,26 +17,35 @@ def value_key(value: object) -> tuple[Any, ...]:
         >>> sorted([(2, None), (10, "b"), (2, "a"), None], key=value_key)
         [None, (2, None), (2, 'a'), (10, 'b')]
     """
-    # Each key begins with its rank, so that nulls, values and NaN are never compared with one another.
+    # A key begins with 0 for null, 1 for a value and 2 for NaN, so that these are never compared with one another.
     if value is None:
         return (0,)
     if isinstance(value, float):
-        return (2,) if isnan(value) else (1, value, copysign(1, value))  # -0.0 comes before 0.0
+        if isnan(value):
+            return (2,)
+        return (1, value, copysign(1, value))  # -0.0 comes before 0.0
     if isinstance(value, dict):
-        return (1, *((value_key(name), value_key(part)) for name, part in value.items()))
+        item_keys = [(value_key(name), value_key(part)) for name, part in value.items()]
+        return (1, *item_keys)
     if is_dataclass(value) and not isinstance(value, type):
-        return (1, type(value).__name__, *(value_key(getattr(value, part.name)) for part in fields(value)))
+        field_keys = [value_key(getattr(value, field.name)) for field in fields(value)]
+        return (1, type(value).__name__, *field_keys)
     if isinstance(value, list | tuple):
         return (1, *map(value_key, value))
     return (1, value)
 
 
 def sorted_by_value(items: Iterable[T], value: Callable[[T], object], *, descending: bool = False) -> list[T]:
-    """Sort items by a value of each; those with equal values keep their order.
+    """Sort items by a value of each; items with equal values keep their order.
 
-    Values of several types, or of one without an order, go by their text.
+    Values of several types, or of a type without an order, are ordered by their text.
+
+    Args:
+        items: The items.
+        value: The function from an item to its value.
+        descending: True to begin with the largest value.
     """
-    unsorted = list(items)  # walked twice if values have no order
+    unsorted = list(items)  # it is read a second time if values have no order
     try:
         return sorted(unsorted, key=lambda item: value_key(value(item)), reverse=descending)
     except TypeError:
@@ -44,7 +53,7 @@ def sorted_by_value(items: Iterable[T], value: Callable[[T], object], *, descend
 
 
 def comes_after(value: object, other: object) -> bool:
-    """Return True if a value comes after another one of its kind; two without an order go by their text.
+    """Return True if a value comes after another one; values without an order are compared by their text.
 
     Example:
         >>> comes_after((10.0, None), (9.0, "a")), comes_after(None, 3), comes_after(3, 3)

@@ -58,7 +58,7 @@ def matches(pattern: Hashable, key: Hashable) -> bool:
 
 
 def spell_pattern(pattern: Hashable) -> str:
-    """Spell a pattern as Python has it."""
+    """Spell a pattern of keys as Python code."""
     if isinstance(pattern, tuple):
         parts = ", ".join(map(spell_pattern, pattern))
         return f"({parts},)" if len(pattern) == 1 else f"({parts})"

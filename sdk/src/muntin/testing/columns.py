@@ -22,7 +22,7 @@ from muntin.schemas.components import Component, Merge
 
 
 def payloads_read(form: ColumnarAggregate[object, object], reads: Field, payloads: Sequence[object]) -> list[Any]:
-    """Return the payloads that a form reads: where it skips nulls, those without one."""
+    """Return the payloads that a form reads: without nulls, if it skips nulls."""
     if not form.skips_nulls:
         return list(payloads)
     return [payload for payload in payloads if not has_null(reads, payload)]
@@ -35,26 +35,37 @@ def arrays_of(form: ColumnarAggregate[object, object], reads: Field, payloads: S
 
 
 def lift(form: ColumnarAggregate[object, object], reads: Field, payloads: Sequence[object]) -> dict[str, Any]:
-    """Lift payloads, none of which is left out: an array of values for each component but counts."""
+    """Lift payloads that the form reads: return an array of values for each component but counts."""
     return contributions(form, arrays_of(form, reads, payloads), len(payloads))
 
 
-def keep(form: ColumnarAggregate[object, object], reads: Field, groups: Sequence[Sequence[object]]) -> dict[str, Any]:
-    """Return the components of n windows, none of which is empty; their payloads are lifted all together."""
+def windows(
+    form: ColumnarAggregate[object, object], reads: Field, groups: Sequence[Sequence[object]]
+) -> dict[str, Any]:
+    """Return the components of n windows, each with n values; the payloads of all windows are lifted in one call.
+
+    Args:
+        form: The aggregate.
+        reads: Its input, with type variables bound.
+        groups: The payloads of each window, of which no window has none.
+    """
     lifted = lift(form, reads, list(chain.from_iterable(groups)))
-    places = _places([len(group) for group in groups])
-    return {name: _merged(component, lifted.get(name), places) for name, component in form.components().items()}
+    slices = _slices([len(group) for group in groups])
+    components: dict[str, Any] = {}
+    for name, component in form.components().items():
+        components[name] = _merged(component, lifted.get(name), slices)  # a count is not lifted
+    return components
 
 
 def results(form: ColumnarAggregate[object, object], reads: Field, groups: Sequence[Sequence[object]]) -> list[Any]:
-    """Return the results of n windows with these payloads."""
+    """Return the results of n windows from the payloads of each; an empty window has the form's empty result."""
     groups_read = [payloads_read(form, reads, group) for group in groups]
     not_empty = [group for group in groups_read if group]
     if not not_empty:
         return [form.empty_result for _ in groups]
 
     # The form computes all windows with payloads in one call; their results go back between those of empty windows.
-    computed_results = iter(results_of(form, keep(form, reads, not_empty), len(not_empty)))
+    computed_results = iter(results_of(form, windows(form, reads, not_empty), len(not_empty)))
     results_in_order: list[Any] = []
     for group in groups_read:
         result = next(computed_results) if group else form.empty_result
@@ -63,7 +74,7 @@ def results(form: ColumnarAggregate[object, object], reads: Field, groups: Seque
 
 
 def plain(arrays: object) -> list[Any]:
-    """Copy arrays, also those of a mapping or a `Ragged`, into lists."""
+    """Copy one array, or those of a mapping or a `Ragged`, into lists, which can be compared."""
     copies: list[Any] = []
     for array in _each(arrays):
         if isinstance(array, np.ma.MaskedArray):
@@ -93,21 +104,31 @@ def _each(arrays: object) -> list[Any]:
     return [arrays]
 
 
-def _places(lengths: Sequence[int]) -> list[slice]:
+def _slices(lengths: Sequence[int]) -> list[slice]:
     """Return the slices of consecutive groups of these lengths."""
     ends = list(accumulate(lengths))
     return [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
 
 
-def _merged(component: Component, values: Any, places: Sequence[slice]) -> Any:
-    """Return the merged values of each group of payloads, from the values of all payloads."""
+def _merged(component: Component, values: Any, slices: Sequence[slice]) -> Any:
+    """Merge the values of a component, group by group.
+
+    Args:
+        component: The component.
+        values: The values of all payloads; None for a count.
+        slices: The places of each group among them.
+
+    Returns:
+        One value per group.
+    """
     if component.merge is Merge.COUNT:
-        return np.array([place.stop - place.start for place in places], "int64")
-    groups = [values[place] for place in places]
+        return np.array([group.stop - group.start for group in slices], "int64")
+    groups = [values[group] for group in slices]
     if component.merge is Merge.COLLECT:
         return Ragged.of(groups)
     if not component.is_exact:
         return np.concatenate([fold_rows(component, group) for group in groups])
+    # Sums and means of floats are computed exactly and rounded once, as the engine does.
     rounded: list[list[float]] = []
     for group in groups:
         divisor = len(group) if component.merge is Merge.MEAN else 1

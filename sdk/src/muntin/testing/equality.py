@@ -19,7 +19,7 @@ def equal(left: object, right: object, tolerance: float = 0.0) -> bool:
     Args:
         left: The first value.
         right: The second value.
-        tolerance: The relative tolerance, which is absolute for numbers below one.
+        tolerance: The relative tolerance of numbers; for numbers below one it is absolute.
 
     Example:
         >>> equal({"mean": [0.1 + 0.2, float("nan")]}, {"mean": [0.3, float("nan")]}, 1e-9)
@@ -58,7 +58,7 @@ def same_bag(left: Iterable[Any], right: Iterable[Any], tolerance: float = 0.0) 
     unmatched = sorted(right, key=repr)
     if len(values) != len(unmatched):
         return False
-    # Sorted rows mostly agree pair by pair: then there is no need to look for the partner of each.
+    # Sorted values mostly agree pair by pair: then there is no need to search for the equal of each.
     if equal(values, unmatched, tolerance):
         return True
     for value in values:
@@ -78,6 +78,7 @@ def _place_of(value: object, candidates: Sequence[object], tolerance: float) -> 
 
 
 def _equal_numbers(left: Any, right: Any, tolerance: float) -> bool:
+    """Return True if two numbers are equal within a tolerance, or both are NaN."""
     if left == right or (math.isnan(left) and math.isnan(right)):
         return True
     return bool(tolerance) and math.isclose(left, right, rel_tol=tolerance, abs_tol=tolerance)

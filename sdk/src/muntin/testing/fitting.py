@@ -21,10 +21,12 @@ from muntin.windows.extent import Window
 
 
 def _is_long(value: object) -> bool:
+    """Return True for an integer of 64 bits, which Python's booleans are not."""
     return isinstance(value, int) and not isinstance(value, bool) and EARLIEST <= value <= INFINITY
 
 
 def _is_text(value: object) -> bool:
+    """Return True for text that UTF-8 can encode: it has no surrogates."""
     return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
@@ -59,9 +61,9 @@ def misfit(field: Field, value: object, *, is_result: bool = False) -> str | Non
     Args:
         field: The declared field.
         value: The value.
-        is_result: True for values that a module returned to a query, of which the query refuses less than the declared
-            type says: None is null whatever is declared, as a column of results can always hold it, and so is a number
-            beyond the column. The keys of a map are compared in full.
+        is_result: True for values that a module returned to a query. The query refuses less than the declared type
+            says: None fits whatever is declared, as a column of results can always hold null, and so does a number
+            beyond the range of the column. Only the keys of a map have to fit in full.
 
     Example:
         >>> from muntin.schemas import describe
@@ -90,6 +92,7 @@ def _misfits(field: Field, value: object, path: str, is_result: bool) -> Iterato
         path: The place of the value in the whole, such as `[2].speed`; empty for the whole.
         is_result: True for a value that a module returned to a query; see `misfit`.
     """
+    # The keys of a map are compared in full, even in a result.
     is_column = is_result and not path.startswith("a key of ")
     if value is None and (field.is_nullable or is_column):
         return
@@ -115,11 +118,18 @@ def _misfits(field: Field, value: object, path: str, is_result: bool) -> Iterato
 
 
 def _has_type(data_type: DataType, value: object, *, is_column: bool, is_result: bool) -> bool:
-    """Return True if a value is of a type, apart from its parts."""
+    """Return True if a value is of a type, whatever its parts are.
+
+    Args:
+        data_type: The type.
+        value: The value.
+        is_column: True if it is enough that a column of results can hold the value.
+        is_result: True for a value that a module returned to a query: a `Literal` takes any value of its kind there.
+    """
     if isinstance(data_type, Scalar):
         accepts = (_COLUMN_ACCEPTS if is_column else _ACCEPTS)[data_type.kind]
-        is_named = is_result or not data_type.values or value in data_type.values
-        return accepts(value) and is_named
+        is_listed = is_result or not data_type.values or value in data_type.values
+        return accepts(value) and is_listed
     if isinstance(data_type, ListOf):
         if not is_column and hasattr(value, "dtype"):
             return False  # no state holds an array
@@ -138,7 +148,7 @@ def _spell(field: Field) -> str:
 
 
 def _parts(kind: Any, value: Any, path: str) -> list[tuple[Field, Any, str]]:
-    """List the parts of a value with their fields and paths."""
+    """List the parts of a value that is of a type: of each part its field, the part, and its path."""
     if isinstance(kind, ListOf):
         if isinstance(value, Iterator):
             return []  # looking at its parts would use it up
@@ -154,12 +164,12 @@ def _difference(struct: Struct, value: object) -> str:
     """Name the fields that a value lacks or has in excess; empty if it has those of the struct."""
     declared = [field.name for field in struct.fields]
     if isinstance(value, tuple):
-        # The fields of a tuple go by place.
+        # The fields of a tuple go by position; a named tuple of another length still says by its names which are wrong.
         if len(value) == len(declared):
             return ""
         if not hasattr(value, "_fields"):
             return f"of {len(value)} instead of {len(declared)} values"
-    # An object with attributes has no list of names: it is asked for each.
+    # An object with attributes has no list of names: each declared name is looked up.
     names = list(value) if isinstance(value, Mapping) else getattr(value, "_fields", None)
     if names is None:
         missing = [name for name in declared if not hasattr(value, name)]
@@ -168,12 +178,15 @@ def _difference(struct: Struct, value: object) -> str:
     if not missing:
         return ""
     unknown = [name for name in names or () if name not in declared]
-    besides = f" but with {', '.join(map(repr, unknown))}" if unknown else ""
-    return f"without {', '.join(map(repr, missing))}{besides}"
+    excess = f" but with {', '.join(map(repr, unknown))}" if unknown else ""
+    return f"without {', '.join(map(repr, missing))}{excess}"
 
 
 def _struct_parts(struct: Struct, value: object, path: str) -> list[tuple[Field, object, str]]:
-    """List the values of a record's fields, with these fields and their paths; tuples have them by place."""
+    """List the values of a record's fields: of each the field, its value, and its path.
+
+    A tuple has the values by position, a mapping by key, and any other object by attribute.
+    """
     fields = struct.fields
     if isinstance(value, tuple):
         values = list(value)
@@ -212,6 +225,7 @@ def _check_result(module: Module, declared: Field | None, value: object, window:
 
 
 def _error(module: Module, fault: str, window: Window) -> ModuleContractError:
+    """Return the error for a result of a window that does not fit the declared type."""
     where = f"  window: [{window.start}, {window.end})\n"
     return undeclared_result(f"{module.name} {module.version}", fault, where)
 

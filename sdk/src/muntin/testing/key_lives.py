@@ -42,7 +42,11 @@ class Life:
 def lives_of(events: Iterable[Event[object]], age: int | None) -> list[Life]:
     """Return the lives of a key, in order.
 
-    Sorted by time, an event that starts more than an age after the last tick of all earlier ones begins a new life.
+    An event begins a new life if it starts more than an age after the last tick of all events that start before it.
+
+    Args:
+        events: The events of the key.
+        age: The number of ticks for which a key may be silent before it is forgotten; None if it never is.
 
     Example:
         >>> [life.end for life in lives_of([Event(0, 1, "a"), Event(5, 6, "b"), Event(12, 13, "c")], 5)]

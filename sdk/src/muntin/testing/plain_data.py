@@ -95,11 +95,12 @@ def _hints(record: type) -> dict[str, object]:
     """Return the annotations of a record; none where they cannot be read."""
     try:
         return get_type_hints(record)
-    except NameError:  # the definition law says so in better words
+    except NameError:  # another law, of the definition, reports it in better words
         return {}
 
 
 def _is_record(cls: object) -> bool:
+    """Return True for a dataclass or a class of named tuples."""
     return isinstance(cls, type) and (dataclasses.is_dataclass(cls) or hasattr(cls, "_fields"))
 
 

@@ -100,11 +100,12 @@ class WindowedQuery:
         check_needs(self.modules, self.window)
 
     def check_events(self, events: Iterable[Event[object]]) -> None:
-        """Refuse the query, and events that last longer than a tick where it follows points, as the engine does.
+        """Refuse a query that the engine would refuse for input with these lifetimes.
 
         Raises:
-            QueryError: As where the query is made; or events do not all last one tick, and rows are followed in order.
-            PolicyError: As where the query is made.
+            QueryError: The class itself would raise it; or the query follows rows in order, and an event does not last
+                exactly one tick.
+            PolicyError: The class itself would raise it.
         """
         are_points = all(event.end == event.start + 1 for event in events)
         shape = QueryShape(
@@ -135,11 +136,13 @@ class WindowedQuery:
     def in_order(self, events: Iterable[Event[Any]]) -> list[Event[Any]]:
         """Return events by time and, at one time, by the query's order."""
 
-        def place(event: Event[Any]) -> tuple[Any, ...]:
+        def sort_key(event: Event[Any]) -> tuple[Any, ...]:
+            """Return the start of an event and its order, if it has one."""
             order = None if self.order is None else self.order(event.payload)
+            # The shorter of two tuples that begin alike sorts first: so null comes before all values of the order.
             return (event.start,) if order is None else (event.start, order)
 
-        return sorted(events, key=place)
+        return sorted(events, key=sort_key)
 
     @property
     def kind(self) -> WindowKind:
@@ -156,7 +159,7 @@ class WindowedQuery:
 
     @property
     def is_operator(self) -> bool:
-        """True if the one module of the query returns rows, false for aggregates."""
+        """True if the query has an operator, which returns rows; False if it has aggregates."""
         return self.modules[0].is_operator
 
 
@@ -298,11 +301,12 @@ def _rows_of_handlers(
     module = computation.module
     assert isinstance(module, RowOperator), f"{module.name} follows no rows"
     assert isinstance(query.window, RowWindows), f"{query.window} do not follow rows"
-    # Rows that the module does not accept are followed by the windows all the same.
+    # The windows follow all rows, also those that the module does not accept.
     inputs: list[tuple[Event[object], object, bool]] = []
     for event in events:
         is_accepted = computation.accepts(event.payload)
-        inputs.append((event, computation.select(event.payload) if is_accepted else None, is_accepted))
+        module_input = computation.select(event.payload) if is_accepted else None
+        inputs.append((event, module_input, is_accepted))
     rows = operator_rows(query.window, module, inputs, complete_to, horizon)
     for is_evicted, window, row in rows:
         if is_evicted:
@@ -340,7 +344,7 @@ def horizon_of(kind: WindowSpecification, events: Iterable[Event[object]], compl
     for event in events:
         ticks.append(event.start + 1)
         if event.end != INFINITY:
-            ticks.append(event.end + kind.reach)
+            ticks.append(event.end + kind.reach)  # a window may count an event for some time after its end
     return max(ticks, default=0)
 
 
@@ -358,14 +362,16 @@ def windows(kind: WindowKind, events: Iterable[Event[object]], horizon: int) -> 
     all_stretches = Stretches(stretches)
     last = INFINITY if kind.waits_for_events else horizon
 
-    # The cut, where there may be members: an event without an end is a member up to the horizon.
-    bounded = [(start, last if end == INFINITY else end) for start, end in all_stretches.all]
+    # Cut only the parts of the axis that have members. An event without an end is a member up to the horizon.
+    bounded_stretches: list[tuple[int, int]] = []
+    for start, end in all_stretches.all:
+        bounded_stretches.append((start, last if end == INFINITY else end))
     cut: set[Window] = set()
-    for start, end in Stretches(bounded).covered:
+    for start, end in Stretches(bounded_stretches).covered:
         cut.update(kind.cut(all_stretches, start, end))
 
-    # A late event without an end may have been moved to the watermark, and so start at the horizon or after it: the
-    # windows that began before the horizon hold it as well.
+    # A late event without an end may have been moved to the watermark, so that it starts at the horizon or after it.
+    # It is also a member of the windows there that began before the horizon.
     for start, end in all_stretches.all:
         if end == INFINITY and start >= last:
             cut.update(window for window in kind.cut(all_stretches, start, start + 1) if window.start < last)
@@ -426,7 +432,7 @@ def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence
             continue
         for result in _evaluate_once(query, window, members_so_far):
             since = start
-            # The result goes on: its event grows, as a result that changed in nothing is no new one.
+            # An equal result that lasted up to this tick goes on: its row grows, and no new row begins.
             for row in output:
                 if row.end == start and equal(row.value, result.value):
                     output.remove(row)

@@ -61,46 +61,59 @@ class RowOperatorRun:
         actions = list(self._windows.step(self._window_state, Row(self._number, time, values)))
         output += self._handle_all(actions, time, row)
         is_inserted = any(action.kind is ActionKind.INSERT for action in actions)
+        # A row that no window inserted passes by: the module sees the members of the row's partition.
         if row is not None and not is_inserted:
             partition_by = self._windows.partition_by
+            # Windows without partitions have all rows in partition 0.
             partition = 0 if partition_by is None else values[self._windows.reads.index(partition_by)]
             output += self._rows(time, self._module.on_pass(self.state, row, self._view(partition, time)))
         return output
 
     def advance(self, tick: int) -> list[HandlerRow]:
-        """Let time pass up to a tick."""
+        """Let time pass up to a tick, and return what the handlers return for all actions that are due by then."""
         output: list[HandlerRow] = []
         while (due := self._windows.next_tick(self._window_state)) <= tick and due < INFINITY:
             output += self._handle_all(self._windows.advance(self._window_state, due), due)
         return output
 
     def close(self, tick: int) -> list[HandlerRow]:
-        """End the stream at a tick."""
+        """End the stream at a tick, and return what the handlers return for the last actions."""
         output = self.advance(tick)
         return output + self._handle_all(self._windows.close(self._window_state, tick), tick)
 
     @property
     def _is_forgotten(self) -> bool:
-        """True if the key is as good as a new one, as an engine forgets it then."""
+        """True if the key is in the same state as a new key, so that an engine would have forgotten it."""
         if self._was_full or not self._windows.is_empty(self._window_state):
             return False
         return equal(self.state, self._module.create_state(), 0.0)
 
     def _begin(self) -> None:
+        """Start anew, with empty windows, as for a key without rows."""
         self.state: Any = self._module.create_state()
         self._window_state = self._windows.create_state()
         self._members: dict[Hashable, dict[int, MemberRow[Any]]] = {}
         self._number = 0
-        self._was_full = False  # on_full was called: it is called once, also where the window has been empty since
+        # True once on_full was called. A key is not forgotten after that, since on_full would be called a second time.
+        self._was_full = False
 
     def _handle_all(self, actions: Iterable[Action], time: int, row: MemberRow[Any] | None = None) -> list[HandlerRow]:
+        """Call the handlers of actions in order; the row is the one that came, None if time alone has passed."""
         output: list[HandlerRow] = []
         for action in actions:
             output += self._handle(action, time, row)
         return output
 
     def _handle(self, action: Action, time: int, row: MemberRow[Any] | None) -> list[HandlerRow]:
-        """Call the handler of an action; members that leave are gone from the view before `on_evict` is called."""
+        """Call the handler of an action, and return its rows.
+
+        Members that leave are removed from the view before `on_evict` is called.
+
+        Args:
+            action: The action: its kind, its partition, the numbers of the rows that leave, and the window's extent.
+            time: The tick of the step.
+            row: The row that came; None if time alone has passed, or if the module does not accept the row.
+        """
         kind, partition, numbers, extent = action
         module = self._module
         members = self._members.setdefault(partition, {})
@@ -126,6 +139,7 @@ class RowOperatorRun:
         return output + self._evict([*members], partition, time)
 
     def _evict(self, numbers: Sequence[int], partition: Hashable, time: int) -> list[HandlerRow]:
+        """Remove the members with these numbers from a partition, and return the rows that `on_evict` returns."""
         members = self._members[partition]
         evicted = [members.pop(number) for number in numbers if number in members]
         if not evicted:
@@ -134,6 +148,7 @@ class RowOperatorRun:
         return [row._replace(is_evicted=True) for row in self._rows(time, rows)]
 
     def _view(self, partition: Hashable, time: int, extent: Window | None = None) -> RowsInWindow[Any]:
+        """Return the members of all partitions as a handler sees them in a step of one partition."""
         return RowsInWindow(self._members, partition, time, extent)
 
     @staticmethod
@@ -163,7 +178,7 @@ def row_windows(
 
     Rows of one time keep their order. A name that windows read is a field of the payload of a row, or an attribute.
     """
-    rows = ((event, event, True) for event in events)
+    rows = ((event, event, True) for event in events)  # the input of the module is the event itself
     computed = operator_rows(windows, _MembersOfWindows(), rows, complete_to, horizon)
     return [(window, members) for _, window, members in computed]
 
@@ -180,7 +195,7 @@ def operator_rows(
     Args:
         windows: The windows.
         module: The module.
-        events: The rows, each with the input of the module and True if the module accepts that.
+        events: The rows, each with the module's input, and True if the module accepts this input.
         complete_to: The tick; `INFINITY` for a stream that was closed.
         horizon: The tick at which a closed stream ends.
     """

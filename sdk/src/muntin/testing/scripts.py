@@ -36,7 +36,8 @@ class Script:
 
     Attributes:
         steps: The steps in order of arrival; a constructor takes any sequence.
-        allow_illegal: Admit illegal steps. They stay in the batches but not in `history`, and `illegal` lists them.
+        allow_illegal: True to admit illegal steps. They stay in the batches but not in `history`, and `illegal` lists
+            them.
 
     Raises:
         StreamError: A change has a sync time below an earlier punctuation of its key, or still waits for another one
@@ -111,7 +112,7 @@ class Script:
                 f"the event {change.id!r} has the time {start!r}, which is no whole number of ticks\n"
                 "  write the id first, then the time and the payload: point('a', 1, 4.5)"
             )
-        return self._then(KeyedChange(key, change))
+        return self._with_step(KeyedChange(key, change))
 
     def punctuate(self, time: int, *, key: Hashable = _ANY) -> Script:
         """Advance the watermark: no later change has a sync time below `time`.
@@ -126,7 +127,7 @@ class Script:
             >>> script.punctuate(10, key=("eu", ...)).watermark_of(("eu", 7))
             10
         """
-        return self._then(Punctuation(time) if key is _ANY else KeyPunctuation(key, time))
+        return self._with_step(Punctuation(time) if key is _ANY else KeyPunctuation(key, time))
 
     def close(self) -> Script:
         """Advance the watermark to the end: nothing changes any more."""
@@ -134,11 +135,11 @@ class Script:
 
     def batch(self) -> Script:
         """End the micro-batch; two in a row make an empty one."""
-        return self._then(Boundary.BATCH)
+        return self._with_step(Boundary.BATCH)
 
     def restart(self) -> Script:
         """End the micro-batch and restart the engine before the next."""
-        return self._then(Boundary.RESTART)
+        return self._with_step(Boundary.RESTART)
 
     def with_progress(self, policy: ProgressPolicy) -> Script:
         """Replace the watermark of all keys by the one that a policy derives after each micro-batch.
@@ -156,13 +157,14 @@ class Script:
         """
         steps: list[Step] = []
         starts: list[int] = []
-        rows_before = 0
+        rows_before = 0  # the number of rows before the current micro-batch
         watermark = EARLIEST
         for step in (*self.steps, Boundary.BATCH):  # the last micro-batch ends, too
+            # At the end of a micro-batch the policy answers for all rows so far; a watermark never goes back.
             if isinstance(step, Boundary) and starts:
                 latest = tuple(sorted(starts, reverse=True)[: policy.starts_kept])
-                # A micro-batch ends here: the policy hears of all rows up to it, and a watermark never goes back.
-                answer = policy.watermark(SourceProgress(max(starts), len(starts), latest, rows_before))
+                progress = SourceProgress(newest=max(starts), rows=len(starts), latest=latest, rows_before=rows_before)
+                answer = policy.watermark(progress)
                 if answer is not None and answer > watermark:
                     watermark = answer
                     steps.append(Punctuation(watermark))
@@ -171,11 +173,12 @@ class Script:
                 starts.append(step.change.event.start)
             if not isinstance(step, Punctuation):
                 steps.append(step)
-            # Other punctuation of all keys is replaced by the policy; the end of the stream stays.
             elif step.time == INFINITY:
+                # The end of the stream stays; the policy replaces all other punctuation of all keys.
                 steps.append(step)
                 watermark = INFINITY
-        return replace(self, steps=tuple(steps[:-1]))
+        without_added_boundary = steps[:-1]
+        return replace(self, steps=tuple(without_added_boundary))
 
     def batches(self) -> Iterator[Batch]:
         """Yield the micro-batches.
@@ -228,7 +231,8 @@ class Script:
         Only windows that no legal change can alter any more are in it. Keys without output are left out.
 
         Raises:
-            QueryError: Events last longer than a tick, at any time, and the query follows rows or events in order.
+            QueryError: The query follows rows or events in order, and an event lasts longer than a tick, if only until
+                it is revised.
         """
         query.check_events(step.change.event for step in self.changes())
         horizon = self.horizon(query.window)
@@ -264,8 +268,8 @@ class Script:
     def _until_closed(self, key: Hashable, window: WindowSpecification) -> Script:
         """Return the stream up to the end of the micro-batch in which punctuation of keys closes a key.
 
-        It is this stream itself if none does. Row windows of such a key end with its own rows, so those of other keys
-        are left out.
+        If no punctuation of keys closes it, the stream itself is returned. The row windows of a closed key end with its
+        own rows, so for row windows the steps of other keys are left out.
         """
         is_closed = False
         end = len(self.steps)
@@ -282,11 +286,17 @@ class Script:
             steps = tuple(step for step in steps if _concerns(step, key))
         return replace(self, steps=steps)
 
-    def _then(self, step: Step) -> Script:
+    def _with_step(self, step: Step) -> Script:
+        """Return the script with one more step; raise `StreamError` if the step is illegal."""
         return replace(self, steps=(*self.steps, step))
 
     def _find(self, id: Hashable, key: Hashable, start: int | None) -> tuple[Hashable, Event[Any]]:
-        """Return the one event that is alive under an id, with its key; `_ANY` key and no start leave the choice open.
+        """Return the one event of an id that is alive, with its key.
+
+        Args:
+            id: The id.
+            key: The key of the event; `_ANY` if it may be any.
+            start: The start of the event; None if it may be any.
 
         Raises:
             StreamError: There is no such event, or several.
@@ -306,6 +316,11 @@ class Script:
 
     @cached_property
     def _stream_history(self) -> StreamHistory:
+        """The history of all steps.
+
+        Raises:
+            StreamError: A step is illegal, and the script does not allow that.
+        """
         history = StreamHistory(is_strict=not self.allow_illegal)
         for step in self.steps:
             history.add(step)
@@ -313,7 +328,7 @@ class Script:
 
 
 def _concerns(step: Step, key: Hashable) -> bool:
-    """Return True if a step is of all keys, or of a key."""
+    """Return True if a step concerns a key: it is a step of this key or of all keys, or ends a micro-batch."""
     return not isinstance(step, KeyedChange | KeyPunctuation) or matches(step.key, key)
 
 
@@ -328,6 +343,7 @@ class _BatchDraft:
 
     @property
     def is_empty(self) -> bool:
+        """True if an engine can do without the batch: it has no steps, and no restart comes before it."""
         has_steps = bool(self._changes or self._key_punctuation) or self._punctuation is not None
         return not has_steps and not self._restart_before
 
@@ -342,6 +358,7 @@ class _BatchDraft:
         return step.change.sync_time < watermark
 
     def add(self, step: Step) -> None:
+        """Add a step; a boundary is no part of a batch, and adds nothing."""
         if isinstance(step, KeyedChange):
             self._changes.append(step)
         elif isinstance(step, KeyPunctuation):
@@ -350,4 +367,5 @@ class _BatchDraft:
             self._punctuation = step.time if self._punctuation is None else max(self._punctuation, step.time)
 
     def batch(self) -> Batch:
+        """Return the batch, complete."""
         return Batch(tuple(self._changes), self._punctuation, self._restart_before, tuple(self._key_punctuation))

@@ -41,8 +41,10 @@ class StreamHistory:
         self.illegal: list[Step] = []
         self._is_strict = is_strict
         self._watermarks: dict[Hashable, int] = {}  # by key or pattern of keys
-        self._trails: dict[_Place, list[KeyedChange]] = {}  # of each event, each change after the one it applies to
-        self._waiting: dict[_Place, list[KeyedChange]] = {}  # of each event, the changes that apply to no state yet
+        # The changes of each event, in the order in which each applies to the state that the one before it left.
+        self._trails: dict[_Place, list[KeyedChange]] = {}
+        # The changes of each event that apply to no state yet.
+        self._waiting: dict[_Place, list[KeyedChange]] = {}
 
     @property
     def accepted(self) -> dict[Hashable, list[Insertion[Any] | Revision[Any]]]:
@@ -66,8 +68,12 @@ class StreamHistory:
         """
         if isinstance(step, Punctuation | KeyPunctuation):
             self._punctuate(step)
-        elif isinstance(step, KeyedChange) and not self._is_late(step):
-            self._add_change(step)
+        elif isinstance(step, KeyedChange):
+            watermark = self.watermark_of(step.key)
+            if step.change.sync_time < watermark:
+                self._reject(step, _lateness(step, watermark))
+            else:
+                self._add_change(step)
 
     def _add_change(self, step: KeyedChange) -> None:
         """Add a change to the trail of its event, or let it wait for a change that must come before it."""
@@ -75,12 +81,13 @@ class StreamHistory:
         place = (step.key, step.change.id, start)
         trail = self._trails.setdefault(place, [])
         event = _state_after(trail)
+        # The event has ended before the watermark: no legal change can bring it to the state that the revision expects.
         if isinstance(step.change, Revision) and _end(start, event) < self.watermark_of(step.key):
-            self._reject(step, self._misfit(step, event))
+            self._reject(step, _misfit(step, event))
             return
         waiting = self._waiting.pop(place, [])
         if not waiting and _expected(step) == event:
-            trail.append(step)  # as ordering all changes anew would
+            trail.append(step)  # the common case, in which ordering all changes anew would do the same
             return
         self._trails[place], waiting = _trail([*trail, *waiting, step])
         if waiting:
@@ -102,15 +109,16 @@ class StreamHistory:
         return events
 
     def keys_of(self, id: Hashable) -> list[Hashable]:
-        """Return the keys that have an event of that id alive."""
+        """Return the keys that have a live event of an id."""
         keys: dict[Hashable, None] = {}
         for (key, id_of_event, _), trail in self._trails.items():
+            # In a tuple, NaN is equal to itself.
             if (id_of_event,) == (same_id(id),) and _state_after(trail) is not None:
                 keys[key] = None
         return list(keys)
 
     def _punctuate(self, step: Punctuation | KeyPunctuation) -> None:
-        """Advance the watermark of all keys, or of a pattern, and reject changes that wait for what is now too late."""
+        """Advance the watermark of all keys, or of a pattern; reject changes that wait for a change now too late."""
         if isinstance(step, Punctuation):
             name = "the watermark"
             previous = self.watermark
@@ -131,45 +139,47 @@ class StreamHistory:
         watermark = self.watermark_of(key)
         event = _state_after(self._trails[place])
         late: list[KeyedChange] = []
+        # Nothing comes any more at the end of the stream, nor for an event that ended before the watermark.
         if watermark == INFINITY or _end(start, event) < watermark:
             late = waiting
+        # The missing change is too late, and so are those below the watermark; others may be completed another way.
         elif _has_gap(waiting, watermark):
             late = [step for step in waiting if step.change.sync_time < watermark]
         still_waiting = [step for step in waiting if step not in late]
         if still_waiting:
             self._waiting[place] = still_waiting
         for step in late:
-            self._reject(step, self._misfit(step, event))
-
-    def _misfit(self, step: KeyedChange, event: Event[object] | None) -> str:
-        if isinstance(step.change, Insertion):
-            return f"{_spell(step)}, but that event is alive: {event}"
-        return f"{_spell(step)} expects {step.change.event}, but the event is {event or 'gone'}"
-
-    def _is_late(self, step: KeyedChange) -> bool:
-        """Reject a change below the watermark of its key; return True if it is one."""
-        watermark = self.watermark_of(step.key)
-        is_late = step.change.sync_time < watermark
-        if is_late:
-            self._reject(
-                step,
-                f"{_spell(step)} has the sync time {step.change.sync_time}, below the watermark {watermark}\n"
-                "  expected: no change of the axis before the watermark\n"
-                "  to test an engine with such a change: Script(allow_illegal=True)",
-            )
-        return is_late
+            self._reject(step, _misfit(step, event))
 
     def _reject(self, step: Step, message: str) -> None:
+        """Raise `StreamError` with a message if the history is strict, and otherwise list the step as illegal."""
         if self._is_strict:
             raise StreamError(message, step=step, watermark=self.watermark)
         self.illegal.append(step)
 
 
-def _has_gap(waiting: Sequence[KeyedChange], watermark: int) -> bool:
-    """Return True if changes that wait depend on a change below a watermark, which cannot come any more.
+def _misfit(step: KeyedChange, event: Event[object] | None) -> str:
+    """Explain why a change does not apply to an event as it is; the event is None if it is not alive."""
+    if isinstance(step.change, Insertion):
+        return f"{_spell(step)}, but that event is alive: {event}"
+    return f"{_spell(step)} expects {step.change.event}, but the event is {event or 'gone'}"
 
-    In a complete chain each end is expected as often as it is left. So a change is missing if an end below the
-    watermark is expected more often, or less often, than these changes leave it.
+
+def _lateness(step: KeyedChange, watermark: int) -> str:
+    """Explain that a change comes too late for the watermark of its key."""
+    return (
+        f"{_spell(step)} has the sync time {step.change.sync_time}, below the watermark {watermark}\n"
+        "  expected: no change of the axis before the watermark\n"
+        "  to test an engine with such a change: Script(allow_illegal=True)"
+    )
+
+
+def _has_gap(waiting: Sequence[KeyedChange], watermark: int) -> bool:
+    """Return True if the waiting changes of an event depend on a change below a watermark, which is too late.
+
+    A change expects the event with one end, and leaves it with another one. In a complete chain each end is expected as
+    often as it is left. So a change is missing if an end below the watermark is expected more often, or less often,
+    than these changes leave it.
     """
     start = waiting[0].change.event.start
     surplus: Counter[int] = Counter()
@@ -180,22 +190,20 @@ def _has_gap(waiting: Sequence[KeyedChange], watermark: int) -> bool:
 
 
 def _end(start: int, event: Event[object] | None) -> int:
-    """Return the end of an event that starts at a tick; of one that is deleted, the start."""
+    """Return the end of an event; if it is deleted, and so None, the tick at which it started."""
     return start if event is None else event.end
 
 
 def _trail(changes: Sequence[KeyedChange]) -> tuple[list[KeyedChange], list[KeyedChange]]:
     """Order the changes of one event so that each applies to the state that the previous one left.
 
-    This is Hierholzer's way to an Eulerian trail: states are nodes and changes are edges. The first walk may skip
-    changes that are a detour, which leads from a state back to it; such detours are then inserted.
+    This is Hierholzer's algorithm for an Eulerian trail: the states of the event are nodes and its changes are edges.
+    A first walk goes on as far as possible. It may skip a detour: changes that lead from a state back to that state.
+    Then each place of the trail is searched for such detours, which are inserted there.
 
     Returns:
         The changes in order, and those that fit nowhere.
     """
-    # An event may come back to a state it had, by a detour. Walk on as far as possible first, and then look at each
-    # place of the trail for changes that lead away from its state and back to it: in graph terms, an Euler trail by
-    # Hierholzer's algorithm.
     trail, unused = _walk(None, changes)
     place = 0
     while place <= len(trail):
@@ -223,6 +231,7 @@ def _walk(state: Event[object] | None, changes: Sequence[KeyedChange]) -> tuple[
 
 
 def _first_that_applies(changes: Sequence[KeyedChange], state: Event[object] | None) -> int | None:
+    """Return the place of the first change that applies to a state; None if there is none."""
     for place, step in enumerate(changes):
         if _expected(step) == state:
             return place
@@ -230,7 +239,7 @@ def _first_that_applies(changes: Sequence[KeyedChange], state: Event[object] | N
 
 
 def _expected(step: KeyedChange) -> Event[object] | None:
-    """Return the state of its event that a change applies to: for an insertion none."""
+    """Return the state of the event to which a change applies; None for an insertion, which expects no event."""
     return None if isinstance(step.change, Insertion) else step.change.event
 
 
@@ -245,6 +254,7 @@ def _state_after(trail: Sequence[KeyedChange]) -> Event[object] | None:
 
 
 def _spell(step: KeyedChange) -> str:
+    """Name a change by its kind, the id of its event and its key."""
     change = "the insertion" if isinstance(step.change, Insertion) else "the revision"
     key = "" if step.key is None else f" of key {step.key!r}"
     return f"{change} of event {step.change.id!r}{key}"

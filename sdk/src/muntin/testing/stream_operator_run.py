@@ -65,7 +65,16 @@ class StreamOperatorRun:
         self._start_anew(self._module.create_state())
 
     def process(self, time: int, payload: Any, is_end: bool = False) -> list[Emitted]:
-        """Process the start of the next event, or the end of one, after all wake-ups up to its time."""
+        """Process all wake-ups up to a time, and then the start or the end of an event at that time.
+
+        Args:
+            time: The time of the start or the end.
+            payload: The payload of the event.
+            is_end: True for the end of an event, which only an `IntervalOperator` gets.
+
+        Returns:
+            The rows that the calls of the module return.
+        """
         output = self.advance(time)
         self._wake_ups_left += 1
         if is_end:
@@ -73,10 +82,15 @@ class StreamOperatorRun:
             rows = self._module.on_end(self.state, payload, time)
         else:
             rows = self._module.on_event(self.state, payload, time)
+        # A wake-up at this time has come already, before the event: the next tick is the first that is left.
         return output + self._after_call(time, rows, first_wake_up=time + 1)
 
     def advance(self, tick: int) -> list[Emitted]:
-        """Let time pass up to a tick, before which no further event comes."""
+        """Process the wake-ups up to a tick, and return their rows; no event may come before that tick any more.
+
+        Raises:
+            QueryError: The module has woken itself more often than a query allows.
+        """
         output: list[Emitted] = []
         while self.wake_up is not None and self.wake_up <= tick:
             if not self._wake_ups_left:
@@ -103,7 +117,7 @@ class StreamOperatorRun:
                 where a query would.
         """
         output = self.advance(horizon)
-        # It would ask for another wake-up each time, so it is woken once more and no longer.
+        # A periodic module would ask for another wake-up each time, so it is woken once more and no longer.
         if self._module.is_periodic:
             if self.wake_up is not None:
                 output += self._wake(self.wake_up)
@@ -126,9 +140,11 @@ class StreamOperatorRun:
 
     @property
     def _label(self) -> str:
+        """The name and the version of the module, for errors."""
         return f"{self._module.name} {self._module.version}"
 
     def _wake(self, time: int) -> list[Emitted]:
+        """Wake the module at a time, and return its rows."""
         self._wake_ups_left -= 1
         self._latest_wake_up = time
         self._served_request = self._request
@@ -140,9 +156,9 @@ class StreamOperatorRun:
         Args:
             time: The time of the call.
             rows: The rows that it returned.
-            first_wake_up: The time of a wake-up for a time that has passed.
+            first_wake_up: The time of the next wake-up if the module requests a time that has passed.
         """
-        # The rows are copied: a generator runs now, and the module may change a row that it returned.
+        # The rows are copied: the module may change a row later that it returned. A generator runs now.
         output = [_emitted(time, row) for row in map(deepcopy, rows or ())]
         if self._module.is_empty(self.state):
             self._start_anew(self._module.create_state() if self._forgets else self.state)
@@ -183,21 +199,31 @@ def _emitted(time: int, row: Any) -> Emitted:
 
 
 def edges(module: StreamOperator[Any, Any, Any], events: Iterable[Event[Any]]) -> list[tuple[int, bool, Any]]:
-    """Return the calls that events make, in order: the time, True for a start, and the payload.
+    """Return the starts and ends of events, in the order in which a module is called for them.
 
     At one time ends come before starts, and both in the order of the starts. Only an `IntervalOperator` gets ends.
+
+    Returns:
+        The time of each edge, True for a start, and the payload of its event.
     """
     ordered = sorted(events, key=lambda event: event.start)
     calls = [(event.start, True, event.payload) for event in ordered]
     if isinstance(module, IntervalOperator):
         calls += [(event.end, False, event.payload) for event in ordered if event.end < INFINITY]
-    return sorted(calls, key=lambda call: call[:2])
+    return sorted(calls, key=lambda call: call[:2])  # by time; False sorts before True, so ends come first
 
 
 def stream_rows(
     module: StreamOperator[Any, Any, Any], events: Iterable[Event[Any]], complete_to: int, horizon: int
 ) -> list[Emitted]:
-    """Return the output of a module for the events of one key before a tick."""
+    """Return the output of a module for the events of one key before a tick.
+
+    Args:
+        module: The module.
+        events: The events of the key.
+        complete_to: The tick; `INFINITY` for a stream that was closed.
+        horizon: The tick at which a closed stream ends.
+    """
     run = StreamOperatorRun(module)
     output: list[Emitted] = []
     for time, is_start, payload in edges(module, events):

@@ -56,12 +56,13 @@ def bar_of(key: Hashable, row: OutputEvent, query: WindowedQuery) -> Bar:
 
 
 def spell_value(value: Any, query: WindowedQuery) -> str:
-    """Spell the value of a row of a query's output; the result of a single aggregate without its tuple."""
+    """Spell the value of a row of a query's output; if the query has one aggregate, its result without the tuple."""
     is_single = len(query.computations) == 1 and not query.computations[0].module.is_operator
     return repr(value[0] if is_single else value)
 
 
 def _bar_of_change(step: KeyedChange, event: Event[object]) -> Bar:
+    """Return a change as a bar of its event: as inserted, as revised with the old end behind it, or struck out."""
     name = f"{step.change.id!r}" if step.key is None else f"{step.key!r} {step.change.id!r}"
     if isinstance(step.change, Insertion):
         return Bar(f"+ {name}", event.start, event.end, repr(event.payload))

@@ -15,13 +15,13 @@ from muntin.windows.extent import Window
 
 
 class Composed(Trigger):
-    """A trigger made of parts: it is woken when a part is that it waits for."""
+    """A trigger made of parts, which is woken whenever one of the parts that it waits for is to be woken."""
 
     __slots__ = ()
 
     @abstractmethod
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
-        """Return the parts that it waits for, each with its state."""
+        """Return the parts that can still change its decision, each with its state."""
 
     def next_clock(self, state: Any, window: Window) -> int:
         """Return the earliest reading of the clock at which a part is to be called."""
@@ -37,11 +37,16 @@ class Composed(Trigger):
 def check_parts(call: str, parts: Iterable[object]) -> None:
     """Refuse to compose a trigger of anything but triggers, such as a period.
 
+    Args:
+        call: The name of the function that composes the trigger.
+        parts: The arguments of the call.
+
     Raises:
         PolicyError: A part is something else.
     """
     for part in parts:
         if not isinstance(part, Trigger):
+            # A function such as `every`, given without its call, is named by its name.
             spelled = getattr(part, "__name__", None) or safe_repr(part)
             raise PolicyError(
                 f"{call}() is made of triggers, got {spelled}\n"
@@ -66,7 +71,7 @@ class Several(Composed):
 class Parallel(Several):
     """Triggers in parallel.
 
-    The state is a pair for each part: True if it is done, because it has fired or stopped, and its state.
+    The state is a pair for each part: if the part is done, because it has fired or stopped, and the part's state.
     """
 
     __slots__ = ()
@@ -76,20 +81,21 @@ class Parallel(Several):
         return [[False, part.create_state(window)] for part in self.triggers]
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
-        """Merge the states of each part; in a state that is finished, all parts are done.
+        """Merge the states part by part.
 
-        If the parts were done in different windows, the next step decides for the whole.
+        Where the whole trigger is finished, each of its parts counts as done.
         """
         merged: list[list[object]] = []
-        for place, part in enumerate(self.triggers):
+        for index, part in enumerate(self.triggers):
             part_states = []
             for state in states:
-                # A state is finished where the whole trigger fired: then no part of it waits any more.
-                is_done = state is FINISHED or state[place][0]
-                part_states.append(FINISHED if is_done else state[place][1])
+                is_done = state is FINISHED or state[index][0]
+                part_states.append(FINISHED if is_done else state[index][1])
             part_state = part.merge(part_states, window)
             merged.append([True, None] if part_state is FINISHED else [False, part_state])
-        # Where none was finished, even parts that are all done leave it to the next step to fire or to stop.
+
+        # If no window's trigger was finished, parts that are all done were so in different windows. The whole has not
+        # fired then, and the next step decides if it fires or stops.
         is_finished = FINISHED in states and _all_done(merged)
         return FINISHED if is_finished else merged
 
@@ -101,7 +107,11 @@ class Parallel(Several):
         return waiting
 
     def _step_waiting(self, state: Any, window: Window, view: TriggerView) -> tuple[list[list[object]], list[Decision]]:
-        """Step the parts that are not done; return the new state, and the decisions of these parts."""
+        """Step the parts that are not done.
+
+        Returns:
+            The new state of all parts, and the decisions of those that were stepped.
+        """
         new_state: list[list[object]] = []
         decisions: list[Decision] = []
         for part, (was_done, part_state) in zip(self.triggers, state, strict=True):
@@ -151,45 +161,47 @@ class AnyOf(Parallel):
 class Each(Several):
     """Fires as each of its triggers in turn; made by `each`.
 
-    The state is the place of the current part, and its state.
+    The state is the index of the current part, and that part's state.
     """
 
     __slots__ = ()
     name: ClassVar[str] = "each"
 
     def create_state(self, window: Window) -> list[object]:
-        """Return the state of the first."""
+        """Return the first state of the first part."""
         return [0, self.triggers[0].create_state(window)]
 
     def step(self, state: list[Any], window: Window, view: TriggerView) -> tuple[list[object], Decision]:
         """Step the current part, and go on to the next if it is finished."""
-        place, part_state = state
-        part_state, decision = self.triggers[place].step(part_state, window, view)
-        is_last = place + 1 == len(self.triggers)
+        index, part_state = state
+        part_state, decision = self.triggers[index].step(part_state, window, view)
+        is_last = index + 1 == len(self.triggers)
         if is_last or not decision.is_finished:
-            return [place, part_state], decision
+            return [index, part_state], decision
         # A part that stopped without firing makes way for the next one all the same.
-        following = [place + 1, self.triggers[place + 1].create_state(window)]
-        return following, Decision.FIRE if decision.fires else Decision.WAIT
+        next_part = self.triggers[index + 1]
+        next_state = [index + 1, next_part.create_state(window)]
+        # The firing that was the last of the part is not the last of the whole.
+        return next_state, Decision.FIRE if decision.fires else Decision.WAIT
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
-        """Go on with the first part that is not finished when merged; parts after it have not started (as in Beam)."""
-        for place, part in enumerate(self.triggers):
+        """Go on with the first part whose merged state is not finished; the parts after it start anew (as in Beam)."""
+        for index, part in enumerate(self.triggers):
             part_states = []
             for state in states:
-                if state is FINISHED or state[0] > place:
+                if state is FINISHED or state[0] > index:
                     part_states.append(FINISHED)
-                # A window that has not come to this part yet says nothing about it.
-                elif state[0] == place:
+                # The trigger of a window that has not come to this part yet has no state for it.
+                elif state[0] == index:
                     part_states.append(state[1])
             part_state = part.merge(part_states, window) if part_states else part.create_state(window)
             if part_state is not FINISHED:
-                return [place, part_state]
+                return [index, part_state]
         return FINISHED
 
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
-        place, part_state = state
-        return [(self.triggers[place], part_state)]
+        index, part_state = state
+        return [(self.triggers[index], part_state)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,10 +228,9 @@ class Repeat(Composed):
         return state, Decision.FIRE if decision.fires else Decision.WAIT
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
-        """Merge the states of the repeated trigger.
-
-        It never finishes, so `FINISHED` comes from a composition in which it has fired: it has for the whole, too.
-        """
+        """Merge the states of the repeated trigger, and start it anew if that finishes it."""
+        # A repetition never finishes by itself: `FINISHED` comes from a trigger such as `all_of`, which asks no part
+        # again that has fired. What has fired for one of the windows has fired for the new window, too.
         if FINISHED in states:
             return FINISHED
         merged = self.repeated.merge(states, window)
@@ -233,8 +244,8 @@ class Repeat(Composed):
 class Until(Composed):
     """Fires as one trigger until another one fires; made by `until`.
 
-    The state is a list: the state of the trigger, the state of the end, and if the end can still come. A fourth entry,
-    after a merge of windows in which it was finished, says that the trigger starts anew with the next step.
+    The state is a list: the state of the trigger, the state of the end, and if the end can still fire. After a merge of
+    windows in all of which the whole was finished, a fourth entry says that the trigger starts anew with the next step.
     """
 
     name: ClassVar[str] = "until"
@@ -246,52 +257,60 @@ class Until(Composed):
         check_parts(self.name, [self.trigger, self.end])
 
     def create_state(self, window: Window) -> list[object]:
-        """Return the states of both."""
+        """Return the first states of the trigger and of the end."""
         return [self.trigger.create_state(window), self.end.create_state(window), True]
 
     def step(self, state: list[Any], window: Window, view: TriggerView) -> tuple[list[object], Decision]:
-        """Step the end first, then the trigger."""
-        trigger_state, end_state, has_end, *starts_anew = state
+        """Step the end first, and then the trigger, unless the end fires: that finishes the whole."""
+        trigger_state, end_state, end_can_fire, *starts_anew = state
         if starts_anew:
             trigger_state = self.trigger.create_state(window)
-        if has_end:
+
+        if end_can_fire:
             end_state, end_decision = self.end.step(end_state, window, view)
             if end_decision.fires:
                 return [None, None, False], Decision.FIRE_LAST
-            has_end = not end_decision.is_finished
+            # An end that stops without firing leaves the trigger to go on alone.
+            end_can_fire = not end_decision.is_finished
+        kept_end_state = end_state if end_can_fire else None
+
         trigger_state, decision = self.trigger.step(trigger_state, window, view)
-        return [trigger_state, end_state if has_end else None, has_end], decision
+        return [trigger_state, kept_end_state, end_can_fire], decision
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
-        """Merge the states of both; where all were finished and the end is not any more, the trigger starts anew."""
-        # Of a window in which the whole is finished the end alone takes part, as one that is finished.
+        """Merge the states of the trigger, and those of the end.
+
+        If all states are finished and the merged end is not, such as `past_end()` in a longer window, the trigger
+        starts anew.
+        """
         trigger_states: list[Any] = []
         end_states: list[Any] = []
         for state in states:
             if state is FINISHED:
+                # The whole was finished by its end; the state of the trigger was not kept.
                 end_states.append(FINISHED)
                 continue
-            trigger_state, end_state, has_end, *starts_anew = state
-            if has_end:
+            trigger_state, end_state, end_can_fire, *starts_anew = state
+            if end_can_fire:
                 end_states.append(end_state)
             if not starts_anew:
                 trigger_states.append(trigger_state)
 
-        # An end that no window waits for any more cannot come.
-        has_end = bool(end_states)
-        merged_end = self.end.merge(end_states, window) if has_end else None
+        # The end can fire in the new window only if it could in one of those that are replaced.
+        merged_end_can_fire = bool(end_states)
+        merged_end = self.end.merge(end_states, window) if merged_end_can_fire else None
         if merged_end is FINISHED:
             return FINISHED
-        # The trigger was finished in all windows, and the merged end is not: the trigger starts with the next step.
         if not trigger_states:
-            return [None, merged_end, has_end, True]
-        merged = self.trigger.merge(trigger_states, window)
-        return FINISHED if merged is FINISHED else [merged, merged_end, has_end]
+            return [None, merged_end, merged_end_can_fire, True]  # the trigger starts anew with the next step
+        merged_trigger = self.trigger.merge(trigger_states, window)
+        return FINISHED if merged_trigger is FINISHED else [merged_trigger, merged_end, merged_end_can_fire]
 
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
-        trigger_state, end_state, has_end, *starts_anew = state
+        trigger_state, end_state, end_can_fire, *starts_anew = state
+        # A trigger that starts anew has no state to ask: the step that its window gets in any case starts it.
         waiting = [] if starts_anew else [(self.trigger, trigger_state)]
-        if has_end:
+        if end_can_fire:
             waiting.append((self.end, end_state))
         return waiting
 
@@ -299,7 +318,7 @@ class Until(Composed):
 def all_of(*triggers: Trigger) -> Trigger:
     """Return a trigger that fires once, when each of several has fired since it started (Beam's AfterAll).
 
-    A trigger that has fired is remembered and not called again. If one ends without firing, so does the whole.
+    A trigger that has fired is remembered and not called again. If one of them ends without firing, so does the whole.
 
     Raises:
         PolicyError: No trigger is given, or something else than a trigger.
@@ -315,8 +334,8 @@ def all_of(*triggers: Trigger) -> Trigger:
 def any_of(*triggers: Trigger) -> Trigger:
     """Return a trigger that fires once, when the first of several fires (Beam's AfterFirst).
 
-    It is then finished, also if that one is not; `repeat(any_of(...))` starts all of them anew. One that ends without
-    firing drops out.
+    The whole is then finished, even if the trigger that fired would fire again; `repeat(any_of(...))` starts all of
+    them anew. A trigger that ends without firing drops out.
 
     Raises:
         PolicyError: No trigger is given, or something else than a trigger.
@@ -332,8 +351,8 @@ def any_of(*triggers: Trigger) -> Trigger:
 def each(*triggers: Trigger) -> Trigger:
     """Return a trigger that is each of several in turn, until the last is finished (Beam's AfterEach).
 
-    The next one begins with the micro-batch after the one in which the one before it finished. After one that never
-    finishes, such as `every(...)`, no other gets its turn; bound it by `until`.
+    When a trigger finishes, the next one begins with the following micro-batch. After a trigger that never finishes,
+    such as `every(...)`, no other gets its turn; bound it by `until`.
 
     Raises:
         PolicyError: No trigger is given, or something else than a trigger.
@@ -347,7 +366,7 @@ def each(*triggers: Trigger) -> Trigger:
 
 
 def repeat(trigger: Trigger) -> Trigger:
-    """Return a trigger that starts another one anew each time that is finished (Beam's Repeatedly).
+    """Return a trigger that starts another one anew each time that one is finished (Beam's Repeatedly).
 
     A repetition begins with the micro-batch after the one in which the trigger finished.
 
@@ -365,7 +384,7 @@ def repeat(trigger: Trigger) -> Trigger:
 def until(trigger: Trigger, end: Trigger) -> Trigger:
     """Return a trigger that fires as another does until a second one fires and ends it (Beam's OrFinally).
 
-    The end fires too. If it ends without firing, the trigger goes on without it.
+    The firing of the end emits a result, too. If the end finishes without firing, the trigger goes on without it.
 
     Raises:
         PolicyError: An argument is not a trigger.

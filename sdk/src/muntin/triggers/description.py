@@ -25,6 +25,7 @@ def to_dict(part: object) -> dict[str, Any]:
     """
     cls: Any = type(part)
     if not isinstance(part, Trigger | ResultRefinement):
+        # A function such as `every_count`, given without its call, is named by its name.
         spelled = getattr(part, "__name__", None) or safe_repr(part)
         raise PolicyError(f"{spelled} is not a trigger; expected, for example, every_count(100)")
     if not _is_frozen(cls) or not isinstance(getattr(cls, "name", None), str):
@@ -38,6 +39,7 @@ def to_dict(part: object) -> dict[str, Any]:
 
 
 def _is_frozen(cls: Any) -> bool:
+    """Return True if a class is a frozen dataclass."""
     return is_dataclass(cls) and bool(getattr(cls, "__dataclass_params__").frozen)  # noqa: B009  # untyped
 
 
@@ -51,18 +53,25 @@ def _plain(described: Trigger | ResultRefinement, name: str) -> Any:
     if isinstance(value, Trigger):
         return to_dict(value)
     if isinstance(value, list | tuple):
-        # JSON has no tuples: a list comes back as one.
+        # JSON has no tuples: a tuple is described as a list, as it would come back from a checkpoint.
         return [to_dict(part) if isinstance(part, Trigger) else part for part in value]
     if not isinstance(value, bool | int | float | str | None):
         raise PolicyError(
             f"the {name} of {type(described).__qualname__} is {value!r}, which a checkpoint cannot hold\n"
             "  expected: a number, text, a trigger, or a list of these"
         )
-    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)  # a length is of a subclass that says how it was written, which is no part of its value
+    return value
 
 
 def check_trigger(cls: Any) -> None:
-    """Raise unless a plugin can offer a trigger class."""
+    """Refuse a class that a plugin cannot offer as a trigger.
+
+    Raises:
+        ModuleDefinitionError: The class has no name as plugins need it, is not a frozen dataclass that subclasses
+            `Trigger`, or lacks a method.
+    """
     name = check_name(getattr(cls, "name", None), cls.__qualname__)
     if not issubclass(cls, Trigger) or not _is_frozen(cls):
         raise ModuleDefinitionError(f"{name} is not a trigger\n  expected: a frozen dataclass that subclasses Trigger")

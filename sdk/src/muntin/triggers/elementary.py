@@ -15,7 +15,7 @@ from muntin.triggers.trigger import FINISHED, Decision, Trigger, TriggerView
 from muntin.windows.extent import Window
 
 _UNKNOWN = EARLIEST
-"""The state after a member came while no clock had been read; the first reading then counts as its time."""
+"""The state of a timer to which a member came before any reading of the clock: the first reading counts as its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ class AfterCount(Trigger):
         return count, Decision.FIRE_LAST if count >= self.count else Decision.WAIT
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
-        """Add the counts; one that was reached in a part of the window is reached."""
+        """Add the counts; finished if the count was reached in a window that the new one replaces."""
         return FINISHED if FINISHED in states else sum(states)
 
 
 def after_count(count: int) -> Trigger:
     """Return a trigger that fires once, when a window has got a number of new members.
 
-    Members that left again count too. Members of one micro-batch come together: `after_count(2)` in one that
-    brings five fires once.
+    Members that left again count too. The members of one micro-batch come together: in a micro-batch that brings five,
+    `after_count(2)` fires once.
 
     Raises:
         PolicyError: The count is below one.
@@ -61,7 +61,7 @@ def after_count(count: int) -> Trigger:
 
 
 def every_count(count: int) -> Trigger:
-    """Return a trigger that fires each time a window has got a number of members more.
+    """Return a trigger that fires each time a window has got a number of new members since the last firing.
 
     Counting starts anew with each firing.
 
@@ -77,13 +77,13 @@ def every_count(count: int) -> Trigger:
 
 @dataclass(frozen=True, slots=True)
 class Timer(Trigger):
-    """Fires once, some time of the clock after a member came; made by `after` and `every`.
+    """Fires once, when the clock shows some time after a member came; made by `after` and `every`.
 
     Its state is the reading at which it fires, or None while no member came.
 
     Attributes:
         period: The period in microseconds.
-        is_aligned: True if it fires at the next multiple of the period, false if a whole period later.
+        is_aligned: True to fire at the next multiple of the period, false to fire a whole period later.
     """
 
     name: ClassVar[str] = "timer"
@@ -93,6 +93,7 @@ class Timer(Trigger):
 
     def __post_init__(self) -> None:
         if self.period < 1:
+            # The message has the period as it was written: as a bare number, or as a time.
             is_bare = isinstance(self.period, BareClockLength)
             period = self.period if is_bare else repr(spell_ticks(self.period))
             raise PolicyError(f"a timer needs a period above zero, got {period}")
@@ -102,45 +103,45 @@ class Timer(Trigger):
 
     @property
     def reads_clock(self) -> bool:
-        """True: time is that of the clock."""
+        """True: the timer goes by the clock."""
         return True
 
     def step(self, state: int | None, window: Window, view: TriggerView) -> tuple[int | None, Decision]:
         """Set the timer at the first member, and fire when its time has come."""
-        # Three states: no member yet, a member but no clock to set the timer by, and the reading at which it fires.
         if state is None and not view.arrivals:
-            return None, Decision.WAIT
+            return None, Decision.WAIT  # no member yet
         if state is not None and state != _UNKNOWN:
+            # The timer is set: the state is the reading at which it fires.
             return state, Decision.FIRE_LAST if view.clock >= state else Decision.WAIT
         if view.clock == EARLIEST:
-            return _UNKNOWN, Decision.WAIT
-        # The timer is set at the first step in which both a member and a reading are there.
+            return _UNKNOWN, Decision.WAIT  # there is a member, but no clock yet to set the timer by
+        # This is the first step that has both a member and a reading.
         if self.is_aligned:
             return (view.clock // self.period + 1) * self.period, Decision.WAIT
         return view.clock + self.period, Decision.WAIT
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
-        """Keep the earliest reading; it is finished if it was for all parts of the window."""
-        waiting = [state for state in states if state is not FINISHED]
-        if not waiting:
+        """Keep the earliest reading at which to fire; finished if the timer was in all windows that are replaced."""
+        waiting_states = [state for state in states if state is not FINISHED]
+        if not waiting_states:
             return FINISHED
-        # A reading beats the unknown one, as it may come sooner than the next reading.
-        with_members = [state for state in waiting if state is not None]
-        readings = [state for state in with_members if state != _UNKNOWN]
-        return min(readings or with_members, default=None)
+        states_with_members = [state for state in waiting_states if state is not None]
+        readings = [state for state in states_with_members if state != _UNKNOWN]
+        # A timer that is set counts before one that waits for a first reading, which would set it later.
+        return min(readings or states_with_members, default=None)
 
     def next_clock(self, state: int | None, window: Window) -> int:
-        """Return the reading at which it fires."""
+        """Return the reading at which it fires, or at which it can be set."""
         if state is None:
             return INFINITY
-        # Any reading at all sets the timer.
+        # Any reading at all sets a timer that waits for one.
         return EARLIEST + 1 if state == _UNKNOWN else state
 
 
 def after(delay: Duration) -> Trigger:
     """Return a trigger that fires once, a delay after the window got its first member since the trigger started.
 
-    Time is that of the clock which the input brings, never of the machine: see `TriggerView.clock`.
+    The clock is the one that the input brings, never that of the machine: see `TriggerView.clock`.
 
     Raises:
         DurationError: The delay cannot be read.
@@ -184,7 +185,7 @@ class Once(Trigger):
         return None, Decision.FIRE_LAST if self.is_met(window, view) else Decision.WAIT
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
-        """Be finished if the condition was met for a part of the window."""
+        """Return the state: finished if the condition was met in a window that the new one replaces."""
         return FINISHED if FINISHED in states else None
 
 
@@ -203,7 +204,7 @@ class Past(Once):
     delay: int = 0
 
     def __post_init__(self) -> None:
-        part: object = self.part  # nothing keeps a caller from giving what the annotation does not allow
+        part: object = self.part  # at run time a caller may give a value of any type
         if not isinstance(part, int | float) or not 0 <= part <= 1:
             raise PolicyError(
                 f"a part of a window lies between 0 and 1, got {self.part!r}\n  half of a window is past_part(0.5)"
@@ -214,16 +215,19 @@ class Past(Once):
         return f"past_end({delay})" if self.part == 1 else f"past_part({self.part})"
 
     def is_met(self, window: Window, view: TriggerView) -> bool:
-        """Compare the max event time with the place."""
+        """Return True if the max event time has reached the place in the window."""
         return view.max_event_time >= self.next_event_time(None, window)
 
     def merge(self, states: Sequence[Any], window: Window) -> None:
-        """Wait for the place of the new window, as Beam and Flink do, also where that of a part was reached."""
+        """Return None: wait for the place in the new window, even if that in a replaced window was reached.
+
+        Beam and Flink do the same.
+        """
 
     def next_event_time(self, state: None, window: Window) -> int:
-        """Return the place."""
+        """Return the tick of the place in the window, with the delay."""
         if window.end == INFINITY and self.part > 0:
-            return INFINITY
+            return INFINITY  # a part of a window without an end is never reached
         place = window.end if self.part == 1 else window.start + round(self.part * window.duration)
         return min(place + self.delay, INFINITY)
 
@@ -235,7 +239,7 @@ def past_end(delay: Duration = 0) -> Trigger:
     an id that lets events be revised, the window is usually still open: this is Beam's and Flink's on-time result.
 
     Args:
-        delay: The time after the end; a negative number of ticks is before it.
+        delay: The time after the end of the window; a negative one is a time before the end.
 
     Raises:
         DurationError: The delay cannot be read.
@@ -250,7 +254,7 @@ def past_end(delay: Duration = 0) -> Trigger:
 def past_part(part: float) -> Trigger:
     """Return a trigger that fires once, when the max event time has passed a part of a window's extent.
 
-    It looks at the whole input; `percentile` looks at the window's own members.
+    The max event time is that of the whole input; `percentile` looks at the window's own members.
 
     Raises:
         PolicyError: The part does not lie between 0 and 1.
@@ -271,7 +275,7 @@ class Percentile(Once):
     part: float
 
     def __post_init__(self) -> None:
-        part: object = self.part
+        part: object = self.part  # at run time a caller may give a value of any type
         if not isinstance(part, int | float) or not 0 < part < 1:
             raise PolicyError(
                 f"a percentile of a window's extent lies between 0 and 1, got {self.part!r}\n"
@@ -279,7 +283,8 @@ class Percentile(Once):
             )
 
     def is_met(self, window: Window, view: TriggerView) -> bool:
-        """Compare the newest member with the place."""
+        """Return True if the newest of the new members starts in the last part of the window."""
+        # Without a new member there is no start; a window without an end has no last part.
         if view.newest == EARLIEST or window.end == INFINITY:
             return False
         return view.newest - window.start >= self.part * window.duration
@@ -312,15 +317,15 @@ class OnSignal(Once):
         return frozenset({self.signal})
 
     def is_met(self, window: Window, view: TriggerView) -> bool:
-        """Look for the signal."""
+        """Return True if the signal came in the micro-batch."""
         return self.signal in view.signals
 
 
 def on_signal(signal: str) -> Trigger:
     """Return a trigger that fires once, when the input brings a signal of that name.
 
-    A signal is a row of the input that says `change = 'signal'`. It reaches every window of every key that is open
-    after its micro-batch, also those that the same micro-batch opens.
+    A signal is a row of the input with `change = 'signal'`. It reaches every window, of every key, that is open after
+    its micro-batch, also the windows that this micro-batch opens.
 
     Example:
         >>> on_signal("end of day").step(None, Window(0, 60), TriggerView(signals=frozenset({"end of day"})))
@@ -338,7 +343,7 @@ class When(Once):
     condition: str
 
     def __post_init__(self) -> None:
-        condition: object = self.condition
+        condition: object = self.condition  # at run time a caller may give a value of any type
         if not isinstance(condition, str) or not condition:
             raise PolicyError(
                 f"when() takes a condition on columns as text, got {safe_repr(self.condition)}\n"
@@ -351,7 +356,7 @@ class When(Once):
         return (self.condition,)
 
     def is_met(self, window: Window, view: TriggerView) -> bool:
-        """Look for a new member of which the condition is true; null is not."""
+        """Return True if the condition is true of a new member; null is not true."""
         return any(view.values[self.condition])
 
 
@@ -405,16 +410,19 @@ class Reaches(Once):
         return (self.result,)
 
     def is_met(self, window: Window, view: TriggerView) -> bool:
-        """Compare the result with the limit, where members have changed it; null has not reached it."""
-        value = view.results[self.result] if view.arrivals or view.departures else None
+        """Return True if members changed the result in this micro-batch, and it is at the limit or above."""
+        # A trigger must not fire by a result in a micro-batch that changes no members: it sleeps until it is woken.
+        if not view.arrivals and not view.departures:
+            return False
+        value = view.results[self.result]
         return value is not None and value >= self.limit
 
 
 def reaches(result: str, limit: float) -> Trigger:
     """Return a trigger that fires once, when a result of the window has reached a limit.
 
-    It looks at the result in the micro-batches in which a member comes or leaves. A revision that changes the end of a
-    member alone is seen with the next of these.
+    The result is looked at in the micro-batches in which a member comes or leaves. A revision that only changes the end
+    of a member is noticed in the next such micro-batch.
 
     Args:
         result: The name of the result's column, as `aggregate(...)` names it.

@@ -25,9 +25,9 @@ class EarlyEmission:
     It is given in place of an `EmitPolicy`: `window(..., emit=early(every="1 minute"))`. Results have the columns
     `timing` (`"early"` or `"final"`) and `firing` (the number of earlier emissions of the window). A final row is
     emitted exactly when it would be with `emit="final"`, unless the refinement says otherwise. Where late rows correct
-    results, it is emitted once, when they no longer can; triggers then see a watermark that is behind by the allowed
-    lateness. The general evaluator computes such queries. A checkpoint stores the trigger and the refinement with their
-    parameters, and another one needs a new checkpoint.
+    results, the final row is emitted once, when no late row can correct it any more; triggers then see a watermark that
+    is behind by the allowed lateness. The general evaluator computes such queries. A checkpoint stores the trigger and
+    the refinement with their parameters, and a query with another trigger or refinement needs a new checkpoint.
 
     Cost: a firing costs as much as closing the window; windows that fire together share the work.
 
@@ -43,7 +43,7 @@ class EarlyEmission:
     refinement: Refinement | ResultRefinement = Refinement.ACCUMULATE
 
     def __post_init__(self) -> None:
-        # Called for its error: a trigger that a checkpoint cannot hold is refused where it is written.
+        # Called for their errors alone: a trigger that a checkpoint cannot hold is refused where a user writes it.
         to_dict(self.trigger)
         if isinstance(self.refinement, ResultRefinement):
             to_dict(self.refinement)
@@ -58,12 +58,12 @@ class EarlyEmission:
 
         Args:
             window: The windows.
-            is_revised: Events may be revised, or are samples that end with the next one.
+            is_revised: True if events may be revised, or are samples, each of which ends with the next one.
             written_window: The windows as the query has them; None to spell their ticks.
 
         Raises:
-            PolicyError: A window may cease to exist, or a member may change, and its result would not be retracted; or
-                windows may take the place of others, and the trigger does not say what becomes of its state.
+            PolicyError: A window may cease to exist, or a member may change, and the result that was emitted would not
+                be retracted; or windows may take the place of others, and the trigger does not merge its states.
         """
         if self.refinement is not Refinement.RETRACT and window.waits_for_events:
             raise PolicyError(
@@ -122,9 +122,9 @@ def early(
     Args:
         trigger: The trigger that emits results of open windows; see `muntin.triggers`.
         every: Instead of a trigger, a period of the clock: short for `muntin.triggers.every(period)`.
-        refinement: `"accumulate"`: each result is the whole so far, and nothing is retracted. `"discard"`: each covers
-            the members since the last one. `"retract"`: as accumulate, but the last result is retracted first. Or an
-            instance of a `ResultRefinement` of your own.
+        refinement: `"accumulate"`: each result covers all members so far, and nothing is retracted. `"discard"`: each
+            result covers the members since the last one. `"retract"`: as accumulate, but each result retracts the one
+            before it. Or an instance of a `ResultRefinement` of your own.
 
     Raises:
         PolicyError: Neither or both of trigger and period are given, or the refinement's text names none.
@@ -137,8 +137,10 @@ def early(
         >>> print(early(every="1 minute"))
         early(repeat(after('1 minute', aligned)), accumulate)
     """
-    period: object = trigger  # a slip that the annotation does not allow: early("1 minute")
+    # A likely slip, which the annotation does not allow: early("1 minute").
+    period: object = trigger
     if isinstance(period, str | int | timedelta):
+        # Text that is no period is refused below, as anything else that is not a trigger.
         with suppress(DurationError):
             at_every(period)
             raise PolicyError(
@@ -155,8 +157,8 @@ def early(
             by_time=Call("early", Argument("every", "1 minute")),
             with_clock=StreamCall(Call("with_clock")),
         )
-    chosen = trigger if every is None else at_every(every)
-    assert chosen is not None
+    early_trigger = trigger if every is None else at_every(every)
+    assert early_trigger is not None
     if not isinstance(refinement, ResultRefinement):
         refinement = parse_policy(Refinement, refinement)
-    return EarlyEmission(chosen, refinement)
+    return EarlyEmission(early_trigger, refinement)

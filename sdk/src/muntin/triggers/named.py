@@ -20,12 +20,13 @@ def named(name: str, **parameters: object) -> Trigger:
         PluginLoadError: Its plugin cannot be imported.
         ParameterError: The trigger does not take these parameters.
     """
+    # The catalog stands above triggers, and is imported only when a plugin is asked for.
     from muntin.catalog import installed
 
     cls = installed().trigger(name)
     signature = inspect.signature(cls)
     try:
-        signature.bind(**parameters)
+        signature.bind(**parameters)  # for its error, which names the parameter and not `__init__`
         return cls(**parameters)
     except (TypeError, ValueError) as error:
         raise ParameterError(name, parameters, str(error), str(signature)) from error

@@ -15,19 +15,21 @@ class ResultRefinement(ABC):
     the last firings. It works on the results of aggregates, not on the rows of an operator.
 
     The engine calls `refine` once each time that the trigger emits a window, and once when the window is final. It
-    keeps what you return as the *state* of the window, in the checkpoint too, until the window is final. Nothing that
-    was emitted is retracted, so it is refused for windows that events cut. A window that loses its last member is not
-    refined again, and starts anew with the next. The column `firing` counts the calls, also those that emit nothing.
+    keeps the *state* that you return with the window, in the checkpoint too, until the window is final. Nothing that
+    was emitted is retracted, so a refinement is refused for windows that are cut by events. A window that loses its
+    last member is not refined again; if it then gets another member, it starts anew. The column `firing` counts the
+    calls, also those that emit nothing.
 
     Laws (checked by `ResultRefinementLaws`):
 
-    1. *States are plain data*, which a checkpoint can hold, and `refine` leaves the one it is given as it was.
-    2. *The same results are refined alike.* A refinement reads no clock, draws no random number and keeps nothing.
+    1. *States are plain data*, which a checkpoint can hold, and `refine` leaves the state that it gets as it was.
+    2. *The same results are refined alike.* A refinement reads no clock, draws no random number and has no memory but
+       its state.
     3. *It emits all columns or none*, each of the type that the module declares.
 
     Attributes:
-        name: Its name in errors and checkpoints.
-        version: Its own version; it is stored with a query's state.
+        name: The refinement's name in errors and checkpoints.
+        version: The refinement's own version; it is stored with a query's state.
 
     Cost: a call per firing, and the state per open window.
 
@@ -53,10 +55,14 @@ class ResultRefinement(ABC):
 
     @abstractmethod
     def refine(self, state: Any, result: Mapping[str, Any], is_final: bool) -> tuple[Any, Mapping[str, Any] | None]:
-        """Return the state to keep of a window, and what to emit of it; None to emit nothing.
+        """Refine the results of a window.
 
         Args:
             state: The state that this refinement returned last for the window; None at first.
-            result: The window's results now, by the names of their columns. It is not to be changed.
+            result: The window's results now, by the names of their columns. Do not change the mapping.
             is_final: True if the window is final, so that this is the last call for it.
+
+        Returns:
+            The state to keep with the window, and the results to emit, by the names of their columns; None in the place
+            of these to emit nothing.
         """

@@ -42,7 +42,7 @@ class Decision(Enum):
 
 
 class Finished(Enum):
-    """The state that `Trigger.merge` gets in the place of that of a finished trigger."""
+    """The type of `FINISHED`, which stands for the state of a finished trigger in `Trigger.merge`."""
 
     FINISHED = "finished"
 
@@ -67,8 +67,8 @@ class TriggerView:
         departures: The number of members that it lost.
         newest: The largest start among the new members; `EARLIEST` if there is none.
         signals: The names of the external events that the input brought.
-        values: The values of each expression in the trigger's `reads` in the new members, ordered by their start.
-        results: The result that the whole window has now, by each name in the trigger's `reads_results`.
+        values: For each expression in the trigger's `reads`, its values in the new members, ordered by their start.
+        results: For each name in the trigger's `reads_results`, the result that the whole window has now.
     """
 
     max_event_time: int = EARLIEST
@@ -87,33 +87,33 @@ class Trigger(ABC):
 
     A trigger knows nothing of any query, window specification or module, so one object serves any number of them; its
     fields are its parameters. It returns its *state* for a window, which the engine keeps with the window, in the
-    checkpoint too. The engine calls these methods; only tests call them too.
+    checkpoint too. Only the engine and tests call these methods.
 
-    A window that gets its first member gets a state. After each micro-batch that changes the window's members, and
-    after each that passes one of its wake-ups or brings one of its `signals`, the engine calls `step` once. So a
-    window fires at most once per micro-batch, and order inside one means nothing. A firing emits nothing if nothing
-    changed since the last one. When the window is final its final result is emitted whatever the trigger decides, and
-    the trigger is not called any more.
+    A window that gets its first member gets a state. The engine then calls `step` once after each micro-batch that
+    changes the window's members, passes one of its wake-ups or brings one of the trigger's `signals`. So a window fires
+    at most once per micro-batch, and the order of rows within a micro-batch means nothing. A firing emits nothing if
+    nothing changed since the last one. When the window is final its final result is emitted whatever the trigger
+    decides, and the trigger is not called any more.
 
-    Events may cut windows, as they do sessions and snapshots. A window that takes the place of another has its members
-    and goes on with the state of its trigger, and one that takes the place of several with their states merged: `merge`
-    says how. A trigger that does not define it is refused over such windows. New in such a window are the members that
-    none of those had in whose place it is.
+    Sessions, snapshots and other windows that are cut by events may take the place of earlier ones. A window that
+    replaces another one has its members, and its trigger goes on with the same state; a window that replaces several
+    goes on with their states merged by `merge`. A trigger without that method is refused over such windows. A member of
+    such a window counts as new if none of the replaced windows had it.
 
     Laws (checked by `TriggerLaws`):
 
-    1. *States are plain data*, which a checkpoint can hold, and `step` leaves the one it is given as it was.
+    1. *States are plain data*, which a checkpoint can hold, and `step` leaves the state that it gets as it was.
     2. *The same views give the same decisions.* A trigger reads no clock and draws no random number.
     3. *It sleeps until it is woken.* In a micro-batch that brings no member, passes no wake-up and brings none of its
        signals it would have waited, and its later decisions are the same whether it was called then or not.
-    4. *Merging*, if it defines `merge`: it makes no difference in which order states are merged, nor whether all at
-       once or one after the other; the result is plain data, and the states are left as they were.
+    4. *Merging*, if it defines `merge`: states may be merged in any order, all at once or one after the other, with the
+       same result; the result is plain data, and the states are left as they were.
 
     Attributes:
-        name: Its name in errors and checkpoints; `"<plugin>.<trigger>"` for one that a plugin offers.
-        version: Its own version; it is stored with a query's state.
+        name: The trigger's name in errors and checkpoints; `"<plugin>.<trigger>"` for one that a plugin offers.
+        version: The trigger's own version; it is stored with a query's state.
 
-    Cost: a step is paid per window and micro-batch that touches or wakes it, so keep states small.
+    Cost: a call of `step` for each window and each micro-batch that touches or wakes it, so keep states small.
 
     Example:
         >>> from dataclasses import dataclass
@@ -151,15 +151,20 @@ class Trigger(ABC):
 
     @property
     def parts(self) -> tuple[Trigger, ...]:
-        """The triggers it is composed of: those among its fields."""
+        """The triggers that this one is composed of: those among its fields."""
         return tuple(value for value in self._values() if isinstance(value, Trigger))
 
     def _values(self) -> Iterator[object]:
         """Yield the values of the fields, those of a tuple one by one."""
         cls: Any = type(self)
-        for part in fields(cls) if is_dataclass(cls) else ():
-            value = getattr(self, part.name)
-            yield from value if isinstance(value, tuple) else (value,)
+        if not is_dataclass(cls):
+            return
+        for parameter in fields(cls):
+            value = getattr(self, parameter.name)
+            if isinstance(value, tuple):
+                yield from value
+            else:
+                yield value
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -171,9 +176,9 @@ class Trigger(ABC):
     def reads_results(self) -> tuple[str, ...]:
         """The results of the window that it reads, by the names of their columns.
 
-        The engine then computes these results before each call of `step`, as if the window fired, and not only where it
-        does. They change only where members come or leave; in other micro-batches a trigger must not fire by them, as
-        the third law of `Trigger` says: it sleeps until it is woken.
+        The engine computes these results before each call of `step`, whether the window fires or not. They change only
+        when members come or leave. In any other micro-batch a trigger must not fire because of a result, as the third
+        law of `Trigger` says: it sleeps until it is woken.
         """
         names = chain.from_iterable(part.reads_results for part in self.parts)
         return tuple(dict.fromkeys(names))
@@ -205,15 +210,16 @@ class Trigger(ABC):
     def merge(self, states: Sequence[Any], window: Window) -> Any:
         """Return the state of a window that takes the place of one or several others.
 
-        A trigger that does not define it cannot be used over windows that events cut. Beam and Flink call it `onMerge`.
+        A trigger that does not define this method cannot be used over windows that are cut by events. Beam and Flink
+        call it `onMerge`.
 
         Args:
-            states: The states of the trigger for these windows, one or more; `FINISHED` for one that is finished.
+            states: The states of the trigger for the replaced windows, one or more; `FINISHED` where it is finished.
             window: The window that takes their place.
 
         Returns:
-            The state with which the trigger goes on; `FINISHED` if it is finished. It is stepped in the same
-            micro-batch, unless the window closes.
+            The state with which the trigger goes on; `FINISHED` if it is finished. A trigger that goes on is stepped in
+            the same micro-batch, unless the window closes.
 
         Example:
             Two sessions with two events each, and the event that joins them:
@@ -227,7 +233,7 @@ class Trigger(ABC):
 
     @property
     def can_merge(self) -> bool:
-        """True if it defines `merge`, as must the triggers that it is composed of."""
+        """True if the trigger defines `merge`, and the triggers that it is composed of do too."""
         # The inherited method only raises: a trigger that can be merged overrides it.
         return type(self).merge is not Trigger.merge and all(part.can_merge for part in self.parts)
 
@@ -241,7 +247,7 @@ class Trigger(ABC):
 
 
 def _spelled(value: object) -> str:
-    """Return a field of a trigger as a query writes it."""
+    """Return the value of a field of a trigger as a query writes it."""
     if isinstance(value, TimeLength):
         return spell_as_written(value)
     return str(value) if isinstance(value, Trigger) else repr(value)

@@ -22,10 +22,10 @@ from muntin.windows.stretches import Stretches
 from muntin.windows.wall_clock import DAY, day_of, zone_named
 
 _LEAST_DAYS: Final = {"day": 1, "month": 27}
-"""Days that a unit lasts at least, where one day may be skipped; of several units in a row, one may be skipped."""
+"""The least number of days in a unit. A zone may once have skipped a day: then a month of 28 days had 27."""
 
 _PAGE: Final = 64
-"""Windows computed at once."""
+"""The number of windows that are computed at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,10 @@ class CalendarWindows(WindowKind):
     """A window of some days, or of some months, by the clock on the wall of a time zone.
 
     A day begins when the clock first shows its first second, so it has 23 or 25 hours where summer time begins or ends.
-    Where the clock skips that second, the day begins when the clock is set forward; where it shows it twice, the first
-    time counts; if the clock is set back over midnight, the repeated part of the day before counts for the new day. If
-    a zone skipped a whole day, no window begins or ends with it: of windows that would begin at the
-    same instant the last one is there, of windows that would end at the same instant the first.
+    Where the clock skips that second, the day begins when the clock is set forward; where the clock shows it twice, the
+    first time counts. If the clock is set back over midnight, the repeated part of the day before counts for the new
+    day. If a zone skipped a whole day, no window begins or ends with that day: of several windows that would begin at
+    the same instant only the last one exists, and of several that would end at the same instant only the first.
 
     Times before the year 2 and after 9998 follow the first offset and the last rule that are known of the zone.
 
@@ -86,13 +86,13 @@ class CalendarWindows(WindowKind):
 
         The stretch is empty for an event that lies between two windows.
         """
-        until = end if end == INFINITY else end + self.reach
+        reached_end = end if end == INFINITY else end + self.reach
         has_gaps = self.hop > self.size  # only then is there time between windows
-        if has_gaps and start < until:
+        if has_gaps and start < reached_end:
             next_window = next(self._ending_after(start))
-            if next_window.start >= until:
+            if next_window.start >= reached_end:
                 return start, start
-        return start, until
+        return start, reached_end
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows of the calendar over a stretch."""
@@ -103,50 +103,54 @@ class CalendarWindows(WindowKind):
                 yield window
 
     def grid(self) -> RegularWindows | None:
-        """Return days of 24 hours, as they are in UTC, as a grid of ticks, and all others as one of days or months.
+        """Return the grid of the windows: of ticks for days in UTC, of days or months elsewhere.
 
-        None with a reach, and where windows of days overlap in a zone that skipped a day: one of them is left out.
+        None if the windows have a reach, or if they overlap in a zone that skipped a day: there one of the windows that
+        a grid would have does not exist.
         """
         counted = _counted(self)
-        if self.reach or (self.size > self.hop and counted.periods.some_are_empty):
+        overlap = self.size > self.hop
+        if self.reach or (overlap and counted.periods.some_are_empty):
             return None
         if self.zone != "UTC" or self.unit != "day":
             return counted
-        # A day in UTC always has 24 hours, so ticks do instead of periods: the engine slices them with less work.
+        # A day in UTC always has 24 hours, so a grid of ticks has the same windows, and the engine slices it faster.
         day = DAY * self.second
-        clock = start_of(self.start).second * self.second
-        return HoppingWindows(self.size * day, self.hop * day, counted.offset * day + clock)
+        time_of_day = start_of(self.start).second * self.second
+        return HoppingWindows(self.size * day, self.hop * day, counted.offset * day + time_of_day)
 
     @property
     def longest(self) -> int | None:
-        """The size where windows are a grid of ticks; elsewhere the zone decides."""
+        """The size in ticks if the windows are a grid of ticks; None elsewhere, as months and some days differ."""
         grid = self.grid()
         return None if grid is None or grid.periods is not None else grid.size
 
     @property
     def time_zone(self) -> str:
-        """The zone."""
+        """The name of the zone."""
         return self.zone
 
     def with_reach(self, reach: int) -> CalendarWindows:
-        """Extend the reach to at least this one."""
+        """Return the windows with at least this reach."""
         return replace(self, reach=max(self.reach, reach))
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
-        """Return days with the reach."""
+        """Return the call for windows of a day with the reach."""
         return cls(1, 1, "day", reach=axis.round_up(reach)).spell(axis)
 
     @property
     def holds_past(self) -> int:
         """The reach, and the least time that neighbouring windows share."""
-        shared = max(0, self.size - self.hop)
-        # Of days in a row one may have been skipped; a month of 27 days has lost its day already.
-        days = shared * _LEAST_DAYS[self.unit] - (self.unit == "day")
-        return self.reach + max(0, days) * DAY * self.second
+        shared_units = max(0, self.size - self.hop)
+        shared_days = shared_units * _LEAST_DAYS[self.unit]
+        if self.unit == "day":
+            shared_days -= 1  # one of the days may have been skipped; the least month has lost its day already
+        return self.reach + max(0, shared_days) * DAY * self.second
 
     def check_lengths(self, longest: int, written: WrittenWindows | None = None) -> None:
         """Refuse a size, a hop or a reach that is too long for the axis."""
+        # By name, as `super()` does not work in a dataclass with slots.
         WindowKind.check_lengths(self, longest)
         days = max(self.size, self.hop) * (1 if self.unit == "day" else 31)
         if days * DAY * self.second > longest:
@@ -157,7 +161,7 @@ class CalendarWindows(WindowKind):
             )
 
     def call(self) -> tuple[str, dict[str, Any]]:
-        """Return `calendar` and its arguments."""
+        """Return `calendar` and the arguments that it would take, by name."""
         arguments: dict[str, Any] = {"size": spell_size(self.size, self.unit)}
         if self.hop != self.size:
             arguments["hop"] = spell_size(self.hop, self.unit)
@@ -187,15 +191,18 @@ class CalendarWindows(WindowKind):
         return self.start != read_start(None, self.unit, self.size, self.hop)
 
     def _ending_after(self, tick: int) -> Iterator[Window]:
-        """Yield the windows that end after a tick."""
+        """Yield the windows that end after a tick, in order and without an end."""
         if tick in (EARLIEST, INFINITY):
             return
         counted = _counted(self)
-        # The first window whose end may lie after the tick, from a lower bound of the period of the tick; rounded up.
-        first = -(-(counted.periods.number_before(tick) - counted.offset + 1 - self.size) // self.hop)
-        # Pages begin at their multiples, so the first one may hold windows that have ended: they are cut off.
+        # The window with the number n ends where the period `offset + n * hop + size` begins. That is after the tick
+        # only if this period has a greater number than that of the tick, for which there is a lower bound. So the
+        # first such n is this quotient, rounded up, or a later one.
+        tick_period = counted.periods.number_before(tick)
+        first = -(-(tick_period + 1 - counted.offset - self.size) // self.hop)
         for page in count(first // _PAGE):
             ends, windows = _page(self, page)
+            # The first pages may begin with windows that have ended.
             yield from windows[bisect_right(ends, tick) :]
 
 
@@ -208,7 +215,7 @@ class _Counted(PeriodWindows):
 
 @lru_cache(maxsize=256)
 def _counted(kind: CalendarWindows) -> _Counted:
-    """Return windows as a grid of days or months, whatever their reach."""
+    """Return calendar windows as a grid whose periods are days or months, without regard to their reach."""
     start = start_of(kind.start)
     if kind.unit == "day":
         periods = CalendarPeriods("day", kind.zone, date=1, clock=start.second, second=kind.second)
@@ -221,9 +228,13 @@ def _counted(kind: CalendarWindows) -> _Counted:
 
 @lru_cache(maxsize=256)
 def _page(kind: CalendarWindows, page: int) -> tuple[list[int], list[Window]]:
-    """Return a page of consecutive windows with their ends, without windows that a skipped day leaves out.
+    """Return the ends of a page of consecutive windows, and the windows, without those that a skipped day leaves out.
 
-    Each event of a key asks for windows, mostly of a page that another event has opened.
+    Each event asks for windows, mostly those of a page that an earlier event has asked for: so pages are cached.
+
+    Args:
+        kind: The windows.
+        page: The number of the page, negative before the start of the windows.
     """
     counted = _counted(kind)
     begins = counted.periods.begins
@@ -234,7 +245,7 @@ def _page(kind: CalendarWindows, page: int) -> tuple[list[int], list[Window]]:
     for number in range(first, first + _PAGE * kind.hop, kind.hop):
         next_start = begins(number + kind.hop)
         end = begins(number + kind.size)
-        # Of windows that begin at one instant the last is there, of windows that end at one instant the first.
+        # Of windows that begin at the same instant only the last exists, of those that end at the same one the first.
         if start < next_start and max(start, previous_end) < end:
             windows.append(Window(start, end))
         start = next_start
@@ -257,14 +268,15 @@ def calendar(
     with lifetimes.
 
     Args:
-        size: Length of each window: `"day"`, `"week"`, `"month"`, `"quarter"`, `"year"`, or some of them, as in
+        size: Length of each window: `"day"`, `"week"`, `"month"`, `"quarter"`, `"year"`, or a number of these, as in
             `"2 weeks"`.
-        hop: Distance between neighbouring starts; by default the size. Days and weeks go together, and so do months,
-            quarters and years.
+        hop: Distance between neighbouring starts; by default the size. A size in days or weeks needs a hop in days or
+            weeks, and one in months, quarters or years a hop in these.
         zone: The time zone whose clock counts, by its name in the IANA database, such as `"America/New_York"`.
         start: The start of any of the windows, by that clock: a date (`"2024-04-06"`), a day of the week
-            (`"sunday"`), a month (`"april"`), a time of day (`"06:00"`), or one of them and a time. By default
-            windows start at midnight, on Mondays where they are whole weeks, and in January where they are years.
+            (`"sunday"`), a month (`"april"`), a time of day (`"06:00"`), or a date, day or month with a time. By
+            default windows start at midnight, on Mondays where they are whole weeks, and in January where they are
+            years.
         reach: The time after its end for which an event stays a member.
 
     Raises:

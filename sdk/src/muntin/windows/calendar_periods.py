@@ -12,7 +12,7 @@ from muntin.windows.regular import Periods
 from muntin.windows.wall_clock import DAY, date_of, day_of, first_shown, shown_at, zone_named
 
 _FARTHEST: Final = 16 * 3600
-"""Seconds: no clock was ever farther from UTC."""
+"""The most seconds by which a clock was ever behind UTC, or before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,40 +39,44 @@ class CalendarPeriods(Periods):
     second: int
 
     def begins(self, number: int) -> int:
-        """Return the first tick at which the clock shows the first second of a period, or a later one."""
-        return first_shown(zone_named(self.zone), self._first_day(number) * DAY + self.clock) * self.second
+        """Return the first tick at which the clock shows the first second of a period, or a later time."""
+        first_second = self._first_day(number) * DAY + self.clock
+        return first_shown(zone_named(self.zone), first_second) * self.second
 
     def number_at(self, tick: int) -> int:
         """Return the number of the period that a tick lies in."""
         number = self.number_before(tick)
-        # The estimate is off by little: a clock is less than a day behind, and days that a zone skipped are rare.
+        # The lower bound is close: a clock is less than a day behind UTC, and days that a zone skipped are rare.
         while self.begins(number + 1) <= tick:
             number += 1
         return number
 
     def number_before(self, tick: int) -> int:
-        """Return the number of the period that the farthest clock behind UTC may show at a tick, or an earlier one.
+        """Return a lower bound of the number of the period that a tick lies in.
 
-        Cost: arithmetic alone.
+        Cost: arithmetic alone, without the rules of the zone.
         """
+        # The day by the clock that is farthest behind UTC, where a day begins at the second `clock`.
         day = (tick // self.second - _FARTHEST - self.clock) // DAY
         if self.unit == "day":
             return day
         year, month, date = date_of(day)
-        # Before its date, a month belongs to the period that began in the month before.
-        return month_of(year, month) - (date < self.date)
+        number = month_of(year, month)
+        # The first dates of a month belong to the period that began in the month before.
+        return number - 1 if date < self.date else number
 
     @property
     def some_are_empty(self) -> bool:
-        """True for days of a zone that skipped one of them whole, as Samoa did in 2011."""
+        """True for days in a zone that once skipped a whole day, as Samoa did in 2011."""
         return self.unit == "day" and _some_are_empty(self)
 
     def spell(self, count: int) -> str:
-        """Return days, weeks, months, quarters or years."""
+        """Return a number of periods in days, weeks, months, quarters or years, such as `1 week`."""
         spelled = spell_size(count, self.unit)
         return spelled if spelled[0].isdigit() else f"1 {spelled}"
 
     def _first_day(self, number: int) -> int:
+        """Return the day, since 1970-01-01, on which a period begins."""
         if self.unit == "day":
             return number
         years, months = divmod(number, 12)
@@ -89,27 +93,28 @@ def month_of(year: int, month: int) -> int:
     return (year - 1970) * 12 + month - 1
 
 
-_LOOKED_AT: Final = range(day_of(1800, 1, 1), day_of(2100, 1, 1), 61)
-"""Days on which offsets are compared; zones were made, and the date line moved, between these."""
+_COMPARED_DAYS: Final = range(day_of(1800, 1, 1), day_of(2100, 1, 1), 61)
+"""The days on which the offsets of a zone are compared, two months apart, over the years in which there are zones."""
 
 
 @lru_cache(maxsize=256)
 def _days_near_jumps(zone: str) -> tuple[int, ...]:
-    """Return the days of the months in which a zone set its clock forward by most of a day; mostly none.
+    """Return the days, within a few months, around each jump of a zone's clock over a whole day; mostly none.
 
     Cost: a few milliseconds, once for each zone.
     """
     clock = zone_named(zone)
-    offsets = [(day, shown_at(clock, day * DAY) - day * DAY) for day in _LOOKED_AT]
+    offsets = [(day, shown_at(clock, day * DAY) - day * DAY) for day in _COMPARED_DAYS]
     days: list[int] = []
     for (day, offset), (later_day, later_offset) in pairwise(offsets):
+        # Summer time moves a clock by an hour or two; only a jump over the date line moves it by most of a day.
         if later_offset - offset > DAY * 3 // 4:
-            # The jump lies between two of the days that were compared; days by another clock may begin earlier or
-            # later.
+            # Two days more on each side, as the days of the windows may begin at another time than midnight.
             days += range(day - 2, later_day + 2)
     return tuple(days)
 
 
 @lru_cache(maxsize=256)
 def _some_are_empty(days: CalendarPeriods) -> bool:
+    """Return True if one of the days begins at the same tick as the next one."""
     return any(days.begins(day) == days.begins(day + 1) for day in _days_near_jumps(days.zone))

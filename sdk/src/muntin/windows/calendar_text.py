@@ -46,42 +46,62 @@ class CalendarStart(NamedTuple):
 
 
 def read_size(size: str) -> tuple[int, Unit]:
-    """Return a size of calendar windows in days or in months.
+    """Return a size of calendar windows as a number of days or of months.
+
+    Raises:
+        WindowError: The size has an unknown unit, or is not a number and a unit.
 
     Example:
         >>> read_size("quarter"), read_size("2 weeks")
         ((3, 'month'), (14, 'day'))
     """
-    match = _SIZE.fullmatch(str(size).strip().lower())
+    text = str(size).strip().lower()
+    match = _SIZE.fullmatch(text)
     if match is None or match[2] not in SIZES:
-        number, word = re.findall(r"^(\d*)\s*(.*)", str(size).strip().lower())[0]
-        close = get_close_matches(word, (*SIZES, *(f"{unit}s" for unit in SIZES)), n=1, cutoff=0.75)
-        suggestion = f"  did you mean {f'{number} {close[0]}'.strip()!r}?\n" if close else ""
+        number, word = re.findall(r"^(\d*)\s*(.*)", text)[0]
+        plurals = [f"{unit}s" for unit in SIZES]
+        close_words = get_close_matches(word, [*SIZES, *plurals], n=1, cutoff=0.75)
+        suggestion = ""
+        if close_words:
+            corrected = f"{number} {close_words[0]}".strip()
+            suggestion = f"  did you mean {corrected!r}?\n"
         raise WindowError(
             f"a calendar has no {size!r}\n{suggestion}"
             f"  expected: {', '.join(map(repr, SIZES))}, or some of them, as in '3 months'; for hours use tumbling"
         )
     length, unit = SIZES[match[2]]
-    return int(match[1] or 1) * length, unit
+    number_of_units = int(match[1] or 1)
+    return number_of_units * length, unit
 
 
 def spell_size(size: int, unit: str) -> str:
-    """Return a size of days or months as `read_size` reads it, in the largest unit of which it is a multiple.
+    """Return a number of days or months in the largest unit of which it is a multiple, as `read_size` reads it.
 
     Example:
         >>> spell_size(12, "month"), spell_size(14, "day"), spell_size(10, "day")
         ('year', '2 weeks', '10 days')
     """
     spelled = ""
-    for name, (length, unit_of_size) in SIZES.items():  # the largest one comes last, and wins
-        if unit_of_size == unit and size % length == 0:
+    # The largest unit comes last, and wins.
+    for name, (length, base_unit) in SIZES.items():
+        if base_unit == unit and size % length == 0:
             number = size // length
             spelled = name if number == 1 else f"{number} {name}s"
     return spelled
 
 
 def read_start(start: str | None, unit: str, size: int, hop: int) -> str:
-    """Return the start of calendar windows as a date, and the time if it is not midnight.
+    """Return the start of calendar windows as a date, with the time if it is not midnight.
+
+    Args:
+        start: The start as a query has it: a date, a day of the week, a month, a time of day, or one of these with a
+            time; None for the default.
+        unit: The unit of the size and the hop, `"day"` or `"month"`.
+        size: The size in that unit.
+        hop: The hop in that unit.
+
+    Raises:
+        WindowError: The start cannot be read, or is a day of the week though the windows are not whole weeks.
 
     Example:
         >>> read_start("sunday 18:00", "day", 7, 7), read_start(None, "day", 7, 7), read_start("april", "month", 12, 12)
@@ -92,9 +112,12 @@ def read_start(start: str | None, unit: str, size: int, hop: int) -> str:
     date = f"1970-01-{_MONDAY:02}" if is_weekly else "1970-01-01"
     if start is None:
         return date
+
+    # A time of day comes last, and has a colon.
     words = str(start).lower().split()
-    has_clock = bool(words) and ":" in words[-1]
-    clock = words.pop() if has_clock else "00:00"
+    has_time = bool(words) and ":" in words[-1]
+    time_of_day = words.pop() if has_time else "00:00"
+
     word = " ".join(words)
     if word in _WEEKDAYS:
         if not is_weekly:
@@ -104,16 +127,18 @@ def read_start(start: str | None, unit: str, size: int, hop: int) -> str:
                 argument="start",
                 value=start,
             )
-        day = _MONDAY + _WEEKDAYS.index(word)
         # The first such day of 1970; any week would do, as windows go on in both directions.
-        date = f"1970-01-{day if day < 8 else day - 7:02}"
+        day = _MONDAY + _WEEKDAYS.index(word)
+        if day > 7:
+            day -= 7
+        date = f"1970-01-{day:02}"
     elif word in _MONTHS:
         date = f"1970-{_MONTHS.index(word) + 1:02}-01"
-    elif words or not has_clock:
-        date = word
+    elif words or not has_time:
+        date = word  # a date, or a text that `start_of` refuses
+
     # Read the parts as one datetime, and write them in one form: equal windows have equal starts.
-    text = f"{date} {clock}"
-    parts = start_of(text, start)
+    parts = start_of(f"{date} {time_of_day}", start)
     canonical_date = f"{parts.year:04}-{parts.month:02}-{parts.day:02}"
     if parts.second == 0:
         return canonical_date
@@ -125,7 +150,15 @@ def read_start(start: str | None, unit: str, size: int, hop: int) -> str:
 
 @lru_cache(maxsize=256)
 def start_of(text: str, written: object = None) -> CalendarStart:
-    """Read the start of calendar windows from a date with a time of day; `written` is the text of messages."""
+    """Read the start of calendar windows from a date with a time of day.
+
+    Args:
+        text: The date, with or without a time.
+        written: The start as the query has it, for messages; None if that is the text.
+
+    Raises:
+        WindowError: The text is not such a start, or it has a time zone or a part of a second.
+    """
     try:
         start = datetime.fromisoformat(text)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Count windows: from each distinct start (or end) of an event, or every m-th of them, over the next n."""
+"""Count windows: each spans a number of distinct starts (or ends) of events."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from muntin.windows.stretches import Stretches
 
 @dataclass(frozen=True, slots=True)
 class CountWindows(WindowKind):
-    """A window from each distinct start (or end) of an event, or every m-th of them, over the next `count`.
+    """Windows over `count` distinct starts (or ends) of events, from each of them or from every m-th.
 
-    The window is `[t_i, t_(i+count-1) + 1)` and has as members the events that start (or end) inside. Distinct
-    *times* are counted, so events at the same time never make the result depend on their order; there
-    may then be more than `count` members. Times with fewer than `count - 1` successors open no window.
+    Let `t_0`, `t_1` and so on be these distinct times. The window from `t_i` is `[t_i, t_(i+count-1) + 1)`, and the
+    events that start (or end) inside are its members. Distinct *times* are counted, so events at the same time never
+    make the result depend on their order; there may then be more than `count` members. Times with fewer than
+    `count - 1` successors open no window.
 
-    With `every=m` the first time of a key opens a window, then the m-th after it, and so on. The rank of a time is its
-    place among all times of the key, however long ago they were. An event that comes late moves all later times on by
-    one, so every later window changes. If `m` is above the count, there are times between windows, and their events are
-    members of none.
+    With `every=m` the first time of a key opens a window, then the m-th after it, and so on. The *rank* of a time is
+    its number among all times of the key, however long ago they were. An event that comes late raises the ranks of all
+    later times by one, so every later window changes. If `m` is above the count, there are times between windows, and
+    their events are members of no window.
 
     The fields are the arguments of `count_by_start` and `count_by_end`; `by` says which.
     """
@@ -49,7 +50,7 @@ class CountWindows(WindowKind):
 
     @property
     def can_be_time_bound(self) -> bool:  # type: ignore[override]  # it depends on a field
-        """True if each time opens a window; others are replaced by several when a late event moves ranks."""
+        """True if each time opens a window. With `every` above 1, a late event moves ranks and so replaces windows."""
         return self.every == 1
 
     @property
@@ -58,84 +59,93 @@ class CountWindows(WindowKind):
         return self.count
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the tick that is counted; an event that has not ended has no end to count."""
-        counted = start if self.by == "start" else end
-        return (counted, counted) if counted == INFINITY else (counted, counted + 1)
+        """Return the one tick that is counted, the event's start or end; nothing while there is no end to count."""
+        counted_time = start if self.by == "start" else end
+        if counted_time == INFINITY:
+            return counted_time, counted_time
+        return counted_time, counted_time + 1
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
-        """Yield the windows with a counted time in a stretch, or between two of theirs."""
-        ticks = stretches.starts
+        """Yield the windows that share a tick with `[start, end)`."""
+        times = stretches.starts
         successors = self.count - 1
-        # A window reaches over its opening time and so many after it: one that begins earlier may share a tick.
-        first = max(self._origin(stretches), bisect_left(ticks, start) - successors)
-        for place in range(self._next_opening(stretches, first), len(ticks) - successors, self.every):
-            if ticks[place] >= end:
+        # A window spans its opening time and so many successors: one that opened that many times earlier may last here.
+        first = max(self._frontier_index(stretches), bisect_left(times, start) - successors)
+        for index in range(self._next_opening(stretches, first), len(times) - successors, self.every):
+            if times[index] >= end:
                 return
-            yield Window(ticks[place], ticks[place + successors] + 1)
+            yield Window(times[index], times[index + successors] + 1)
 
     def members(self, window: Window, events: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return the events that start (or end) inside."""
+        """Return the events that start (or end) inside the window."""
         members: list[tuple[int, int]] = []
         for start, end in events:
-            counted = start if self.by == "start" else end
-            if window.start <= counted < window.end:
+            counted_time = start if self.by == "start" else end
+            if window.start <= counted_time < window.end:
                 members.append((start, end))
         return members
 
     def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
-        """Return the stretch; all from its start on, where the ranks of later times say which of them open windows."""
+        """Return the stretch; with `every`, all time from its start on, as the ranks of all later times may change."""
         return start, end if self.every == 1 else INFINITY
 
     def unborn(self, stretches: Stretches) -> int:
-        """Return the first time that may open a window and has too few successors."""
-        ticks = stretches.starts
-        # Times with enough successors have their windows already.
-        first = max(len(ticks) - self.count + 1, bisect_left(ticks, stretches.frontier))
-        place = self._next_opening(stretches, first)
-        return ticks[place] if place < len(ticks) else INFINITY
+        """Return the first time that will open a window when it has more successors."""
+        times = stretches.starts
+        # Earlier times have enough successors, and so their windows, already.
+        first_without_window = len(times) - self.count + 1
+        first = max(first_without_window, bisect_left(times, stretches.frontier))
+        index = self._next_opening(stretches, first)
+        return times[index] if index < len(times) else INFINITY
 
     def carried(self, stretches: Stretches, frontier: int) -> Any:
-        """Return the distance in times from one that opens a window to the first from the frontier on, or None."""
-        # None for zero: nothing needs to be kept where the first time from the frontier on opens a window.
-        return (bisect_left(stretches.starts, frontier) - self._first_opening(stretches)) % self.every or None
+        """Return the number of times before the frontier, from the last that opened a window on, itself included.
+
+        None if the first time from the frontier on opens a window: then nothing needs to be kept.
+        """
+        times_since_an_opening = bisect_left(stretches.starts, frontier) - self._opening_index(stretches)
+        return times_since_an_opening % self.every or None
 
     def outlives(self, carried: int | None) -> bool:
-        """Return True if times have been counted since the last one that opened a window."""
+        """Return True if the carried number is needed to know which later time opens a window."""
         return carried is not None
 
-    def _origin(self, stretches: Stretches) -> int:
-        """Return the place of the first time that is not forgotten; times of kept events may lie before it."""
+    def _frontier_index(self, stretches: Stretches) -> int:
+        """Return the index of the first time that the carried number does not count; 0 if each time opens a window.
+
+        Earlier times may still be among the stretches, as those of events that are kept for another reason.
+        """
         return 0 if self.every == 1 else bisect_left(stretches.starts, stretches.frontier)
 
-    def _first_opening(self, stretches: Stretches) -> int:
-        """Return the place of a time that opens a window; it may lie before those that are kept."""
-        return self._origin(stretches) - (stretches.carried or 0)
+    def _opening_index(self, stretches: Stretches) -> int:
+        """Return the index of a time that opens a window; it is negative if that time is forgotten."""
+        return self._frontier_index(stretches) - (stretches.carried or 0)
 
-    def _next_opening(self, stretches: Stretches, place: int) -> int:
-        """Return the first place, at one or later, whose time opens a window."""
-        return place + (self._first_opening(stretches) - place) % self.every
+    def _next_opening(self, stretches: Stretches, index: int) -> int:
+        """Return the index of the first time, from one at an index on, that opens a window."""
+        return index + (self._opening_index(stretches) - index) % self.every
 
     def known_at(self, window: Window) -> int | None:
         """Return the last tick, which is the last of the times that the window counts."""
         return window.end - 1
 
     def successor(self, window: Window, since: int) -> tuple[int, int] | None:
-        """Return the start: the window from the same time takes its place."""
+        """Return the start: the window that opens at the same time takes the place of the removed one."""
         return window.start, window.start
 
     @property
     def context(self) -> WindowContext:
-        """Nothing, if each time alone is a window; earlier times, if their number says which of them are."""
+        """Free if each time alone is a window; backward if ranks among earlier times decide; forward otherwise."""
         if self.count > 1:
             return WindowContext.FORWARD
         if self.every == 1:
             return WindowContext.FREE
-        # An event that ends earlier may start later.
+        # Ranks by end depend on later rows: an event that starts later may end earlier.
         return WindowContext.BACKWARD if self.by == "start" else WindowContext.FORWARD
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
-        """Return windows over two starts."""
+        """Return the call for windows over two starts."""
         return cls(2).spell(axis)
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
@@ -151,7 +161,8 @@ class CountWindows(WindowKind):
         return f"count_by_{self.by}", arguments
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-able data; without `every` where each time opens a window, as checkpoints before that field."""
+        """Return JSON-able data; without `every` if it is 1, as in checkpoints from before windows had that field."""
+        # `super()` alone does not work in a dataclass with slots.
         data = super(CountWindows, self).to_dict()
         return {name: value for name, value in data.items() if name != "every" or value != 1}
 
@@ -159,12 +170,12 @@ class CountWindows(WindowKind):
 def count_by_start(count: int, every: int = 1) -> CountWindows:
     """Return windows over `count` distinct starts of events.
 
-    There is a window from each start over the next `count` starts, which ends one tick after the last of them. Times
-    are counted, not events: a window may have more members than the count, and the order of events at one time does not
-    matter. With `every`, an event that comes late or is retracted changes all later windows. Where that must not be,
-    let windows wait for the watermark (`emit="final"`), or use `batch`, which numbers rows in the order of a column. A
-    key whose number of starts is no multiple of `every` is kept for ever, as a number of a few bytes; all its events
-    go. Time-bound results are refused, except with `every=1`.
+    From each start there is a window over `count` starts, its own included, which ends one tick after the last of them.
+    Times are counted, not events: a window may have more members than the count, and the order of events at one time
+    does not matter. With `every`, an event that comes late or is retracted changes all later windows. If that is not
+    what you want, let windows wait for the watermark (`emit="final"`), or use `batch`, which numbers rows in the order
+    of a column. A key whose number of starts is no multiple of `every` is kept for ever, as a number of a few bytes
+    without any events. Time-bound results are refused, except with `every=1`.
 
     Three events, and the windows that `count_by_start(2)` makes of them, with the number of members:
 

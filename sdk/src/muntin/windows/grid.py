@@ -29,7 +29,7 @@ T = TypeVar("T", bound=WholeNumber)
 
 
 def last_multiple(tick: int, step: int, offset: int = 0) -> int:
-    """Return the last tick, up to and including one, at which a step starts: a multiple of it from the offset on.
+    """Return the last tick, at a given tick or before it, that is the offset plus a multiple of the step.
 
     Example:
         >>> last_multiple(17, 5), last_multiple(17, 5, offset=3), last_multiple(-1, 5)
@@ -42,8 +42,8 @@ def last_multiple(tick: int, step: int, offset: int = 0) -> int:
 class Grid:
     """Windows `[offset + n * hop, offset + n * hop + size)`, numbered by `n` in both directions.
 
-    What they count are ticks, or anything else that has whole numbers, such as the days of a time zone. Methods of a
-    `WholeNumber` take an array of them as well as one.
+    The unit of all numbers is a tick, or another thing that is counted, such as a day of a time zone. Methods with a
+    `WholeNumber` take a single number or an array of numbers.
 
     Attributes:
         size: The length of a window.
@@ -61,7 +61,7 @@ class Grid:
     """
 
     periods: ClassVar[None] = None
-    """It counts ticks, and no periods."""
+    """None: the grid counts ticks, and no periods."""
 
     size: int
     hop: int
@@ -78,6 +78,7 @@ class Grid:
 
     def first_ending_after(self, tick: T) -> T:
         """Return the number of the first window that ends after a tick."""
+        # The quotient is the number of the last window that ends at the tick or before it.
         return (tick - self.offset - self.size) // self.hop + 1
 
     def last_starting_before(self, tick: T) -> T:
@@ -92,10 +93,12 @@ class Grid:
         """Return the start of the first window that ends after a tick; the tick itself at either end of the axis."""
         if tick in _ENDS_OF_THE_AXIS:
             return tick
+        # This is `self.start(self.first_ending_after(tick))`, written out, as it is called for each event.
         return (tick - self.size - self.offset) // self.hop * self.hop + self.hop + self.offset
 
     def last_end(self, tick: int) -> int:
         """Return the last end of a window at a tick or before it; the tick itself at either end of the axis."""
         if tick in _ENDS_OF_THE_AXIS:
             return tick
+        # Ends are `offset + size` plus a multiple of the hop: the remainder is the distance from the last of them.
         return tick - (tick - self.offset - self.size) % self.hop

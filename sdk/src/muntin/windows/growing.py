@@ -31,8 +31,9 @@ class CumulateWindows(WindowKind):
     """Windows that start together and end a step apart, up to a size; then the next ones start.
 
     With a size of a day and a step of an hour there are a window from midnight to one o'clock, one from midnight to
-    two, and so on, and the last one is the day. Windows that share a start cannot ascend in it, so what is cut is the
-    last step of each, in which no other window of the same start ends; an event counts up to the end of its period.
+    two, and so on, and the last one is the day. The stretch from the common start of such windows to the next one is
+    their *period*. `cut` has to yield windows with ascending starts, so it yields the last step of each window, in
+    which no other window of the period ends; an event counts up to the end of its period.
 
     The fields are the arguments of `cumulate`, in ticks.
     """
@@ -64,18 +65,19 @@ class CumulateWindows(WindowKind):
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
-        """Return days that grow by the hour, or thirty ticks that grow by ten."""
-        is_time = axis is Axis.TIME
-        return cls(ticks("1 day") if is_time else 30, ticks("1 hour") if is_time else 10).spell(axis)
+        """Return the call for days that grow by the hour, or for thirty ticks that grow by ten."""
+        if axis is Axis.TIME:
+            return cls(ticks("1 day"), ticks("1 hour")).spell(axis)
+        return cls(30, 10).spell(axis)
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the lifetime up to the end of the period of its last tick."""
+        """Return the lifetime, prolonged to the end of the period of its last tick."""
         if end == INFINITY:
             return start, INFINITY
-        return start, self._period(end - 1) + self.size
+        return start, self._period_start(end - 1) + self.size
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
-        """Yield the last steps of the windows."""
+        """Yield the last step of each window, for those that share a tick with `[start, end)`."""
         return _steps(self.step, self.offset, start, end)
 
     def growing(self) -> GrowingSteps:
@@ -83,14 +85,14 @@ class CumulateWindows(WindowKind):
         return GrowingSteps(self.step, self.offset, self.size)
 
     def extent_start(self, start: int) -> int:
-        """Return the start of the period."""
+        """Return the start of the window whose last step starts at a tick: that of its period."""
         if start in (EARLIEST, INFINITY):
             return start
-        return self._period(start)
+        return self._period_start(start)
 
     @property
     def reach(self) -> int:
-        """Up to how long after its end an event counts: that may be the first tick of a period."""
+        """The longest time after its end for which an event counts: from the first tick of a period to its end."""
         return self.size - 1
 
     @property
@@ -100,10 +102,10 @@ class CumulateWindows(WindowKind):
 
     @property
     def holds_past(self) -> int:
-        """Nothing: an event may be the last of its period."""
+        """Zero: an event at the end of a period shares no window with a later one."""
         return 0
 
-    def _period(self, tick: int) -> int:
+    def _period_start(self, tick: int) -> int:
         """Return the start of the period of a tick."""
         return last_multiple(tick, self.size, self.offset)
 
@@ -134,15 +136,14 @@ class LandmarkWindows(WindowKind):
             raise WindowError(f"landmark windows need a step above zero, got {spell_as_written(self.step)}")
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return all from the start of the event or the landmark on; nothing for an event that ended by then."""
-        # An event that ended by the landmark is in no window, as all begin there.
+        """Return all time from the event's start or the landmark on; nothing if the event ended by the landmark."""
         if end <= self.since:
-            return start, start
-        # Windows never end their growing, so an event counts in all that are yet to come.
+            return start, start  # all windows begin at the landmark
+        # An event counts in every later window. `int` drops the class that says how the landmark was written.
         return max(start, int(self.since)), INFINITY
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
-        """Yield the last steps of the windows."""
+        """Yield the last step of each window, for those that share a tick with `[start, end)`."""
         return _steps(self.step, self.since, max(start, self.since), end)
 
     def growing(self) -> GrowingSteps:
@@ -150,25 +151,31 @@ class LandmarkWindows(WindowKind):
         return GrowingSteps(self.step, self.since)
 
     def extent_start(self, start: int) -> int:
-        """Return the landmark."""
+        """Return the landmark, at which all windows start; a tick before it stays as it is."""
         return min(start, int(self.since))
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
-        """Return windows that grow by an hour, or by ten ticks."""
+        """Return the call for windows that grow by an hour, or by ten ticks."""
         return cls(ticks("1 hour") if axis is Axis.TIME else 10).spell(axis)
 
     def call(self) -> tuple[str, dict[str, Any]]:
-        """Return `landmark` and its arguments, a landmark in time as text."""
-        # A landmark that came as a time is ticks with a note of that.
-        since = Axis.TIME.spell(self.since) if isinstance(self.since, TimeLength) else self.since
-        return self.name, {"step": self.step, **({"since": since} if self.since else {})}
+        """Return `landmark` and its arguments, with a landmark in time as text."""
+        arguments: dict[str, Any] = {"step": self.step}
+        if self.since:
+            # The class of the landmark says if it was written as a time.
+            is_time = isinstance(self.since, TimeLength)
+            arguments["since"] = Axis.TIME.spell(self.since) if is_time else self.since
+        return self.name, arguments
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `landmark`."""
+        step = self.spell_field("step", axis)
+        if not self.since:
+            return f"landmark({step})"
         is_time = axis is Axis.TIME or isinstance(self.since, TimeLength)
         landmark = repr(Axis.TIME.spell(self.since)) if is_time else spell_as_written(self.since)
-        return f"landmark({self.spell_field('step', axis)}{f', since={landmark}' if self.since else ''})"
+        return f"landmark({step}, since={landmark})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +219,8 @@ def cumulate(size: Duration, step: Duration, offset: Duration | date = 0) -> Cum
 
     A window is emitted when the watermark reaches its end, so a day with a step of an hour gives the total since
     midnight every hour. When the stream closes, windows are emitted up to the end of the last period that has an event.
-    If that event has no end, they are emitted up to the horizon, by the start of a window's last step: after one event
-    without an end at 1, `cumulate(6, 2)` gives the window from 0 to 2 alone, as the horizon is 2.
+    If that event has no end, windows are emitted whose last step starts before the horizon: after a single event
+    without an end at 1, `cumulate(6, 2)` gives only the window from 0 to 2, as the horizon is 2.
 
     Results of a period start together, so the output watermark waits for the end of the period, except with
     `timestamps="point_at_end"`.
@@ -238,8 +245,8 @@ def cumulate(size: Duration, step: Duration, offset: Duration | date = 0) -> Cum
 
     Args:
         size: Length of the last window of a period, for example `"1 day"`; a multiple of the step.
-        step: By how much each window is longer than the one before, for example `"1 hour"`.
-        offset: Where a period starts, counted from tick 0 (the epoch where the axis is time); or the time or day at
+        step: The length by which each window is longer than the one before, for example `"1 hour"`.
+        offset: The start of a period, counted from tick 0 (the epoch where the axis is time); or the time or day at
             which one starts, a datetime or a date, which are in UTC unless they say otherwise.
 
     Raises:
@@ -276,7 +283,7 @@ def landmark(step: Duration, since: datetime | str | int = 0) -> LandmarkWindows
     ```
 
     Args:
-        step: By how much each window is longer than the one before.
+        step: The length by which each window is longer than the one before.
         since: The landmark: a time, also as text such as `"2024-05-01"`, which is in UTC unless it says otherwise; or
             a tick. By default tick 0 (the epoch where the axis is time).
 
@@ -293,15 +300,16 @@ def landmark(step: Duration, since: datetime | str | int = 0) -> LandmarkWindows
             since = datetime.fromisoformat(since)
         except ValueError as error:
             raise WindowError(f"{since!r} is not a time\n  expected: a time such as '2024-05-01 08:00'") from error
-    return LandmarkWindows(ticks(step), TimeLength(instant(since)) if isinstance(since, datetime) else ticks(since))
+    since_ticks = TimeLength(instant(since)) if isinstance(since, datetime) else ticks(since)
+    return LandmarkWindows(ticks(step), since_ticks)
 
 
 def global_windows() -> GlobalWindows:
     """Return one window with all events of a key.
 
-    It closes when the stream is closed; before that there are early results, or those of `emit="eager"`. In the results
-    its start and its end are null. With `timestamps="point_at_end"` there is no result, as the window has no end. All
-    events of a key are kept.
+    The window closes when the stream is closed; before that there are only early results, or those of `emit="eager"`.
+    In the results its start and its end are null. With `timestamps="point_at_end"` there is no result, as the window
+    has no end. All events of a key are kept.
 
     Three events, and the windows that `global_windows()` makes of them, with the number of members:
 

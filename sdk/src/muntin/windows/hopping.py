@@ -43,19 +43,19 @@ class HoppingWindows(Grid, WindowKind):
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, prolonged by the reach; nothing for an event between two windows."""
-        until = end if end == INFINITY else end + self.reach
-        # Only where the hop is longer than the size: an event in the gap belongs to no window.
-        is_between_windows = self.next_start(start) >= until
-        return (start, start) if is_between_windows else (start, until)
+        reached_end = end if end == INFINITY else end + self.reach
+        # There are gaps between windows if the hop is longer than the size.
+        is_between_windows = self.next_start(start) >= reached_end
+        return (start, start) if is_between_windows else (start, reached_end)
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows of the grid over a stretch."""
         if start < end:
-            for first in range(self.next_start(start), end, self.hop):
-                yield Window(first, first + self.size)
+            for window_start in range(self.next_start(start), end, self.hop):
+                yield Window(window_start, window_start + self.size)
 
     def grid(self) -> RegularWindows | None:
-        """Return the grid, unless events are members of windows that they do not overlap."""
+        """Return the windows themselves; None with a reach, where events count in windows that they do not overlap."""
         return None if self.reach else self
 
     @property
@@ -69,27 +69,29 @@ class HoppingWindows(Grid, WindowKind):
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
-        """Return tumbling windows that are not shorter than the reach; whole hours where the axis is time."""
-        least = axis.round_up(reach)
+        """Return the call for tumbling windows not shorter than the reach; of whole hours where the axis is time."""
+        round_reach = axis.round_up(reach)
         if axis is Axis.TIME:
             hour = ticks("1 hour")
             # Rounded up, as `-(-a // b)` is.
-            size = -(-max(least, 1) // hour) * hour
+            size = -(-max(round_reach, 1) // hour) * hour
         else:
-            size = max(10, least)
-        return cls(size, size, reach=least).spell(axis)
+            size = max(10, round_reach)
+        return cls(size, size, reach=round_reach).spell(axis)
 
     @property
     def holds_past(self) -> int:
-        """The reach, and what neighbours have in common."""
+        """The reach, and the time that neighbouring windows share."""
         return self.reach + max(0, self.size - self.hop)
 
     def call(self) -> tuple[str, dict[str, Any]]:
         """Return `tumbling` or `hopping` and its arguments."""
-        name, parts = super(HoppingWindows, self).call()
+        # `super()` alone does not work in a dataclass with slots.
+        name, arguments = super(HoppingWindows, self).call()
         if self.size != self.hop:
-            return name, parts
-        return "tumbling", {part: value for part, value in parts.items() if part != "hop"}
+            return name, arguments
+        del arguments["hop"]
+        return "tumbling", arguments
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
         """Return the call of `hopping` or `tumbling`."""
@@ -126,10 +128,10 @@ def hopping(size: Duration, hop: Duration, offset: Duration | date = 0, *, reach
     Args:
         size: Length of each window, for example `"1 hour"`.
         hop: Distance between neighbouring starts; any ratio to the size is allowed.
-        offset: Where one of the windows starts, counted from tick 0 (the epoch where the axis is time); or the time or
+        offset: The start of one of the windows, counted from tick 0 (the epoch where the axis is time); or the time or
             day at which one starts, a datetime or a date, which are in UTC unless they say otherwise.
-        reach: For how long after its end an event stays a member (StreamInsight's altered duration, for
-            membership alone); a pattern that looks back six hours wants a reach of at least that. The module still
+        reach: The time after its end for which an event stays a member (StreamInsight's altered duration, for
+            membership alone). A pattern that looks back six hours needs a reach of at least six hours. The module still
             sees the event's own lifetime.
 
     Raises:
@@ -139,8 +141,8 @@ def hopping(size: Duration, hop: Duration, offset: Duration | date = 0, *, reach
         >>> hopping("1 hour", "10 minutes")
         HoppingWindows(size=3600000000, hop=600000000, offset=0, reach=0)
     """
-    length_of_hop = ticks(hop)
-    return HoppingWindows(ticks(size), length_of_hop, offset_ticks(offset, length_of_hop), ticks(reach))
+    hop_ticks = ticks(hop)
+    return HoppingWindows(ticks(size), hop_ticks, offset_ticks(offset, hop_ticks), ticks(reach))
 
 
 def tumbling(size: Duration, offset: Duration | date = 0, *, reach: Duration = 0) -> HoppingWindows:
@@ -160,9 +162,9 @@ def tumbling(size: Duration, offset: Duration | date = 0, *, reach: Duration = 0
 
     Args:
         size: Length of each window, for example `"1 hour"`; above zero.
-        offset: Where one of the windows starts, as for `hopping`; it may be negative, as in `"-15 minutes"`, and
-            windows go on before it. For windows that begin at a time, with none before it, see `landmark`.
-        reach: For how long after its end an event stays a member, as for `hopping`.
+        offset: The start of one of the windows, as for `hopping`; it may be negative, as in `"-15 minutes"`. There are
+            windows before it, too: for windows that begin at a time, with none before it, see `landmark`.
+        reach: The time after its end for which an event stays a member, as for `hopping`.
 
     Raises:
         WindowError: The size is not positive, or the reach is negative.

@@ -17,24 +17,28 @@ class WindowKind(WindowSpecification):
 
     Kinds differ in two answers: on which stretch of the axis an event counts (`membership`), and how the stretches of
     one key's events cut the axis (`cut`). An event is a member of each window that shares a tick with its stretch.
-    Everything else has a default that is right for most kinds. The engine calls it per key: `stretches` are those
-    of one key, and the end of an event that has not ended is `INFINITY`. Nothing may be remembered between calls. A
-    kind that keeps the laws works with final, speculative, eager and early results, with revisions and after restarts.
+    Everything else has a default that is right for most kinds. The engine calls the methods key by key: `stretches` are
+    those of one key, and the end of an event that has not ended is `INFINITY`. Nothing may be remembered between calls.
+    A kind that keeps the laws works with final, speculative, eager and early results, with revisions and after
+    restarts.
 
     Laws (checked by `muntin.testing.WindowKindLaws`):
 
-    1. *Order.* Windows ascend strictly, in start and in end. Their extents begin at their starts or before, and
-       no extent before that of an earlier window.
+    1. *Order.* Windows ascend strictly, in start and in end. The extent of a window begins at the window's start or
+       before, and never before the extent of an earlier window.
     2. *Restriction.* `cut(stretches, a, b)` is the whole cut without the windows that share no tick with `[a, b)`.
     3. *Set.* Windows depend on the set of stretches alone: not on their order, nor on earlier calls.
     4. *Membership.* A stretch never begins before its event; where windows do not wait for events, it ends at most
        `reach` after its event, or never.
-    5. *Settled.* Windows that end at a watermark or before do not change any more; before it, if `ends_move`.
-    6. *Future.* A window that a later event opens starts no earlier than the first open window, `unborn` or the
-       watermark; where windows do not wait for events, than the first one that ends after the watermark.
-    7. *Forgetting.* The stretches that are kept and what is `carried` cut as all stretches do, from the frontier on.
+    5. *Settled.* Windows that end at a watermark or before do not change any more. With `ends_move`, this holds only
+       for windows that end before the watermark.
+    6. *Future.* A window that a later event opens starts at the earliest where the first open window starts, at
+       `unborn`, or at the watermark, whichever comes first. Where windows do not wait for events, it starts at the
+       earliest where the first window starts that ends after the watermark.
+    7. *Forgetting.* From the frontier on, the stretches that are kept, with the data that is `carried`, make the same
+       cut as all stretches.
     8. *Change.* `affected_stretch` covers each window that a change adds or takes away.
-    9. *Plain data.* `to_dict` and `from_dict` are inverse, and what is carried is plain data.
+    9. *Plain data.* `to_dict` and `from_dict` are inverse, and the carried data is plain data.
     10. *Shortcuts.* `grid`, `growing` and `fuses_within`, where they are not None, and `cuts_at_edges`, where it is
         True, make the same windows and members.
     11. *Duality.* `members` returns an event for exactly the windows that `windows_of` yields for it.
@@ -45,7 +49,7 @@ class WindowKind(WindowSpecification):
 
     Attributes:
         can_be_time_bound: True if the kind defines `known_at` and `successor`, so that results may be time-bound. All
-            others are those of a `WindowSpecification`.
+            other attributes are those of a `WindowSpecification`.
 
     Example:
         A window from each start to the next:
@@ -73,7 +77,7 @@ class WindowKind(WindowSpecification):
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch `[start, end)` of the axis on which an event counts, by default its lifetime.
 
-        An empty stretch means that it is a member of no window, yet.
+        An empty stretch means that the event is a member of no window so far.
         """
         return start, end
 
@@ -81,8 +85,8 @@ class WindowKind(WindowSpecification):
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows that share a tick with `[start, end)`, in order.
 
-        Windows without a member may be among them. Where windows do not wait for events and the end is `INFINITY`,
-        there is no end of windows.
+        Windows without a member may be among them. Where windows do not wait for events and the end is `INFINITY`, the
+        windows go on without an end.
         """
 
     def windows_of(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
@@ -111,8 +115,8 @@ class WindowKind(WindowSpecification):
         """
         members: list[tuple[int, int]] = []
         for event in events:
-            # An empty stretch shares a tick with none, even where it lies inside the window.
             since, until = self.membership(*event)
+            # An empty stretch has no tick in common with a window, even if it lies inside it.
             is_empty = since >= until
             if not is_empty and since < window.end and until > window.start:
                 members.append(event)
@@ -121,8 +125,9 @@ class WindowKind(WindowSpecification):
     def extent_start(self, start: int) -> int:
         """Return the start of the extent of a window that `cut` yields with a start; by default that start.
 
-        Windows that share a start cannot ascend in it. Such a kind cuts the last part of each, in which no other ends,
-        prolongs memberships accordingly, and says here where the windows begin that modules see and results report.
+        `cut` has to yield windows with ascending starts. A kind whose windows share a start yields the last part of
+        each, in which no other window ends, and prolongs memberships accordingly. This method then returns the start
+        that modules see and results report.
 
         Args:
             start: The start of a window of `cut`, or a tick between two of them.
@@ -138,16 +143,17 @@ class WindowKind(WindowSpecification):
         """Return the range in which windows may come or go when a stretch comes, goes, or changes; by default its own.
 
         Args:
-            start: The start of the stretch; the lesser one of two. Where both versions of an event begin together and
-                last as long as the event or longer, the lesser end of the event: nothing changes before it.
-            end: The end of the stretch; the greater one of two.
+            start: The start of the stretch. If an event changes, the lesser start of its old and new stretch; or, if
+                both start together and last as long as the event or longer, the lesser end of the old and new event,
+                as nothing changes before it.
+            end: The end of the stretch. If an event changes, the greater end of its old and new stretch.
         """
         return start, end
 
     def unborn(self, stretches: Stretches) -> int:
-        """Return the least start, at the frontier or later, of a window that stretches may yet open.
+        """Return the least start, at the frontier or later, of a window that the stretches may open with later events.
 
-        By default `INFINITY`: all windows that the stretches are part of are there.
+        By default `INFINITY`: stretches have opened all their windows already.
         """
         return INFINITY
 
@@ -156,7 +162,8 @@ class WindowKind(WindowSpecification):
 
         Args:
             stretches: All stretches, before any is forgotten, with the data that was carried last.
-            frontier: Windows that start before it are closed. Stretches that end there or before may be forgotten.
+            frontier: The tick before which all windows that start are closed. Stretches that end at the frontier or
+                before may be forgotten.
         """
         return None
 
@@ -171,48 +178,48 @@ class WindowKind(WindowSpecification):
         return False
 
     def known_at(self, window: Window) -> int | None:
-        """Return the tick at which all of a window is known at once; None, the default, if members come one by one.
+        """Return the tick at which a whole window becomes known at once; None, the default, if members come one by one.
 
         Only time-bound results need it.
         """
         return None
 
     def successor(self, window: Window, since: int) -> tuple[int, int] | None:
-        """Return the range of starts of the window that replaces a removed one; None if windows are never removed.
+        """Return the first and the last tick at which the window that replaces a removed one may start.
 
-        The successor is the last window that starts in the closed range and lasts beyond it. Only time-bound results
-        need it.
+        The successor is the last window that starts in this range and lasts beyond the range. None, the default, if
+        windows are never removed. Only time-bound results need it.
 
         Args:
             window: The removed window.
-            since: The start of the output that was emitted for it.
+            since: The start of the output that was emitted for the removed window.
         """
         return None
 
 
 def first_open_window(kind: WindowKind, stretches: Stretches, limit: int) -> Window | None:
-    """Return the first window that ends after a tick; it is the one that has the tick, or the next."""
+    """Return the first window that ends after a tick: it holds the tick or comes next; None if there is none."""
     return next(kind.cut(stretches, limit, INFINITY), None)
 
 
 def next_frontier(kind: WindowKind, stretches: Stretches, limit: int) -> int:
-    """Return the frontier once all windows that end at a limit or before are closed.
+    """Return the frontier after all windows that end at a limit or before were closed: no earlier window can change.
 
-    It is the start of the first window that is still open, or that present or later events may still open; the limit
-    where no window comes any more.
+    It is the least start of a window that is still open, or that present or later events may still open; the limit if
+    there is no such window.
     """
     if limit == INFINITY:
         return INFINITY
     if limit == EARLIEST:
         # Before any watermark no window is closed.
         return stretches.frontier
-    # The least start of a window that may still change: of the one that is open, or of one that is yet to come.
-    first = first_open_window(kind, stretches, limit)
+
     starts: list[int] = []
-    if first is not None:
-        starts.append(first.start)
+    first_open = first_open_window(kind, stretches, limit)
+    if first_open is not None:
+        starts.append(first_open.start)
     if kind.waits_for_events:
-        starts.append(limit)  # a later event opens windows there or later
-        starts.append(kind.unborn(stretches))
-    # A frontier never goes back: what it passed is forgotten.
+        starts.append(limit)  # a later event alone opens windows at the limit or later
+        starts.append(kind.unborn(stretches))  # with present events it may open earlier ones
+    # The frontier never goes back: events before it are forgotten.
     return max(stretches.frontier, min(starts, default=limit))

@@ -13,14 +13,15 @@ from muntin.windows.grid import last_multiple
 class Periods(ABC):
     """Stretches that cover the whole axis one after the other: period `n` is `[begins(n), begins(n + 1))`.
 
-    An engine cuts the axis into them and keeps a partial state per key and period, whatever their lengths. Subclass it
-    as a frozen dataclass: two that are equal are the same periods, so windows of both share their slices. State in a
-    checkpoint goes by the numbers, so these must not change their meaning while a version lasts.
+    An engine cuts the axis into periods and keeps a partial state per key and period, whatever their lengths. Subclass
+    it as a frozen dataclass: two equal objects stand for the same periods, so windows of both share their slices. A
+    checkpoint stores states by the numbers of their periods, so the meaning of a number must not change while the
+    version of the windows stays the same.
 
-    Cost: the engine calls it for the periods that a micro-batch brings rows of, not for each row.
+    Cost: the engine calls the methods for the periods that a micro-batch brings rows of, not for each row.
 
     Example:
-        Months of 30 days in years of 360, five of whose days lie between two years:
+        Twelve months in a year of 365 days: eleven of 30 days, and the last one of 35:
 
         >>> @dataclass(frozen=True, slots=True)
         ... class Months(Periods):
@@ -44,15 +45,15 @@ class Periods(ABC):
 
     @property
     def some_are_empty(self) -> bool:
-        """True if a period may begin where the next one does, though not where the one after that does.
+        """True if a period may be empty: it begins at the same tick as the next one, but never two in a row.
 
-        A window of that period alone does not exist. Windows of such periods must not overlap.
+        A window over an empty period alone does not exist. Windows of such periods must not overlap.
         """
         return False
 
     def spell(self, count: int) -> str:
         """Return the length of so many periods in words, for `explain()`."""
-        return f"{count} period{'s' * (count != 1)}"
+        return "1 period" if count == 1 else f"{count} periods"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,8 @@ class GrowingSteps:
     Attributes:
         size: The step by which each window is longer than the one before.
         offset: The start of windows.
-        period: The ticks after which the next ones start; None if all start at the offset, and nothing before it
-            counts.
+        period: The number of ticks after which the next windows start; None if all windows start at the offset, and no
+            event before it counts.
     """
 
     size: int
@@ -89,7 +90,7 @@ class GrowingSteps:
 
     @property
     def hop(self) -> int:
-        """The step: one window ends in each."""
+        """The step: one window ends in each step."""
         return self.size
 
     @property
@@ -98,7 +99,7 @@ class GrowingSteps:
         return None
 
     def around(self, tick: int) -> tuple[int, int]:
-        """Return the starts of the windows that a tick is in, and the end of the last of them.
+        """Return the common start of the windows that a tick is in, and the end of the last of them.
 
         Example:
             >>> GrowingSteps(6, period=24).around(30), GrowingSteps(6, offset=5).around(30)[0]
@@ -115,7 +116,7 @@ class RegularWindows(Protocol):
 
     @property
     def periods(self) -> Periods | None:
-        """The periods that the other three count; None if these are ticks."""
+        """The periods that `size`, `hop` and `offset` count; None if they count ticks."""
         ...
 
     @property

@@ -27,15 +27,16 @@ class ScheduledWindows(WindowKind):
     """Windows of a timetable, such as trading sessions, shifts or school terms. Subclass it as a frozen dataclass.
 
     A subclass defines `ending_after` and has its parameters as fields. Times are those that a clock on the wall shows,
-    without a zone; the field `zone` says where the wall is. A time that the clock skips is the instant at which it is
-    set forward, and one that it shows twice counts where it is shown first. A window without any length left is
-    left out; of windows that would begin together the last one is there, of windows that would end together the first.
+    without a zone; the field `zone` says where the wall is. A time that the clock skips stands for the instant at which
+    the clock is set forward, and a time that it shows twice for the first of the two. A window that has no length left
+    is left out. Of several windows that would begin at the same instant only the last exists, and of several that would
+    end at the same instant only the first.
 
-    An event between two windows is a member of none. There may be a last window, and events after it are members of
-    none. There is no window before the year 2, and none begins after 9997.
+    An event between two windows, or after the last window if there is one, is a member of no window. There is no window
+    before the year 2, and none begins after 9997.
 
-    Cost: `ending_after` is called for each event and once for each closed window of a key, and read as far as needed.
-    Let it begin near the time that it gets.
+    Cost: `ending_after` is called for each event and once for each closed window of a key, and its iterator is read
+    only as far as needed. It should begin near the time that it gets.
 
     Attributes:
         zone: The name of the time zone in the IANA database.
@@ -65,7 +66,7 @@ class ScheduledWindows(WindowKind):
 
     @abstractmethod
     def ending_after(self, shown: datetime) -> Iterable[tuple[datetime, datetime]]:
-        """Yield the times at which windows start and end, in order: of all windows that end after a time, or of more.
+        """Yield the start and the end of each window that ends after a time, in order; earlier windows may come first.
 
         Each window starts and ends later than the previous one. There may be no last window.
 
@@ -75,20 +76,22 @@ class ScheduledWindows(WindowKind):
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime; nothing for an event between two windows."""
-        return (start, start) if next(self.cut(_NO_EVENTS, start, end), None) is None else (start, end)
+        window = next(self.cut(_NO_EVENTS, start, end), None)
+        return (start, start) if window is None else (start, end)
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
-        """Yield the windows of the timetable over a stretch."""
+        """Yield the windows of the timetable that share a tick with `[start, end)`."""
         if start < end and start not in (EARLIEST, INFINITY):
             for window in self._windows_from(start):
                 if window.start >= end:
                     return
+                # A subclass may begin with windows that have ended.
                 if window.end > start:
                     yield window
 
     @property
     def time_zone(self) -> str:
-        """The zone."""
+        """The name of the zone."""
         return self.zone
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
@@ -97,28 +100,28 @@ class ScheduledWindows(WindowKind):
         return f"window({', '.join([repr(self.name), *arguments])})"
 
     def _windows_from(self, tick: int) -> Iterator[Window]:
-        """Yield the windows that the clock makes of the timetable from a tick on."""
+        """Yield the windows of the timetable from a tick on, in ticks; windows that ended earlier may come first."""
         zone = zone_named(self.zone)
-        shown = shown_at(zone, tick // self.second)
-        # Times outside the years of datetimes have no timetable.
-        first_shown_second = max(shown, _seconds(_FIRST))
-        if first_shown_second >= _seconds(_LAST):
+        # The timetable begins with the first year that it has, also for earlier ticks.
+        shown = max(shown_at(zone, tick // self.second), _seconds(_FIRST))
+        if shown >= _seconds(_LAST):
             return
 
-        # Times of the timetable are those of the clock: where it is set, two of them may be one instant.
-        previous: tuple[datetime, datetime] | None = None
-        candidate: Window | None = None  # the last window, which one that begins at the same instant replaces
-        for opens, closes in self.ending_after(_EPOCH + first_shown_second * _SECOND):
-            _check_times(opens, closes, previous)
+        # Where the clock is set forward, two of its times are the same instant. So a window is yielded only when the
+        # next one is known to begin later: one that begins at the same instant takes its place.
+        previous_times: tuple[datetime, datetime] | None = None
+        candidate: Window | None = None
+        for opens, closes in self.ending_after(_EPOCH + shown * _SECOND):
+            _check_times(opens, closes, previous_times)
             if opens >= _LAST:
                 break
-            previous = (opens, closes)
+            previous_times = (opens, closes)
             start = first_shown(zone, _seconds(opens)) * self.second
             end = first_shown(zone, _seconds(closes)) * self.second
             if start >= end:
-                continue  # the clock skipped it
+                continue  # the clock skipped the whole window
             if candidate is not None and end <= candidate.end:
-                continue  # of windows that end together, the first is there
+                continue  # of windows that end at the same instant, only the first exists
             if candidate is not None and start > candidate.start:
                 yield candidate
             candidate = Window(start, end)
@@ -132,7 +135,16 @@ def _seconds(shown: datetime) -> int:
 
 
 def _check_times(opens: datetime, closes: datetime, previous: tuple[datetime, datetime] | None) -> None:
-    """Refuse times that cannot be the next window of a timetable."""
+    """Refuse times that cannot be the next window of a timetable.
+
+    Args:
+        opens: The start of the window.
+        closes: The end of the window.
+        previous: The start and the end of the window before; None for the first one.
+
+    Raises:
+        WindowError: A time has a zone or a part of a second, or the window is empty or out of order.
+    """
     for time in (opens, closes):
         if time.tzinfo is not None or time.microsecond:
             raise WindowError(

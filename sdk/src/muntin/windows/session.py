@@ -40,29 +40,29 @@ class SessionWindows(WindowKind):
             raise WindowError(f"a session window needs a gap above zero, got {spell_as_written(self.gap)}")
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the lifetime and the gap after its last tick."""
+        """Return the lifetime, prolonged to a gap after its last tick."""
         if end == INFINITY:
             return start, INFINITY
         return start, end - 1 + self.gap
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the connected parts that the stretches cover."""
-        parts = stretches.covered
-        # The last part that starts at the tick or before it may still last there.
-        first = max(0, bisect_right(parts, (start, INFINITY)) - 1)
-        for place in range(first, len(parts)):
-            low, high = parts[place]
-            if low >= end:
+        sessions = stretches.covered
+        # The last session that starts at `start` or before may last into the stretch.
+        first = max(0, bisect_right(sessions, (start, INFINITY)) - 1)
+        for index in range(first, len(sessions)):
+            session_start, session_end = sessions[index]
+            if session_start >= end:
                 return
-            if high > start:
-                yield Window(low, high)
+            if session_end > start:
+                yield Window(session_start, session_end)
 
     def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch and a tick on each side: it joins the sessions that it touches."""
         return start - 1, min(end + 1, INFINITY)
 
     def successor(self, window: Window, since: int) -> tuple[int, int] | None:
-        """Return the range of starts of the session that holds the tick; sessions do not overlap."""
+        """Return all ticks up to `since`: sessions do not overlap, so the one that holds `since` takes its place."""
         return EARLIEST, since
 
     def fuses_within(self) -> int:
@@ -71,21 +71,21 @@ class SessionWindows(WindowKind):
 
     @property
     def reach(self) -> int:
-        """The gap: an event that starts sooner after the end of another is in its session."""
+        """The gap: an event that starts within it after another one has ended is in the same session."""
         return self.gap
 
     @property
     def holds_past(self) -> int:
-        """The gap too."""
+        """The gap."""
         return self.gap
 
     def with_reach(self, reach: int) -> SessionWindows:
-        """Return sessions whose gap is long enough."""
+        """Return sessions whose gap is at least the reach."""
         return SessionWindows(max(self.gap, reach))
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
-        """Return sessions with a gap of the reach."""
+        """Return the call for sessions with a gap as long as the reach."""
         return cls(max(1, axis.round_up(reach))).spell(axis)
 
     def call(self) -> tuple[str, dict[str, Any]]:
@@ -100,11 +100,11 @@ class SessionWindows(WindowKind):
 def session(gap: Duration | None = None) -> SessionWindows:
     """Return windows that end when nothing happens for a gap.
 
-    A point event at `t` covers `[t, t + gap)`, and an event `[start, end)` covers `[start, end - 1 + gap)`; what
-    overlaps or touches is one session. So two events exactly a gap apart are in one session, as in Spark, Flink and
-    Kafka Streams. A session may still change while the watermark is at its end, because an event there belongs to it:
-    an insertion may extend a session or join two, and a retraction may shorten or split one. A session with an event
-    that has not ended has no end; samples, which last until the next one, are one session.
+    A point event at `t` covers `[t, t + gap)`, and an event `[start, end)` covers `[start, end - 1 + gap)`; events
+    whose stretches overlap or touch are one session. So two events exactly a gap apart are in one session, as in Spark,
+    Flink and Kafka Streams. A session may still change while the watermark is at its end, because an event there
+    belongs to it: an insertion may extend a session or join two, and a retraction may shorten or split one. A session
+    with an event that has not ended has no end; samples, each of which lasts until the next, are one session.
 
     Three events, and the windows that `session(3)` makes of them, with the number of members:
 
@@ -119,7 +119,7 @@ def session(gap: Duration | None = None) -> SessionWindows:
 
     Args:
         gap: The silence after which the session of a key ends, for example `"30 minutes"`. Without a gap, events that
-            overlap or touch are one session. So each event may have a gap of its own, as its end:
+            overlap or touch are one session. To give each event a gap of its own, make the gap a part of its lifetime:
             `events(..., start="at", end=F.expr("at + gap"))`.
 
     Raises:

@@ -27,13 +27,13 @@ class SnapshotWindows(WindowKind):
     can_be_time_bound: ClassVar[bool] = True
 
     def cuts_at_edges(self) -> bool:
-        """Return True."""
+        """Return True: each start or end of an event is a cut."""
         return True
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
-        """Yield the snapshots over a stretch."""
+        """Yield the snapshots that share a tick with `[start, end)`."""
         edges = _edges(stretches)
-        # The snapshot that holds the tick starts at the last edge up to it.
+        # The snapshot that holds the tick `start` begins at the last edge up to it.
         first = max(0, bisect_right(edges, start) - 1)
         for window in map(Window, edges[first:], edges[first + 1 :]):
             if window.start >= end:
@@ -48,15 +48,15 @@ class SnapshotWindows(WindowKind):
     def carried(self, stretches: Stretches, frontier: int) -> int | None:
         """Return the last endpoint at the frontier or before, where the first open snapshot starts."""
         edges = _edges(stretches)
-        place = bisect_right(edges, frontier) - 1
-        return edges[place] if place >= 0 else None
+        index = bisect_right(edges, frontier) - 1
+        return edges[index] if index >= 0 else None
 
     def known_at(self, window: Window) -> int | None:
         """Return the start: members are the same all through a snapshot."""
         return window.start
 
     def successor(self, window: Window, since: int) -> tuple[int, int] | None:
-        """Return the range of starts of the snapshot that holds the tick; snapshots do not overlap."""
+        """Return all ticks up to `since`: snapshots do not overlap, so the one that holds `since` takes its place."""
         return EARLIEST, since
 
     @classmethod
@@ -66,16 +66,18 @@ class SnapshotWindows(WindowKind):
 
 
 def _edges(stretches: Stretches) -> Sequence[int]:
-    """Return the endpoints, with the one that is left of forgotten events."""
-    carried = stretches.carried
-    return stretches.edges if carried is None else sorted({*stretches.edges, carried})
+    """Return the endpoints in order, with the last one of the forgotten events, which is carried."""
+    carried_edge = stretches.carried
+    if carried_edge is None:
+        return stretches.edges
+    return sorted({*stretches.edges, carried_edge})
 
 
 def snapshot() -> SnapshotWindows:
     """Return windows between neighbouring endpoints of events: their starts and ends.
 
-    Nothing starts or ends inside a snapshot, so its members are the same all through it. Between two endpoints where no
-    event is valid there is none. An insertion may split a window, and a revision may merge two.
+    Nothing starts or ends inside a snapshot, so its members are the same all through it. Between two endpoints at which
+    no event is valid there is no snapshot. An insertion may split a window, and a revision may merge two.
 
     Three events, and the windows that `snapshot()` makes of them, with the number of members:
 

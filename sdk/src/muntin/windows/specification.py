@@ -18,41 +18,43 @@ from muntin.windows.regular import GrowingSteps, RegularWindows
 
 
 class WindowContext(StrEnum):
-    """The knowledge of other rows that tells the windows of a row (Li 2008, section 6.1.2).
+    """The knowledge of other rows that is needed to tell the windows of a row (Li 2008, section 6.1.2).
 
-    The less of it, the earlier a row can be counted and forgotten: rows of context-free windows are counted as they
-    come, and where later rows matter they have to be kept.
+    The less is needed, the earlier a row can be counted and forgotten: rows of context-free windows are counted as they
+    come, and where later rows matter, rows have to be kept until those have come.
     """
 
     FREE = "free"
     """Nothing: the windows follow from the row alone, as hopping, tumbling, calendar, cumulating, landmark and global
     windows do, and count windows over one time."""
     BACKWARD = "backward"
-    """Rows before it, such as how many there were: for count windows over one start of several, batches of rows and
-    rows between two, and the last rows, where a number of rows both evicts and triggers."""
+    """Earlier rows, for example their number: for count windows over one start where only every n-th start opens a
+    window, batches of rows, rows between two rows, and the last rows where a number of rows both evicts and
+    triggers."""
     FORWARD = "forward"
-    """Rows after it too: for snapshot, session and trailing windows, count windows over several times, other sliding
-    row windows, and those that are only computed if a row closes them."""
+    """Later rows too: for snapshot, session and trailing windows, count windows over several times, other sliding row
+    windows, and row windows that are only computed if a row closes them."""
 
 
 class WindowSpecification(ABC):
-    """Windows as plain data: a name, a version and fields. There are two families of them.
+    """Windows as plain data: a name, a version and fields. There are two families of windows.
 
     A `WindowKind` cuts the axis, and the order of rows means nothing to it. `RowWindows` follow the rows of a key one
-    by one, in an order that is data.
+    by one, in the order of a column.
 
     Attributes:
         name: The name a query and a checkpoint use: `"<plugin>.<kind>"`, or words for Muntin's own kinds.
         version: The kind's version; it is part of a query's identity in a checkpoint.
-        continues_since: The oldest version whose checkpoints this one goes on with, because windows mean the same
-            since then. None, the default: none but its own.
+        continues_since: The oldest version whose checkpoints this version can continue, because windows have meant the
+            same since then. None, the default, allows only checkpoints of the same version.
         title: The name of windows of the kind in messages, such as `"snapshot windows"`.
         lengths: The names of the fields that are lengths on the axis. A query may give them as `"10 minutes"`, and they
             are spelled that way.
-        waits_for_events: False if windows are there before events are, as on a grid or in a calendar.
+        waits_for_events: False if the extents of windows are known before any event, as on a grid or in a calendar.
         ends_move: True if a boundary at the watermark itself may still move. Windows then close one tick later.
         can_be_time_bound: True if results may be time-bound.
-        keeps_all: True if an event counts in windows without end, so that none is dropped before the stream is closed.
+        keeps_all: True if every event counts in infinitely many windows, so that no event is dropped before the stream
+            is closed.
     """
 
     __slots__ = ()
@@ -71,36 +73,38 @@ class WindowSpecification(ABC):
         return self.spell()
 
     def grid(self) -> RegularWindows | None:
-        """Return a grid with the same windows and members, if there is one; such windows may be sliced.
+        """Return a grid with the same windows and members; None, the default, if there is no such grid.
 
-        A grid of ticks is a `HoppingWindows`. Windows that have a number of stretches each, whatever the lengths of
-        these, are `PeriodWindows`. Messages name a kind without a grid, and `explain()` says so.
+        Windows with a grid may be computed by slices. A grid of ticks is a `HoppingWindows`. Windows that consist of a
+        fixed number of periods, such as months, which differ in length, are `PeriodWindows`. Messages name a kind
+        without a grid, and `explain()` says that it has none.
         """
         return None
 
     def growing(self) -> GrowingSteps | None:
-        """Return steps, if windows share a start and grow by them, up to a period or without an end.
+        """Return the steps of windows that share a start and grow by steps; None, the default, for other windows.
 
-        That is: `cut` yields the steps, an event of one tick counts from there to the end of its period, and
-        `extent_start` is the start of the period. One running state per key is then enough. None, the default, if
-        windows are others.
+        The windows grow up to a period, or without an end. In other words: `cut` yields the steps, an event of one tick
+        counts from its step to the end of its period, and `extent_start` is the start of the period. One running state
+        per key is then enough.
         """
         return None
 
     def fuses_within(self) -> int | None:
-        """Return the gap, if an event counts until a gap after its last tick and windows are the connected stretches.
+        """Return the gap of windows that fuse like sessions; None, the default, for other windows.
 
-        That is: `membership(start, end)` is `(start, end - 1 + gap)`, and `cut` yields the parts of
-        `stretches.covered`. Partial states of such windows may be fused. None, the default, if windows are others.
+        An event counts until a gap after its last tick, and windows are the connected stretches. In other words:
+        `membership(start, end)` is `(start, end - 1 + gap)`, and `cut` yields the parts of `stretches.covered`. The
+        partial states of windows that become one may then be fused.
         """
         return None
 
     def cuts_at_edges(self) -> bool:
-        """Return True if windows lie between neighbouring ends of lifetimes: each start or end of an event is a cut.
+        """Return True if each start and end of an event is a cut, and windows lie between neighbouring cuts.
 
-        That is: `membership(start, end)` is `(start, end)`, and `cut` yields the pairs of neighbours in
+        In other words: `membership(start, end)` is `(start, end)`, and `cut` yields the pairs of neighbours in
         `stretches.edges`. Partial states of such windows may be added where events start and subtracted where they
-        end. False, the default, if windows are others.
+        end. The default is False.
         """
         return False
 
@@ -111,12 +115,12 @@ class WindowSpecification(ABC):
 
     @property
     def least_events(self) -> int:
-        """The number of events of a key that windows need to go on: fewer would wait for ever. 1 unless they count."""
+        """The number of events of a key without which no window ends: 1, except for windows that count events."""
         return 1
 
     @property
     def longest(self) -> int | None:
-        """The length of the longest window, where that does not depend on events; None if it does, or is not known."""
+        """The length of the longest window in ticks; None if it depends on events, or is not known."""
         return None
 
     @property
@@ -126,18 +130,21 @@ class WindowSpecification(ABC):
 
     @property
     def context(self) -> WindowContext:
-        """The knowledge of other rows that tells the windows of a row; by default also of those that come after it."""
+        """The knowledge of other rows that is needed to tell the windows of a row."""
         return WindowContext.FORWARD if self.waits_for_events else WindowContext.FREE
 
     def with_reach(self, reach: int) -> Self:
-        """Extend the windows to at least this reach, in ticks; unchanged where a reach means nothing."""
+        """Return windows in which an event counts for at least `reach` ticks after its end.
+
+        Windows of a kind for which a reach means nothing are returned as they are.
+        """
         return self
 
     @property
     def holds_past(self) -> int:
         """The time after its end for which an event certainly shares a window with each later event.
 
-        `INFINITY`, the default, if that is not a matter of time; no module is then refused for its `Needs.reach`.
+        `INFINITY`, the default, if such a time cannot be given; no module is then refused for its `Needs.reach`.
         """
         return INFINITY
 
@@ -152,15 +159,15 @@ class WindowSpecification(ABC):
         return f"window({cls.name!r}, ...)"
 
     def with_lengths(self, convert: Callable[[int], int]) -> Self:
-        """Convert each length, as into another unit."""
+        """Return the windows with each length converted, for example into another unit."""
         lengths = {name: convert(getattr(self, name)) for name in self.lengths}
         return replace(self, **lengths)  # type: ignore[type-var]  # every specification is a dataclass
 
     def check_lengths(self, longest: int, written: WrittenWindows | None = None) -> None:
-        """Refuse a length that is too long for the axis.
+        """Refuse windows with a length that is too long for the axis.
 
         Args:
-            longest: The longest one, in ticks.
+            longest: The longest length that is allowed, in ticks.
             written: The windows as the query has them; None to spell their ticks.
 
         Raises:
@@ -178,27 +185,29 @@ class WindowSpecification(ABC):
                 )
             return length
 
-        # Each kind knows where its lengths are, and converts them; here they stay as they are, for the check alone.
+        # A kind may keep its lengths elsewhere than in fields, and only its `with_lengths` visits all of them. The
+        # windows that it returns are not needed.
         self.with_lengths(checked)
 
     def spell(self, axis: Axis = Axis.TICKS) -> str:
-        """Return the call that makes it, with lengths in words where the axis is time.
+        """Return the call that makes the windows, with lengths in words where the axis is time.
 
-        Windows of a plugin are named by `window`, with all their fields. The call of Muntin's own has the name of the
-        kind, fields without a default by place, and those with one by name where they have another value.
+        A kind of a plugin is called by `window`, with all its fields. A kind of Muntin's own is called by its name:
+        fields without a default are positional arguments, and those with a default are named if they differ from it.
         """
         # The name of a plugin's kind has a dot: its plugin comes first.
         if "." in self.name:
             arguments = [f"{name}={self.spell_field(name, axis)}" for name in self._fields()]
             return f"window({', '.join([repr(self.name), *arguments])})"
-        by_place: list[str] = []
-        by_name: list[str] = []
-        for part in fields(self):  # type: ignore[arg-type]  # every specification is a dataclass
-            if part.default is MISSING:
-                by_place.append(self.spell_field(part.name, axis))
-            elif part.default != getattr(self, part.name):
-                by_name.append(f"{part.name}={self.spell_field(part.name, axis)}")
-        return f"{self.name}({', '.join(by_place + by_name)})"
+
+        positional: list[str] = []
+        named: list[str] = []
+        for field in fields(self):  # type: ignore[arg-type]  # every specification is a dataclass
+            if field.default is MISSING:
+                positional.append(self.spell_field(field.name, axis))
+            elif field.default != getattr(self, field.name):
+                named.append(f"{field.name}={self.spell_field(field.name, axis)}")
+        return f"{self.name}({', '.join(positional + named)})"
 
     def spell_field(self, name: str, axis: Axis) -> str:
         """Return the value of a field as a query writes it."""
@@ -211,12 +220,17 @@ class WindowSpecification(ABC):
         return repr(_plain(value))
 
     def call(self) -> tuple[str, dict[str, Any]]:
-        """Return the function that makes the windows, or the name of their kind, and arguments that are no defaults."""
+        """Return the call that makes the windows, as data.
+
+        Returns:
+            The name of the function, or of a plugin's kind, and the arguments by name, without those that have their
+            default value.
+        """
         arguments: dict[str, Any] = {}
-        for part in fields(self):  # type: ignore[arg-type]  # every specification is a dataclass
-            value = getattr(self, part.name)
-            if part.default is MISSING or value != part.default:
-                arguments[part.name] = value
+        for field in fields(self):  # type: ignore[arg-type]  # every specification is a dataclass
+            value = getattr(self, field.name)
+            if field.default is MISSING or value != field.default:
+                arguments[field.name] = value
         return self.name, arguments
 
     def describe(self, axis: Axis = Axis.TICKS) -> str:
@@ -230,10 +244,10 @@ class WindowSpecification(ABC):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Undo `to_dict`; lists, as JSON has them, are read as tuples.
+        """Make windows from the data of `to_dict`; lists, as JSON has them, are read as tuples.
 
         Raises:
-            WindowError: A field is not one of the kind, or one is missing.
+            WindowError: The data has a field that the kind does not have, or lacks one.
         """
         values = {name: cls._field_read(value) for name, value in data.items() if name not in ("kind", "version")}
         try:
@@ -243,8 +257,11 @@ class WindowSpecification(ABC):
 
     @classmethod
     def named_by(cls, parameters: Mapping[str, Any]) -> Self:
-        """Return windows of this kind as a query names them: lengths may be text."""
-        return cls(**{name: ticks(value) if name in cls.lengths else value for name, value in parameters.items()})
+        """Make windows of this kind from parameters as a query writes them: lengths may be text."""
+        values: dict[str, Any] = {}
+        for name, value in parameters.items():
+            values[name] = ticks(value) if name in cls.lengths else value
+        return cls(**values)
 
     @classmethod
     def continues_from(cls, version: str) -> bool:
@@ -253,26 +270,30 @@ class WindowSpecification(ABC):
 
     @classmethod
     def _field_written(cls, value: Any) -> Any:
-        """Return the value of a field as JSON reads it: with lists in place of tuples."""
+        """Return the value of a field for JSON: with lists in place of tuples, at any depth."""
         return list(map(cls._field_written, value)) if isinstance(value, tuple) else value
 
     @classmethod
     def _field_read(cls, value: Any) -> Any:
-        """Undo `_field_written`."""
+        """Return the value of a field from JSON: with tuples in place of lists, at any depth."""
         return tuple(map(cls._field_read, value)) if isinstance(value, list) else value
 
     def _fields(self) -> dict[str, object]:
-        return {part.name: _plain(getattr(self, part.name)) for part in fields(self)}  # type: ignore[arg-type]
+        """Return the values of the fields by name, with lengths as plain numbers."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
 
 _TICKS_OF_A_DAY: Final = 86_400_000_000
 
 
 def _plain(value: Any) -> Any:
-    """Return a length without the note of how it was written."""
+    """Return a length as a plain int, without the class that says how it was written; other values as they are."""
+    # A decimal length is no number of ticks yet: only a query knows how many decimal places its times have.
     if isinstance(value, DecimalLength):
         return value
-    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +343,12 @@ class Unwindowed(WindowSpecification):
 
 
 def check_kind(cls: type[WindowSpecification]) -> None:
-    """Raise unless a plugin can offer windows, and a query use them, under a name and a version of their own."""
+    """Refuse a class of windows that a plugin cannot offer, or a query cannot use.
+
+    Raises:
+        ModuleDefinitionError: The class has no name or version of its own, or no title; it is not a frozen dataclass;
+            or a method, an attribute or a length is missing or misspelled.
+    """
     # A subclass inherits the name and version of its parent: a checkpoint would take one kind for the other.
     for attribute in ("name", "version"):
         owner = next((base for base in cls.__mro__ if attribute in vars(base)), cls)
@@ -349,6 +375,6 @@ def check_kind(cls: type[WindowSpecification]) -> None:
             raise ModuleDefinitionError(f"{name} {fault}\n  set the class attribute: {attribute} = {example!r}")
     check_attributes(cls, name)
     field_names: dict[str, Any] = getattr(cls, "__dataclass_fields__", {})
-    unknown = sorted(set(cls.lengths) - set(field_names))
-    if unknown:
-        raise ModuleDefinitionError(f"{name} has the lengths {unknown}, which are none of its fields")
+    unknown_lengths = sorted(set(cls.lengths) - set(field_names))
+    if unknown_lengths:
+        raise ModuleDefinitionError(f"{name} has the lengths {unknown_lengths}, which are none of its fields")

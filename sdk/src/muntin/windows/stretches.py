@@ -16,10 +16,10 @@ class Stretches:
 
     Attributes:
         all: The stretches `(start, end)`, in order.
-        frontier: Windows that start before it are closed and need not be cut.
+        frontier: The tick before which all windows that start are closed; they need not be cut.
         carried: The result of `WindowKind.carried` when events were last forgotten; None if they never were.
 
-    Cost: sorting, when it is made; each other view is made on first use, and kept.
+    Cost: sorting, in the constructor; each property is computed on first use, and kept.
 
     Example:
         >>> stretches = Stretches([(4, 9), (1, 4), (4, 9), (12, 13)])
@@ -62,19 +62,19 @@ class Stretches:
 
 
 def _connected(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the connected parts that stretches, in order of their starts, cover."""
+    """Return the connected parts that stretches, in order of their starts, cover; empty stretches cover nothing."""
     parts: list[tuple[int, int]] = []
-    part = (EARLIEST, EARLIEST)
-    for stretch in stretches:
-        low, high = part
-        start, end = stretch
-        # In order of starts, a stretch that begins after the part's end closes it: no later one can touch it.
-        if start <= high:
-            part = (low, max(high, end))
+    part_start = EARLIEST
+    part_end = EARLIEST
+    for start, end in stretches:
+        if start <= part_end:
+            part_end = max(part_end, end)
             continue
-        if low < high:
-            parts.append(part)
-        part = stretch
-    if part[0] < part[1]:
-        parts.append(part)
+        # The stretches come in order of their starts: no later one touches the part, so it is complete.
+        if part_start < part_end:
+            parts.append((part_start, part_end))
+        part_start = start
+        part_end = end
+    if part_start < part_end:
+        parts.append((part_start, part_end))
     return parts

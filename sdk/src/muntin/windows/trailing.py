@@ -18,13 +18,13 @@ from muntin.windows.stretches import Stretches
 class TrailingWindows(WindowKind):
     """A window at each distinct start of an event, or at every n-th of them, over the length before it.
 
-    The window at a start `t` is `[t - length + 1, t + 1)`, and has as members the events that overlap it: a point if it
-    lies inside, an event that lasts also if it began before and lasts into the window. With `every=n` the first start
-    of a key has a window, then the n-th after it, and so on, as for `count_by_start`; an event that comes late then
-    moves all windows after it. (The thesis *Window Queries over Data Streams*, section 5.1.5: slide-by-tuple windows.)
+    The window at a start `t` is `[t - length + 1, t + 1)`, and its members are the events that overlap it, also those
+    that began before the window. With `every=n` the first start of a key has a window, then the n-th after it, and so
+    on, as for `count_by_start`; an event that comes late then moves all windows after it. (The thesis *Window Queries
+    over Data Streams*, section 5.1.5: slide-by-tuple windows.)
 
-    What is cut is the one tick of the start; an event counts for the length after its last tick. The number of starts
-    that were forgotten is carried, modulo `every`.
+    `cut` yields the one tick of the start as the window; to make up for that, an event counts for the length after its
+    last tick. The number of starts that were forgotten is carried, modulo `every`.
 
     The fields are the arguments of `trailing`, in ticks.
     """
@@ -48,42 +48,46 @@ class TrailingWindows(WindowKind):
         return start, end if end == INFINITY else end - 1 + self.length
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
-        """Yield the ticks of the starts that are counted."""
+        """Yield the tick of each start in `[start, end)` that has a window."""
         starts = stretches.starts
-        since, rank = _carried(stretches)
-        first = bisect_left(starts, since)
-        for place in range(bisect_left(starts, max(start, since)), len(starts)):
-            if starts[place] >= end:
+        kept_since, forgotten_starts = _carried(stretches)
+        first_kept = bisect_left(starts, kept_since)
+        for index in range(bisect_left(starts, max(start, kept_since)), len(starts)):
+            if starts[index] >= end:
                 return
-            # Starts before `since` are forgotten, and only counted: their number goes on with the first that is kept.
-            if (rank + place - first) % self.every == 0:
-                yield Window(starts[place], starts[place] + 1)
+            # The rank of a start among all starts of the key: those that are forgotten come first.
+            rank = forgotten_starts + index - first_kept
+            if rank % self.every == 0:
+                yield Window(starts[index], starts[index] + 1)
 
     def extent_start(self, start: int) -> int:
-        """Return the first tick that a window looks back to."""
+        """Return the first tick that the window at a start looks back to."""
         return start if start in (EARLIEST, INFINITY) else start - self.length + 1
 
     def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
-        """Return the stretch; to the end, if a start more or less moves the windows after it."""
+        """Return the stretch; with `every`, all time from its start on, as the ranks of all later starts may change."""
         return start, INFINITY if self.every > 1 else end
 
     def carried(self, stretches: Stretches, frontier: int) -> tuple[int, int] | None:
-        """Return the number of starts before a tick from which on all are kept; nothing if each start has a window."""
+        """Return a tick from which on all starts are kept, and the number of starts before it, modulo `every`.
+
+        None if each start has a window: then ranks do not matter.
+        """
         if self.every == 1:
             return None
-        since, rank = _carried(stretches)
+        kept_since, forgotten_starts = _carried(stretches)
         # An open window looks back by its length, so starts are kept from there on.
-        bound = max(since, frontier - self.length + 1)
-        passed = bisect_left(stretches.starts, bound) - bisect_left(stretches.starts, since)
-        return bound, (rank + passed) % self.every
+        bound = max(kept_since, frontier - self.length + 1)
+        starts_to_forget = bisect_left(stretches.starts, bound) - bisect_left(stretches.starts, kept_since)
+        return bound, (forgotten_starts + starts_to_forget) % self.every
 
     def outlives(self, carried: tuple[int, int] | None) -> bool:
-        """Return True if starts have been counted since the last window."""
+        """Return True if the carried number of starts is needed to know which later start has a window."""
         return carried is not None and carried[1] > 0
 
     @property
     def reach(self) -> int:
-        """The length, less the tick of the start."""
+        """The length less one tick: a window looks back from its last tick, which is a start."""
         return self.length - 1
 
     @property
@@ -93,14 +97,14 @@ class TrailingWindows(WindowKind):
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
-        """Return windows that look back so far."""
+        """Return the call for windows that look back as far as the reach."""
         return cls(max(1, axis.round_up(reach))).spell(axis)
 
 
 def _carried(stretches: Stretches) -> tuple[int, int]:
-    """Return a tick from which on all starts are kept, and the number of starts before it, modulo `every`."""
-    since, rank = stretches.carried or (EARLIEST, 0)
-    return since, rank
+    """Return a tick from which on all starts are kept, and the number of forgotten starts before it, modulo `every`."""
+    kept_since, forgotten_starts = stretches.carried or (EARLIEST, 0)
+    return kept_since, forgotten_starts
 
 
 def trailing(length: Duration, every: int = 1) -> TrailingWindows:
@@ -124,8 +128,8 @@ def trailing(length: Duration, every: int = 1) -> TrailingWindows:
 
     Args:
         length: The time that they look back, for example `"5 minutes"`.
-        every: The number of distinct starts between those of neighbouring windows, in the order of time: 1 for a window
-            at each; 5 for one at the first start of a key, at the sixth, and so on.
+        every: The number of distinct starts from one window to the next, in the order of time: 1 for a window at each
+            start; 5 for windows at the first start of a key, at the sixth, and so on.
 
     Raises:
         WindowError: The length or the number is not positive.

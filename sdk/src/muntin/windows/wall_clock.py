@@ -1,9 +1,9 @@
 """The clock on the wall of a time zone: its reading at an instant, and the instant at which it first shows a time.
 
-Times are seconds: of an instant since 1970-01-01 00:00 UTC, of a wall clock since 1970-01-01 00:00 as it shows it.
-The calendar is the Gregorian one, also for times before it was introduced. Python's datetimes end with the years 1 and
-9999; it repeats every 400 years, so times beyond are those of a year that is some multiple of 400 years away: they have
-the first offset that is known of a zone, or the last rule.
+Times are seconds: an instant is counted since 1970-01-01 00:00 UTC, and a time of a wall clock since the clock showed
+1970-01-01 00:00. The calendar is the Gregorian one, also for times before it was introduced. It repeats every 400
+years. So a time outside the years 2 to 9998, which Python's datetimes cover in every zone, is treated as the same time
+in a covered year, some multiple of 400 years away: there a zone has the first offset, or the last rule, that is known.
 """
 
 from __future__ import annotations
@@ -24,13 +24,19 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY: Final = date(1970, 1, 1).toordinal()
 _CYCLE_YEARS: Final = 400
 _CYCLE: Final = 146_097 * DAY
-"""400 years."""
+"""Seconds of 400 years, after which the calendar repeats."""
 _LEAST: Final = (date(2, 1, 1).toordinal() - _FIRST_DAY) * DAY
+"""The first second that is looked up as it is."""
 _MOST: Final = (date(9999, 1, 1).toordinal() - _FIRST_DAY) * DAY
+"""The second after the last one that is looked up as it is."""
 
 
 def zone_named(name: str) -> tzinfo:
-    """Return a time zone by its name in the IANA database."""
+    """Return a time zone by its name in the IANA database.
+
+    Raises:
+        WindowError: There is no zone of that name, or this machine has no database of time zones.
+    """
     if name == "UTC":
         return UTC
     try:
@@ -49,8 +55,8 @@ def zone_named(name: str) -> tzinfo:
 
 def shown_at(zone: tzinfo, instant: int) -> int:
     """Return the reading of a zone's clock at an instant."""
-    near = instant + _shift(instant)
-    offset = (_EPOCH + timedelta(seconds=near)).astimezone(zone).utcoffset()
+    covered_instant = instant + _shift(instant)
+    offset = (_EPOCH + timedelta(seconds=covered_instant)).astimezone(zone).utcoffset()
     assert offset is not None, "a zone of the database has an offset at any time"
     return instant + offset // timedelta(seconds=1)
 
@@ -66,19 +72,20 @@ def first_shown(zone: tzinfo, shown: int) -> int:
         >>> str(datetime.fromtimestamp(first_shown(berlin, int(skipped.timestamp())), UTC))
         '2024-03-31 01:00:00+00:00'
     """
-    # The same time in a year that datetimes have; the calendar repeats, and so do the rules.
-    near = shown + _shift(shown)
-    offset_before, offset_after = _offsets(zone, near)
+    # The same time in a year that datetimes cover; the calendar repeats, and so do the rules of a zone.
+    covered_time = shown + _shift(shown)
+    offset_before, offset_after = _offsets(zone, covered_time)
     if offset_before >= offset_after:
         # The clock shows the time once, or twice as it is set back: the earlier offset gives the first instant.
         return shown - offset_before
-    # The clock is set forward over the time, at an instant between the two that the offsets make of it: look for the
-    # first instant at which it shows the time or a later one.
-    earliest = near - offset_after
-    latest = near - offset_before
+    # The clock is set forward over the time. The instant lies between the two that the offsets make of the time, and
+    # in between the clock never goes back: search for the first instant at which it shows the time or a later one.
+    earliest = covered_time - offset_after
+    latest = covered_time - offset_before
     seconds = range(latest - earliest)
-    seconds_until_shown = bisect_left(seconds, near, key=lambda second: shown_at(zone, earliest + second))
-    return earliest + seconds_until_shown + (shown - near)  # back in the year of the time
+    seconds_until_shown = bisect_left(seconds, covered_time, key=lambda second: shown_at(zone, earliest + second))
+    covered_instant = earliest + seconds_until_shown
+    return covered_instant + (shown - covered_time)  # back in the year of the time
 
 
 def day_of(year: int, month: int, day: int) -> int:
@@ -88,35 +95,42 @@ def day_of(year: int, month: int, day: int) -> int:
         >>> day_of(1970, 2, 1), day_of(1969, 12, 31), day_of(12_024, 2, 29) - day_of(12_024, 2, 28)
         (31, -1, 1)
     """
-    cycles, near = divmod(year - 1, _CYCLE_YEARS)
-    return date(near + 1, month, day).toordinal() - _FIRST_DAY + cycles * (_CYCLE // DAY)
+    # Datetimes count years from 1 on.
+    cycles, year_in_cycle = divmod(year - 1, _CYCLE_YEARS)
+    return date(year_in_cycle + 1, month, day).toordinal() - _FIRST_DAY + cycles * (_CYCLE // DAY)
 
 
 def date_of(day: int) -> tuple[int, int, int]:
-    """Undo `day_of`.
+    """Return the year, the month and the day of a number of days since 1970-01-01: the inverse of `day_of`.
 
     Example:
         >>> date_of(day_of(2024, 2, 29)), date_of(day_of(-400, 3, 1))
         ((2024, 2, 29), (-400, 3, 1))
     """
-    cycles, near = divmod(day + _FIRST_DAY - 1, _CYCLE // DAY)
-    date_near = date.fromordinal(near + 1)
-    return date_near.year + cycles * _CYCLE_YEARS, date_near.month, date_near.day
+    # Datetimes count days from 1 on.
+    cycles, day_in_cycle = divmod(day + _FIRST_DAY - 1, _CYCLE // DAY)
+    date_in_cycle = date.fromordinal(day_in_cycle + 1)
+    return date_in_cycle.year + cycles * _CYCLE_YEARS, date_in_cycle.month, date_in_cycle.day
 
 
 def _shift(second: int) -> int:
-    """Return the multiple of 400 years that leads into the years of datetimes."""
-    # Rounded up, so that the time lands on the first year that is known or after it.
+    """Return the multiple of 400 years, in seconds, to add to a time so that datetimes cover it; 0 if they do."""
     if second < _LEAST:
-        return -(-(_LEAST - second) // _CYCLE) * _CYCLE
+        cycles = -(-(_LEAST - second) // _CYCLE)  # rounded up: to the first covered year or after it
+        return cycles * _CYCLE
     if second >= _MOST:
-        return (_MOST - 1 - second) // _CYCLE * _CYCLE
+        cycles = (_MOST - 1 - second) // _CYCLE  # negative, and rounded down: to the last covered year or before it
+        return cycles * _CYCLE
     return 0
 
 
 @lru_cache(maxsize=1024)
 def _offsets(zone: tzinfo, shown: int) -> tuple[int, int]:
-    """Return the offsets before and after a change of the clock near a time that it shows; mostly they are equal."""
+    """Return the offsets from UTC, in seconds, before and after a change of the clock over a time that it shows.
+
+    If the clock does not change there, both are the same.
+    """
+    # For a time that the clock skips or shows twice, `fold` picks the offset before or after the change.
     time = (_EPOCH + timedelta(seconds=shown)).replace(tzinfo=zone)
     before = time.replace(fold=0).utcoffset()
     after = time.replace(fold=1).utcoffset()

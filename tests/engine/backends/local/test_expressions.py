@@ -596,4 +596,4 @@ def test_a_part_of_a_node_that_no_rule_reads_is_refused() -> None:
     node.set("of_a_later_sqlglot", True)
     translator = Translator("lower(s)", SchemaScope(pa.schema([("s", pa.string())])))
     with pytest.raises(QueryError, match="has a part 'of_a_later_sqlglot', which has no translation"):
-        translator.of(node)
+        translator.translate(node)

@@ -14,7 +14,7 @@ from muntin_engine.evaluators.arrays.stretches.row_values import RowValues
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, StretchTable
 from muntin_engine.evaluators.keyed.sequence import in_sequence
 from muntin_engine.evaluators.ranked.row_sequence import RowSequence, time_order
-from muntin_engine.plan.inputs import SeveralOrders
+from muntin_engine.plan.inputs import OrderByColumns
 
 
 class Placed(NamedTuple):
@@ -50,7 +50,7 @@ def test_the_order_is_that_of_the_keyed_evaluators(seed: int) -> None:
     random = Random(seed)
     places = random.choice(([0], [1], [2, 0], [1, 2]))
     rows = drawn(random, 2)
-    place = SeveralOrders(tuple(places))
+    place = OrderByColumns(tuple(places))
     expected: list[Placed] = []
     for key in range(3):
         of_key = [row for row in rows if row.key == key]

@@ -22,26 +22,33 @@ def check(
         data: The part.
         schema: The schema. It may have the keywords of JSON Schema that `query_schema` uses.
         definitions: The schemas that it names.
-        here: The place of the part.
-        call: The entry of the part that has the same place, if there is one: the first argument of a call.
+        here: The place of the part in the text.
+        call: If the part is a call, the name of the call. The part has the main argument under that name, and errors
+            about the argument name the place of the call alone.
 
     Raises:
         PlacedError: The part does not fit. The message says the place of the fault, and what would be right there.
     """
-    fault = _Checker(definitions, {f"{here}.{call}": here}).fault(data, schema, here)
+    shown_places = {f"{here}.{call}": here}
+    fault = _Checker(definitions, shown_places).fault(data, schema, here)
     if fault is not None:
         raise fault
 
 
 class _Checker:
-    """Finds the faults of data. They are returned, because `anyOf` compares the faults of its branches.
+    """Finds the faults of data.
 
-    Faults are generated one by one: those after the first one are seldom needed.
+    Faults are not raised but returned, because `anyOf` compares the faults of its branches. They are generated one by
+    one, as those after the first one are seldom needed.
+
+    Args:
+        definitions: The schemas that others refer to, by name.
+        shown_places: The places that errors name in the place of others.
     """
 
-    def __init__(self, definitions: Mapping[str, Any], places: Mapping[str, str]) -> None:
+    def __init__(self, definitions: Mapping[str, Any], shown_places: Mapping[str, str]) -> None:
         self._definitions = definitions
-        self._places = places
+        self._shown_places = shown_places
 
     def fault(self, data: Any, schema: Mapping[str, Any], here: str) -> PlacedError | None:
         """Return the first fault of data; None if they fit."""
@@ -54,6 +61,8 @@ class _Checker:
             if name not in READ_ALONE:
                 yield from self.faults(data, self._definitions[name], here)
             return
+
+        # The data themselves, then their parts, then further schemas that the same data have to fit.
         yield from self._faults_of_value(data, schema, here)
         if isinstance(data, Mapping):
             yield from self._faults_of_object(data, schema, here)
@@ -78,9 +87,9 @@ class _Checker:
             yield PlacedError(here, f"{data!r:.80} is no name of a plugin's")
 
     def _faults_of_object(self, data: Mapping[str, Any], schema: Mapping[str, Any], here: str) -> Iterator[PlacedError]:
-        """Yield the faults of the entries of an object."""
+        """Yield the faults of an object: entries that the schema does not know, missing entries, faults of entries."""
         properties = schema.get("properties", {})
-        other_schema = schema.get("additionalProperties", {})
+        other_schema = schema.get("additionalProperties", {})  # for entries that are no properties; False allows none
         unknown: list[Any] = []
         if other_schema is False:
             unknown = [name for name in data if name not in properties]
@@ -94,7 +103,8 @@ class _Checker:
         for name, part in data.items():
             if name in properties or other_schema:
                 place = f"{here}.{name}"
-                yield from self.faults(part, properties.get(name, other_schema), self._places.get(place, place))
+                part_schema = properties.get(name, other_schema)
+                yield from self.faults(part, part_schema, self._shown_places.get(place, place))
 
     def _faults_of_list(self, data: list[Any], schema: Mapping[str, Any], here: str) -> Iterator[PlacedError]:
         """Yield the fault of the length of a list, or the faults of its parts."""
@@ -110,13 +120,14 @@ class _Checker:
             yield from self.faults(part, part_schema, f"{here}[{number}]")
 
     def _fault_of_any(self, data: Any, schema: Mapping[str, Any], here: str) -> PlacedError | None:
-        """Return the reason why no branch of `anyOf` fits data; None if one fits.
+        """Return a fault of data that fit no branch of `anyOf`; None if they fit one.
 
-        If only one branch is meant for such data, the reason is the fault of that branch.
+        If only one branch is meant for such data, this is the fault that the data have there.
         """
         branches = [branch for branch, _ in self._branches(schema)]
         branches_of_type = [branch for branch in branches if _is_of_type(data, branch)]
         likely_branches = [branch for branch in branches_of_type if _has_required(data, branch)]
+
         faults: list[PlacedError] = []
         for branch in likely_branches or branches_of_type:
             fault = self.fault(data, branch, here)
@@ -125,6 +136,8 @@ class _Checker:
             faults.append(fault)
         if len(faults) == 1:
             return faults[0]
+
+        # Several branches, or none, may be meant: say all that would fit.
         words: list[Any] = []
         for branch in branches:
             words += branch.get("enum", ())
@@ -133,7 +146,14 @@ class _Checker:
         return PlacedError(here, f"expected {self._spelled(schema)}, got {data!r:.80}")
 
     def _branches(self, schema: Mapping[str, Any], title: str = "") -> Iterator[tuple[Mapping[str, Any], str]]:
-        """Yield the branches of `anyOf`, also of one in another, each with a description."""
+        """Yield the branches of a schema, each with a description of the data that fit it.
+
+        A branch that has branches itself, or refers to a definition, is replaced by its branches.
+
+        Args:
+            schema: A schema with `anyOf`, one that refers to a definition, or any other one, which is its only branch.
+            title: The title of a schema around it, which describes the branch; empty if there is none.
+        """
         title = title or schema.get("title", "")
         if "$ref" in schema and _name_of(schema) not in READ_ALONE:
             yield from self._branches(self._definitions[_name_of(schema)], title)
@@ -144,7 +164,7 @@ class _Checker:
             yield schema, title or self._spelled(schema)
 
     def _spelled(self, schema: Mapping[str, Any]) -> str:
-        """Describe the data that fit a schema."""
+        """Return a description of the data that fit a schema, such as `a whole number or text`."""
         if "title" in schema:
             return str(schema["title"])
         if _name_of(schema) in READ_ALONE:
@@ -165,12 +185,13 @@ def _name_of(schema: Mapping[str, Any]) -> str:
 
 
 def _kinds_of(schema: Mapping[str, Any]) -> list[str]:
-    """Return the types of JSON that fit a schema; none if it does not restrict them."""
+    """Return the names of the types of JSON that a schema allows; none if it allows all types."""
     kinds = schema.get("type", ["string"] if "enum" in schema else [])
     return [kinds] if isinstance(kinds, str) else list(kinds)
 
 
 def _is_of_type(data: Any, schema: Mapping[str, Any]) -> bool:
+    """Return True if data are of a type that a schema allows."""
     kinds = _kinds_of(schema)
     if not kinds:
         return True
@@ -180,6 +201,7 @@ def _is_of_type(data: Any, schema: Mapping[str, Any]) -> bool:
 
 
 def _has_required(data: Any, schema: Mapping[str, Any]) -> bool:
+    """Return True if an object has all entries that a schema requires; data that are no object need none."""
     return not isinstance(data, Mapping) or set(schema.get("required", ())) <= set(data)
 
 

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
 
 def text_of_queries(queries: Mapping[str, Sequence[Step]], tables: Mapping[str, Frame]) -> dict[str, Any]:
-    """Return the steps of queries as plain data, with expressions in Spark's SQL; see `text_of`."""
+    """Return queries as plain data, whose columns are names or expressions in Spark's SQL.
+
+    Args:
+        queries: The calls that make each query, by its name; a query that is written alone has an empty name.
+        tables: The DataFrames that the queries read, by the names that they get.
+
+    Raises:
+        QueryError: Text cannot hold an argument of a call.
+    """
 
     def spell_column(frame: Frame, column: Column) -> str | None:
         return backend_of(frame).inputs.text_of_column(frame, column)

@@ -34,7 +34,11 @@ class ProgramClasses:
 
     @classmethod
     def of(cls, things: Iterable[Any]) -> ProgramClasses:
-        """Collect classes; also those of modules with their columns, as `module` returns them, and functions."""
+        """Collect the classes that a program passes.
+
+        Args:
+            things: Classes, functions of joins, and modules with their columns, as `module` returns them.
+        """
         classes: dict[str, Any] = {Partitions.policy: Partitions}
         for thing in things:
             program_class = getattr(thing, "cls", thing)
@@ -56,6 +60,8 @@ class ProgramClasses:
             QueryError: No kind has that name.
             MuntinError: The kind does not take the arguments.
         """
+        # The name may be that of a function and of a class of the program: arguments that the function does not take
+        # are for the class.
         function = FUNCTIONS.get(kind)
         if function is not None and _binds(inspect.signature(function), arguments):
             return _call(function, arguments)
@@ -64,6 +70,7 @@ class ProgramClasses:
         for make_named in (muntin.triggers.named, muntin.window):
             with suppress(UnknownModuleError):
                 return make_named(kind, **arguments)
+
         if function is not None:
             got = ", ".join(arguments) or "nothing"
             raise QueryError(f"{kind} takes {inspect.signature(function)}, got {got}")
@@ -71,7 +78,11 @@ class ProgramClasses:
         raise QueryError(f"there is no kind {kind!r}{advice}\n  a class of your own is given: modules=[...]")
 
     def read(self, data: Any, here: str) -> Any:
-        """Read a value that `write_value` wrote, at a place in the text.
+        """Read a value that `write_value` wrote.
+
+        Args:
+            data: The data of the value.
+            here: The place of the data in the text.
 
         Raises:
             PlacedError: No kind has the name, or a kind does not take its arguments.
@@ -89,7 +100,11 @@ class ProgramClasses:
             return self._object(parts)
 
     def parameter(self, data: Any, here: str) -> Any:
-        """Read a parameter of a module that `write_parameter` wrote, at a place in the text.
+        """Read a parameter of a module that `write_parameter` wrote.
+
+        Args:
+            data: The data of the parameter.
+            here: The place of the data in the text.
 
         Raises:
             PlacedError: As for `read`.
@@ -104,7 +119,15 @@ class ProgramClasses:
         return {name: self.parameter(part, f"{here}.{name}") for name, part in data.items()}
 
     def _value(self, data: Mapping[str, Any], here: str) -> Any:
-        """Read a value of a type that JSON lacks, such as a decimal."""
+        """Read a value of a type that JSON lacks, such as a decimal.
+
+        Args:
+            data: An object with the entry `IS`, which says of what type the value is.
+            here: The place of the data in the text.
+
+        Raises:
+            QueryError: The data are not those of a value.
+        """
         if data[IS] == "tuple" and isinstance(data.get("value"), list):
             return tuple(self.parameter(data["value"], f"{here}.value"))
         try:
@@ -118,7 +141,17 @@ class ProgramClasses:
         return value
 
     def _object(self, parts: dict[str, Any]) -> Any:
-        """Make the object of a kind. The entries `idle` and `key_punctuation` are calls on a progress policy."""
+        """Make the object that an entry `KIND` and arguments describe.
+
+        Two entries of a progress policy are no arguments but calls on it: `idle` is a call of `with_idle`, and
+        `key_punctuation` one of `with_key_punctuation`.
+
+        Args:
+            parts: The kind and the values of all other entries, by name.
+
+        Raises:
+            MuntinError: There is no such kind, or it does not take the arguments.
+        """
         kind = parts.pop(KIND)
         idle = parts.pop("idle", None)
         has_key_punctuation = parts.pop("key_punctuation", False)
@@ -135,14 +168,19 @@ class ProgramClasses:
 
 
 def _binds(signature: inspect.Signature, arguments: Mapping[str, Any]) -> bool:
-    """Return True if a function takes arguments of these names."""
+    """Return True if a function can be called with arguments of these names: it has all of them, and needs no others.
+
+    Args:
+        signature: The signature of the function.
+        arguments: The arguments by name.
+    """
     names = set(signature.parameters)
     required = {parameter.name for parameter in signature.parameters.values() if parameter.default is parameter.empty}
     return required <= set(arguments) <= names
 
 
 def _call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    """Call a function; text has the arguments of a starred parameter as a list under its name."""
+    """Call a function with arguments by name; those of a parameter such as `*triggers` are a list under its name."""
     starred: Sequence[Any] = ()
     by_name = dict(arguments)
     for parameter in inspect.signature(function).parameters.values():
@@ -152,7 +190,14 @@ def _call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
 
 
 def _make_of_class(cls: Any, arguments: Mapping[str, Any]) -> Any:
-    """Make an object of a class of the program; where a field is a number of ticks, text may have a length."""
+    """Make an object of a class of the program.
+
+    A field that is an integer is a number of ticks, for which the text may have a length such as `10 minutes`.
+
+    Args:
+        cls: The class, a dataclass.
+        arguments: The arguments of its constructor, by name.
+    """
     values = dict(arguments)
     for class_field in fields(cls):
         is_number = str(class_field.type).startswith("int")

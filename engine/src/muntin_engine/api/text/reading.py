@@ -73,15 +73,15 @@ def one_pass_from_dict(
 
 
 def _content(data: Any, entry: str, other_reader: str) -> Any:
-    """Return the content of a text, after a check of its version.
+    """Return the query, or the queries of one pass, in the text of a query, after a check of its other entries.
 
     Args:
-        data: The text.
-        entry: The entry with the content: `query` or `one_pass`.
-        other_reader: The function that reads texts with the other entry.
+        data: The text, as plain data.
+        entry: The entry to return: `query` or `one_pass`.
+        other_reader: The function that reads texts with the other of these two entries, for an error.
 
     Raises:
-        QueryError: The data are not such a text.
+        QueryError: The data are not a text, of another version, or without the entry.
     """
     placeholder = "[...]" if entry == "query" else "{...}"
     expected = f"expected: {{'muntin': {VERSION}, {entry!r}: {placeholder}}}"
@@ -101,12 +101,14 @@ def _content(data: Any, entry: str, other_reader: str) -> Any:
 
 
 def _tables_by_name(tables: Mapping[str, Frame] | Callable[[str], Frame]) -> Callable[[Any], Frame]:
-    """Return a function that returns the DataFrame of a name, each time the same object.
+    """Return a function that returns the DataFrame of a name, or raises a `QueryError` if there is none.
 
-    The function raises a `QueryError` if there is no such DataFrame.
+    Args:
+        tables: The DataFrames by name, or a function that returns them. It is called once for each name, as it may make
+            a new DataFrame at each call, and all streams over a table have to read the same one.
     """
 
-    @cache  # a function may make another DataFrame at each call, and a query must see a table as one
+    @cache
     def table_named(name: str) -> Any:
         if isinstance(tables, Mapping) and name not in tables:
             advice = f"{closest([name], map(str, tables))}\n  give it: {name:.80}=df"
@@ -130,11 +132,11 @@ def _tables_by_name(tables: Mapping[str, Frame] | Callable[[str], Frame]) -> Cal
 
 
 class QueryReader:
-    """Makes queries of their steps.
+    """Makes queries of their steps as plain data, by the calls that these describe.
 
     Args:
         table: Returns the DataFrame of a name.
-        modules: As for `query_from_dict`.
+        modules: The classes and functions that are not installed, as for `query_from_dict`.
     """
 
     def __init__(self, table: Callable[[Any], Frame], modules: Iterable[Any]) -> None:
@@ -147,7 +149,11 @@ class QueryReader:
         return self._query(steps, "query", {})
 
     def one_pass(self, queries: Any) -> OnePass:
-        """Make the queries of one pass of their steps, by the names of the queries."""
+        """Make the queries of one pass.
+
+        Args:
+            queries: The steps of each query, by its name.
+        """
         if not isinstance(queries, Mapping):
             raise PlacedError("one_pass", f"expected lists of steps by the names of queries, got {queries!r:.80}")
         shared: dict[str, Any] = {}
@@ -158,6 +164,11 @@ class QueryReader:
             return one_pass(**queries_by_name)
 
     def _query(self, steps: Any, place: str, shared: dict[str, Any]) -> Query:
+        """Make a query of steps; see `_stream` for the arguments.
+
+        Raises:
+            PlacedError: The steps make a stream and no query, or one of them is wrong.
+        """
         query = self._stream(steps, place, shared)
         if isinstance(query, Query):
             return query
@@ -165,13 +176,16 @@ class QueryReader:
         raise PlacedError(place, f"the last step makes no results\n  {advice}")
 
     def _stream(self, steps: Any, place: str, shared: dict[str, Any]) -> Any:
-        """Make events, windows or a query of steps.
+        """Make an event stream, a windowed stream or a query by calling its steps in order.
 
         Args:
             steps: The steps.
             place: The place of the steps in the text.
-            shared: The streams that were made so far, by the texts of their steps. Queries that begin with equal steps
-                share the stream.
+            shared: The results of all calls so far, by the text of the steps up to the call; new ones are added.
+                Queries that begin with equal steps so share a stream.
+
+        Raises:
+            PlacedError: The steps are no list, or one of them is wrong.
         """
         if not isinstance(steps, list) or not steps:
             raise PlacedError(place, f"expected a list of steps that begins with events or union, got {steps!r:.80}")
@@ -184,7 +198,16 @@ class QueryReader:
         return stream
 
     def _next_stream(self, stream: Any, step: Any, here: str) -> Any:
-        """Return the result of a step on a stream; the first step has no stream."""
+        """Call a step on a stream, and return the stream or the query that the call returns.
+
+        Args:
+            stream: The stream; None for the first step, which is a function.
+            step: The step.
+            here: The place of the step in the text.
+
+        Raises:
+            PlacedError: The step is no call of such a stream, or the call refuses its arguments.
+        """
         call = self._call_of(step, stream, here)
         here = f"{here}.{call}"
         args, kwargs = self._arguments(call, step, here)
@@ -211,19 +234,31 @@ class QueryReader:
         raise PlacedError(here, f"{expected}, got {got}{closest(step, calls)}")
 
     def _arguments(self, call: str, step: Mapping[str, Any], here: str) -> tuple[list[Any], dict[str, Any]]:
-        """Read the arguments of a call, by position and by name, from its step."""
+        """Read the arguments of a call from its step.
+
+        Args:
+            call: The name of the call.
+            step: The step.
+            here: The place of the step in the text, with the name of the call.
+
+        Returns:
+            The arguments by position, and those by name.
+
+        Raises:
+            PlacedError: The step does not fit the schema of the call, or an argument cannot be read.
+        """
         parameters = SIGNATURES[call].parameters
         main = main_parameter(call)
         check(step, _definitions()[f"call {call}"], _definitions(), here, call)
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for entry, data in step.items():
-            # The first argument stands under the name of the call.
+            # The main argument stands under the name of the call, and is null if the call has none.
             is_main = entry == call
             name = main if is_main else entry
             place = here if is_main else f"{here}.{entry}"
             if name is None or (is_main and data is None and is_left_out(parameters[name])):
-                continue  # a call without its first argument
+                continue
             parameter = parameters[name]
             if parameter.kind is parameter.VAR_KEYWORD:
                 _check_names(data, parameters, name, call, place)
@@ -238,7 +273,16 @@ class QueryReader:
         return args, kwargs
 
     def _value(self, name: str, data: Any, here: str) -> Any:
-        """Read an argument, given the name of its parameter."""
+        """Read an argument of a call.
+
+        Args:
+            name: The name of its parameter, which says of what kind the argument is.
+            data: The data of the argument.
+            here: The place of the data in the text.
+
+        Raises:
+            PlacedError: The argument cannot be read.
+        """
         if name in FRAMES:
             with errors_at(here):
                 return self._table(data)
@@ -253,7 +297,7 @@ class QueryReader:
         return self._classes.read(data, here)
 
     def _module(self, data: Mapping[str, Any], here: str) -> ModuleCall:
-        """Return the call of a module that data describe.
+        """Return a module with its columns and parameters, as `module` returns it, from data.
 
         Raises:
             PlacedError: There is no such module, or it does not take these columns and parameters.
@@ -280,7 +324,8 @@ class QueryReader:
         name = data["function"]
         function: Any = name
         for program_module in self._modules:
-            program_function = getattr(program_module, "function", program_module)  # of a condition, or itself
+            # The program passes the function, or the condition that `condition` made of it.
+            program_function = getattr(program_module, "function", program_module)
             if getattr(program_function, "name", None) == name:
                 function = program_function
                 break
@@ -291,6 +336,7 @@ class QueryReader:
             return condition(function, left=left, right=right, **parameters)
 
     def _parameters(self, data: Mapping[str, Any], here: str) -> dict[str, Any]:
+        """Return the parameters of a module or a function, by name, from its data."""
         parameters: dict[str, Any] = {}
         for name, part in data.get("parameters", {}).items():
             parameters[name] = self._classes.parameter(part, f"{here}.parameters.{name}")
@@ -300,10 +346,17 @@ class QueryReader:
 def _check_names(
     data: Mapping[str, Any], parameters: Mapping[str, Parameter], name: str, call: str, place: str
 ) -> None:
-    """Raise if a name that a query writer chose is also an argument of the call.
+    """Raise if a name that a query writer chose, such as that of a result, is also an argument of the call.
+
+    Args:
+        data: The values by the chosen names.
+        parameters: The parameters of the call.
+        name: The parameter that takes the values.
+        call: The name of the call.
+        place: The place of the values in the text.
 
     Raises:
-        PlacedError: A name is an argument.
+        PlacedError: A chosen name is that of another parameter.
     """
     for part in data:
         if part in parameters and part not in (name, "unnamed"):

@@ -56,17 +56,20 @@ def query_schema() -> dict[str, Any]:
 
 def definitions() -> dict[str, Any]:
     """Return the schemas of the parts of a text, by name. Their titles describe the parts, in errors too."""
-    calls = {name: {"required": [name]} for name in SIGNATURES}
-    chosen = [{"if": called, "then": _ref(f"call {name}")} for name, called in calls.items()]
-    later: dict[str, Any] = {"type": "object", "anyOf": [calls[name] for name in calls if name not in FIRST]}
-    first: dict[str, Any] = {"type": "object", "anyOf": [calls[name] for name in FIRST]}
+    # A step is an object with the name of its call as an entry. That call says which other entries it may have.
+    has_entry_of_call = {name: {"required": [name]} for name in SIGNATURES}
+    rules_by_call = [{"if": has_call, "then": _ref(f"call {name}")} for name, has_call in has_entry_of_call.items()]
+    first_calls = [has_entry_of_call[name] for name in FIRST]
+    later_calls = [has_call for name, has_call in has_entry_of_call.items() if name not in FIRST]
+    first_step: dict[str, Any] = {"type": "object", "anyOf": first_calls, "allOf": rules_by_call}
+    later_step: dict[str, Any] = {"type": "object", "anyOf": later_calls, "allOf": rules_by_call}
     columns = {"type": "array", "items": _ref("column")}
     return {
         "stream": {
             "type": "array",
             "minItems": 1,
-            "items": [{**first, "allOf": chosen}],  # the first step
-            "additionalItems": {**later, "allOf": chosen},  # each step after it
+            "items": [first_step],
+            "additionalItems": later_step,
         },
         "frame": {"title": "the name of a DataFrame", "type": "string"},
         "column": {
@@ -159,20 +162,33 @@ _TYPES: Final[Mapping[str, dict[str, Any]]] = {
 
 
 def _ref(name: str) -> dict[str, str]:
+    """Return a schema that refers to one of the definitions."""
     return {"$ref": f"#/definitions/{name}"}
 
 
-def _record(title: str, needed: tuple[str, ...], **properties: Any) -> dict[str, Any]:
-    needs = {"title": title, "type": "object", "required": list(needed)}
-    return {**needs, "properties": properties, "additionalProperties": False}
+def _record(title: str, required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
+    """Return the schema of an object that has these properties and no others.
+
+    Args:
+        title: The description of the object in errors.
+        required: The names of the properties that it must have.
+        properties: The schemas of its properties, by name.
+    """
+    return {
+        "title": title,
+        "type": "object",
+        "required": list(required),
+        "properties": properties,
+        "additionalProperties": False,
+    }
 
 
 def _call(name: str) -> dict[str, Any]:
-    """Return the schema of a step: the first argument is under the name of the call, the others have their names."""
+    """Return the schema of a step: its main argument is under the name of the call, others under their own names."""
     main = main_parameter(name)
     descriptions = _descriptions_of_arguments(inspect.getdoc(_function_of(name)) or "")
     entries: dict[str, Any] = {}
-    needed = [name]
+    required = [name]
     for parameter in SIGNATURES[name].parameters.values():
         if parameter.name == "unnamed":
             continue
@@ -187,9 +203,9 @@ def _call(name: str) -> dict[str, Any]:
         has_default = parameter.default is not parameter.empty
         is_starred = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
         if not (has_default or is_starred or is_main):
-            needed.append(parameter.name)
-    entries.setdefault(name, {"type": "null"})
-    return _record(name, tuple(needed), **entries)
+            required.append(parameter.name)
+    entries.setdefault(name, {"type": "null"})  # a call without a main argument has null there
+    return _record(name, tuple(required), **entries)
 
 
 def _function_of(call: str) -> Callable[..., Any]:
@@ -202,6 +218,7 @@ def _function_of(call: str) -> Callable[..., Any]:
 
 
 def _of_parameter(parameter: inspect.Parameter) -> dict[str, Any]:
+    """Return the schema of the argument of a parameter: an object for `**modules`, a list for `*names`."""
     schema = _of_annotation(str(parameter.annotation))
     if parameter.kind is parameter.VAR_KEYWORD:
         return {"type": "object", "additionalProperties": schema}
@@ -211,7 +228,12 @@ def _of_parameter(parameter: inspect.Parameter) -> dict[str, Any]:
 
 
 def _kinds(title: str, makers: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
-    """Return the schema of an object whose `kind` is one of these functions or classes, or of a plugin."""
+    """Return the schema of an object of some kind, such as windows: its entry `kind` says which other entries it has.
+
+    Args:
+        title: The description of the object in errors.
+        makers: The functions and classes that make such objects, by their kinds. Kinds of plugins are allowed as well.
+    """
     by_kind = []
     for name, maker in makers.items():
         is_kind = {"properties": {KIND: {"const": name}}}
@@ -223,7 +245,12 @@ def _kinds(title: str, makers: Mapping[str, Callable[..., Any]]) -> dict[str, An
 def _of_arguments(name: str, maker: Callable[..., Any]) -> dict[str, Any]:
     """Return the schema of the arguments of a kind: the parameters of its function, or the fields of its class.
 
-    A kind may have both. A text then has the arguments of the one or of the other.
+    Some kinds have both. A text then has the arguments of the function or those of the class, so the schema allows both
+    and requires only what both require.
+
+    Args:
+        name: The kind.
+        maker: The function or the class that makes objects of the kind.
     """
     schemas: dict[str, list[Any]] = {KIND: [{}]}
     required: list[set[str]] = []
@@ -247,6 +274,7 @@ def _of_arguments(name: str, maker: Callable[..., Any]) -> dict[str, Any]:
                 required_fields.add(class_field.name)
         required.append(required_fields)
 
+    # Two entries of a progress policy stand for calls on it.
     if name in _MAKERS["progress"]:
         schemas["idle"] = [_record("idle", ("after",), after=_LENGTH, lag=_LENGTH)]
         schemas["key_punctuation"] = [{"type": "boolean"}]
@@ -257,11 +285,12 @@ def _of_arguments(name: str, maker: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _of_annotation(annotation: str) -> dict[str, Any]:
+    """Return the schema of the type that the text of an annotation names."""
     return _of_type(parse_source(annotation, "eval").body)
 
 
 def _of_type(node: ast.expr) -> dict[str, Any]:
-    """Return the schema of a type that an annotation names.
+    """Return the schema of a type, given the tree of its annotation.
 
     Raises:
         KeyError: Text cannot have values of the type.
@@ -274,7 +303,7 @@ def _of_type(node: ast.expr) -> dict[str, Any]:
         case ast.Constant(value=None):
             return {"type": "null"}
         case ast.Name(id="EllipsisType"):
-            return {}  # a default that text cannot have
+            return {}  # the type of a default alone, which text cannot have: a union leaves it out
         case ast.Name(id=name):
             named: Any = getattr(muntin, name, None)
             if isinstance(named, type) and issubclass(named, Enum):
@@ -285,14 +314,30 @@ def _of_type(node: ast.expr) -> dict[str, Any]:
 
 
 def _of_union(schemas: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the schema of a union of types. If one type is a set of words, other text is not allowed."""
+    """Return the schema of a union of types.
+
+    If one of the types is an enumeration, the schema allows no other text, even if `str` is one of the types: that is
+    how annotations such as `EmitPolicy | str` are meant.
+    """
     has_words = any("enum" in str(schema) for schema in schemas)
-    choices = [schema for schema in schemas if schema and not (has_words and schema == _TYPES["str"])]
+    choices: list[dict[str, Any]] = []
+    for schema in schemas:
+        is_any_text = schema == _TYPES["str"]
+        if schema and not (has_words and is_any_text):
+            choices.append(schema)
     return choices[0] if len(choices) == 1 else {"anyOf": choices}
 
 
 def _of_generic(name: str, inner: ast.expr) -> dict[str, Any]:
-    """Return the schema of a type with parameters."""
+    """Return the schema of a type with parameters, such as `Sequence[str]`.
+
+    Args:
+        name: The name of the type, such as `Sequence`.
+        inner: The tree of its parameters.
+
+    Raises:
+        KeyError: Text cannot have values of the type.
+    """
     match name, inner:
         case "Literal", _:
             return {"enum": list(ast.literal_eval(inner))}
@@ -311,8 +356,11 @@ def _descriptions_of_arguments(doc: str) -> dict[str, str]:
     """Return the descriptions of arguments in a docstring, each on one line, for editors to show."""
     descriptions: dict[str, str] = {}
     name = ""
-    for line in doc.partition("\nArgs:\n")[2].partition("\n\n")[0].splitlines():
-        if line.startswith("    ") and line[4:5] != " ":
+    _, _, after_heading = doc.partition("\nArgs:\n")
+    section, _, _ = after_heading.partition("\n\n")
+    for line in section.splitlines():
+        begins_argument = line.startswith("    ") and line[4:5] != " "
+        if begins_argument:
             name, _, text = line.strip().partition(": ")
             descriptions[name] = text
         elif name:

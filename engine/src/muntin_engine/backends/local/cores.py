@@ -31,10 +31,10 @@ def check_workers(workers: object) -> None:
 
 @contextmanager
 def call_with_workers(workers: int | None) -> Iterator[None]:
-    """Run a query in a block, and with it those whose results it reads: they have as many processes as it has.
+    """Set the number of processes for all queries that run in a block: a query, and the queries whose results it reads.
 
     Args:
-        workers: The number that the query writer gave the call; None if the call has none.
+        workers: The number of processes that the query writer gave; None to use the cores of this process.
     """
     token = _WORKERS_OF_CALL.set(workers)
     try:
@@ -44,11 +44,11 @@ def call_with_workers(workers: int | None) -> Iterator[None]:
 
 
 def worker_count() -> int:
-    """Return the number of processes that may evaluate a query: that of the call, or else the cores of this process."""
-    # Not imported for this alone: a process that another one started has imported the module by then.
+    """Return the number of processes that may evaluate a query: the one of `call_with_workers`, or else all cores."""
+    # A process that another one started has imported this module, so it need not be imported to know.
     processes = sys.modules.get("multiprocessing.process")
     if processes is not None and processes.parent_process() is not None:
-        return 1  # this process is of a pool itself, whose processes use the other cores
+        return 1  # this process is a worker of a pool itself, whose other workers use the other cores
     workers = _WORKERS_OF_CALL.get()
     return available_cores() if workers is None else workers
 

@@ -32,20 +32,21 @@ def new_connection() -> duckdb.DuckDBPyConnection:
 def create_function(
     name: str, function: Callable[[pa.ChunkedArray], pa.Array], argument_type: str, result_type: str
 ) -> None:
-    """Make a function known to all connections.
+    """Register a function, so that queries on all connections can call it.
 
     Args:
-        name: The name.
-        function: The function, which gets the arguments of some rows, nulls too, and returns a value for each.
-        argument_type: The type of its argument, as DuckDB calls it.
-        result_type: The type of its values.
+        name: The name of the function in SQL.
+        function: The function. It gets the arguments of a batch of rows, also those that are null, and returns an array
+            with a value for each row.
+        argument_type: The type of the argument, as DuckDB calls it.
+        result_type: The type of the values, as DuckDB calls it.
     """
-    # The connection of the database itself, as DuckDB may drop a function with the connection that made it.
+    # On the connection of the database itself: DuckDB may drop a function with the connection that registered it.
     _database().create_function(name, function, [argument_type], result_type, type=ARROW, null_handling=SPECIAL)
 
 
 def interrupt_thread(thread: int) -> None:
-    """Interrupt what DuckDB computes on connections that a thread has made, and forget these.
+    """Interrupt what DuckDB computes on the connections that a thread has opened, and forget these connections.
 
     Args:
         thread: The id of the thread.
@@ -55,11 +56,11 @@ def interrupt_thread(thread: int) -> None:
 
 
 def limit_database(threads: int, memory_percent: int) -> None:
-    """Set what the database of this process may use.
+    """Limit the threads and the memory of the database of this process.
 
     Args:
         threads: The number of its threads.
-        memory_percent: The memory, in percent of that of the machine.
+        memory_percent: The memory that it may use, in percent of the machine's memory.
     """
     connection = _database()
     connection.execute(f"SET GLOBAL threads = {threads}")

@@ -64,7 +64,7 @@ def duckdb_type(data_type: pa.DataType) -> str:
 
 
 def duckdb_storage(data_type: pa.DataType) -> pa.DataType:
-    """Return the Arrow type in which DuckDB has values of a type: lengths of time are numbers there."""
+    """Return the Arrow type of DuckDB's values of a type: lengths of time are whole numbers of microseconds there."""
     if pa.types.is_duration(data_type):
         return pa.int64()
     if pa.types.is_list(data_type):

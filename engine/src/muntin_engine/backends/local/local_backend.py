@@ -54,7 +54,7 @@ class LocalBackend(Backend):
     changelogs: ClassVar[LocalChangelogs] = LocalChangelogs()
 
     def plan(self, request: WindowRequest, calls: Mapping[str, ModuleCall]) -> tuple[tuple[Projection, ...], Plan]:
-        """Plan a query: the projection of each of its inputs, and what will be evaluated."""
+        """Plan a query: return the projection of each of its inputs, and its plan."""
         return plan_query(self.inputs, request, calls)
 
     def select_results(
@@ -67,7 +67,7 @@ class LocalBackend(Backend):
             if not columns:
                 raise QueryError("select() needs columns: select('station', start='window.start')")
             for text in columns.values():
-                translated(text, schema)  # only for its error
+                translated(text, schema)  # only for its error: the column is computed when results are read
             selection = replace(selection, columns=dict(columns))
         if condition is not None:
             if not pa.types.is_boolean(translated(condition, schema).type):
@@ -86,7 +86,7 @@ class LocalBackend(Backend):
         return EventRows(rows, result_event_columns(query.plan, output))
 
     def check_workers(self, workers: int) -> None:
-        """Refuse what is no number of processes."""
+        """Refuse a value that is no number of processes."""
         check_workers(workers)
 
     def memory_in_words(self, query: PlannedQuery) -> str:
@@ -104,7 +104,7 @@ class LocalBackend(Backend):
     def refused_rows(self, query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> Any:
         """Return the late or the rejected rows of a query."""
         self._check_has_end(query, f"{output}()")
-        # A query drops late rows unless something reads them: so one that keeps them is run in its place.
+        # A query only counts late rows, so one that keeps them runs in its place.
         running_query = query.with_late_rows() if output == LATE_ROWS else query
         return _like_input(query, output_table(running_query, output, warns=False))
 
@@ -118,11 +118,11 @@ class LocalBackend(Backend):
         extent = "window" if query.plan.is_windowed else query.plan.lifetime_column
         key_names = [key.name for key in query.plan.keys]
         columns = [f"{quoted(name)} NULLS FIRST" for name in (extent, *key_names)]
-        # Results are put in order before columns are selected, as these may leave the window out.
+        # Results are ordered before columns are selected, as a selection may leave the window out.
         ordered = relation_of(output_table(query, RESULTS)).order(", ".join(columns)).to_arrow_table()
         first_rows = selected(ordered, query.selection).slice(0, rows)
-        widest = _WIDTH if truncate is True else int(truncate) or _NO_WIDTH
-        relation_of(first_rows).show(max_rows=rows, max_width=_NO_WIDTH, max_col_width=widest)
+        column_width = _WIDTH if truncate is True else int(truncate) or _NO_WIDTH  # False, as 0, does not cut
+        relation_of(first_rows).show(max_rows=rows, max_width=_NO_WIDTH, max_col_width=column_width)
 
     def picture(self, query: PlannedQuery) -> Picture | None:
         """Draw the rows of a key of a small table with their windows."""
@@ -132,7 +132,7 @@ class LocalBackend(Backend):
 
     def record(self, query: PlannedQuery, recorder: Recorder) -> None:
         """Run a query and record it."""
-        # It imports what writes recordings, which few queries need.
+        # Imported here: it imports the writer of recordings, which few queries need.
         from muntin_engine.backends.local.runs.recorded_run import record_run
 
         self._check_has_end(query, "record()")
@@ -170,7 +170,7 @@ class LocalBackend(Backend):
 
     def table(self, session: Any, table: str | Mapping[str, str], tables: Mapping[str, Any]) -> Any:
         """Return a table by its name, or the rows of a query in SQL over tables."""
-        # It imports sqlglot, which a query over a table itself does without.
+        # Imported here: it imports sqlglot, which a query over a table itself does without.
         from muntin_engine.backends.local.plain_sql.queried_rows import QueriedRows, table_named
 
         del session  # only Spark has one
@@ -180,7 +180,7 @@ class LocalBackend(Backend):
 
     @contextmanager
     def failures_as(self, query_error: Callable[[Exception], QueryError]) -> Iterator[None]:
-        """Raise the failure of a row as an error of SQL."""
+        """Replace the failure of a row in a block by an error about the query in SQL."""
         try:
             yield
         except FailedRowError as error:

@@ -24,7 +24,7 @@ def not_yet(used: str) -> NeedsSparkError:
 
 
 def of_stream_under_test(call: str) -> QueryError:
-    """Return the error for a call that runs a query over a stream of a job under test: its fixture runs it.
+    """Return the error for a call that would run a query over a stream of a job under test, which the fixture runs.
 
     Args:
         call: The call, such as `results()`.
@@ -38,7 +38,7 @@ def of_stream_under_test(call: str) -> QueryError:
 
 @contextmanager
 def failures_of_rows(what: str) -> Iterator[None]:
-    """Raise the failure of a row in the block as an error of ours.
+    """Replace errors of DuckDB in a block, which reads or computes rows, by errors of Muntin.
 
     Args:
         what: The step that fails, in words.
@@ -50,10 +50,10 @@ def failures_of_rows(what: str) -> Iterator[None]:
     try:
         yield
     except (duckdb.Error, OSError) as error:
-        failure = failure_in(error)
-        if failure is None:
+        function_failure = failure_in(error)
+        if function_failure is None:
             raise FailedRowError(what, error) from error
-        raise failure from failure.__cause__
+        raise function_failure from function_failure.__cause__
 
 
 class FailedRowError(QueryError):
@@ -64,15 +64,16 @@ class FailedRowError(QueryError):
     """
 
     def __init__(self, what: str, error: Exception) -> None:
-        """Take an error of DuckDB.
+        """Make the error out of an error of DuckDB.
 
         Args:
             what: The step that failed, in words.
-            error: The error, with `FAILURE` before the part of the query that failed, if an expression raised it.
+            error: The error of DuckDB. If an expression raised it, its message has the character `FAILURE`, and behind
+                it the part of the query that failed.
         """
         kind_and_fact, _, part = str(error).partition(FAILURE)
         if part:
-            part = part.splitlines()[0]
+            part = part.splitlines()[0]  # DuckDB appends lines of its own
             self.fact = " ".join(kind_and_fact.removeprefix("Invalid Input Error: ").splitlines())
         else:
             self.fact = reason_of(error)

@@ -57,11 +57,12 @@ class ChangelogColumns:
 
         Args:
             columns: The names of its columns.
-            stored_keys: The key columns that the changelog itself names; None if it names none.
-            key: The key columns that the caller names; None to have those of the changelog.
+            stored_keys: The key columns that the metadata of the changelog names; None if it names none.
+            key: The key columns that the caller names; None to use those that the changelog names.
 
         Raises:
-            QueryError: A column is missing, or the keys are not known.
+            QueryError: A column is missing, neither the caller nor the changelog names the keys, or the caller leaves
+                out a key of the changelog.
         """
         keys = _key_columns(columns, stored_keys, key)
         has_ends = NEW_END in columns
@@ -76,7 +77,7 @@ class ChangelogColumns:
                 "  expected results that may be retracted, as with emit='speculative' or 'eager', and their key columns"
             )
         values = [name for name in columns if name not in (CHANGE, EVENT_ID, NEW_END, *keys)]
-        names = [name for name in columns if name != NEW_END]  # the new end is a part of the lifetime by then
+        names = [name for name in columns if name != NEW_END]  # a sum of changes has the new end in its lifetime
         return cls(keys, values, names, has_ends)
 
     @property
@@ -91,9 +92,9 @@ def _key_columns(
     """Return the names of the key columns of a changelog.
 
     Args:
-        columns: As for `ChangelogColumns.of`.
-        stored_keys: As for `ChangelogColumns.of`.
-        key: As for `ChangelogColumns.of`.
+        columns: The names of the columns of the changelog.
+        stored_keys: The key columns that the metadata of the changelog names; None if it names none.
+        key: The key columns that the caller names; None to use those that the changelog names.
 
     Raises:
         QueryError: Neither the caller nor the changelog names the keys, or the caller leaves out a key of the

@@ -16,7 +16,11 @@ from muntin_engine.plan.code_in_use import CodeInUse
 def code_in_use(
     parts: Iterable[Module | WindowSpecification], called: Iterable[Function[..., Any]] = ()
 ) -> tuple[CodeInUse, ...]:
-    """Return a query's modules and windows of plugins, and the functions that it and its inputs call.
+    """Describe the code that a query runs: the name, the version and a hash of each module, window and function.
+
+    Args:
+        parts: The modules of the query, and its windows that plugins define.
+        called: The functions that the query and its inputs call.
 
     Cost: code of installed packages is hashed once in a process; local code is hashed at each call.
     """
@@ -26,7 +30,7 @@ def code_in_use(
 
     codes: list[CodeInUse] = []
     for name, cls in classes.items():
-        requires_same_code = getattr(cls, "requires_same_code", False)  # windows do not say
+        requires_same_code = getattr(cls, "requires_same_code", False)  # classes of windows have no such attribute
         codes.append(CodeInUse(name, cls.version, _hash_of_class(cls), requires_same_code=requires_same_code))
     for name, function in functions.items():
         codes.append(
@@ -43,12 +47,12 @@ def code_in_use(
 
 
 def _hash_of_class(cls: type[Module] | type[WindowSpecification]) -> str:
-    """Return the hash of a module's code, and of those that it wraps."""
+    """Return the hashes of a class and of the modules that it wraps, joined as one text."""
     return "+".join(map(_hash, _classes_in(cls)))
 
 
 def _classes_in(cls: Any) -> Iterator[Any]:
-    """Yield a class, and those of the modules that it is made of, which decorators of the SDK put around others."""
+    """Yield the class of a module, and the classes of the modules that a decorator of the SDK composed it of."""
     yield cls
     inner_classes = list(getattr(cls, "_parts", {}).values())
     wrapped_class = getattr(cls, "_wrapped", None)

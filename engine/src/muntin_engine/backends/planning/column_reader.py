@@ -29,12 +29,13 @@ class ColumnReader(ABC):
     def look_up(
         self, df: Any, columns: Mapping[str, ColumnLike | None], readers: Mapping[str, str]
     ) -> dict[str, InputColumn]:
-        """Look up columns of an input; those that are None are left out.
+        """Describe columns of an input by name; columns that are None are left out.
 
         Args:
             df: The input.
-            columns: The columns by name.
-            readers: The reader of a column by that name, for errors, where it is another one.
+            columns: The columns by the names under which they are returned, such as `start`.
+            readers: By these names, the words for what reads a column, for errors. A column that is not among them is
+                read by its own name.
 
         Raises:
             QueryError: The input does not have one of them.
@@ -56,13 +57,13 @@ class ColumnReader(ABC):
         identities: Mapping[str, str],
         scale: AxisScale,
     ) -> tuple[Any, ProjectedRows]:
-        """Project the columns that a query reads, with the rows of heartbeats and clocks among those of the input.
+        """Project the columns that a query reads; rows of heartbeats and clocks are among the rows of the input.
 
         Args:
             request: The input, with the condition on its rows, its heartbeats and its clock.
             columns: The columns by the names that they have in the projection.
             identities: By those names, the identities of columns that only name one of the input; see
-                `ProjectedRows.named`.
+                `ProjectedRows.column_texts`.
             scale: The meaning of the input's times.
 
         Returns:

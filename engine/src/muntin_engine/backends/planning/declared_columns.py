@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_declared(declared: Sequence[InputColumn], actual: Sequence[InputColumn]) -> list[InputColumn]:
-    """Return the columns of an input that are declared, in the order of the declaration.
+    """Compare declared columns with those of an input; return the input's columns in the order of the declaration.
 
     Args:
         declared: The declared columns.
@@ -50,7 +50,7 @@ def check_declared(declared: Sequence[InputColumn], actual: Sequence[InputColumn
 
 
 def _is_same_type(declared: pa.DataType, actual: pa.DataType) -> bool:
-    """True if two types hold the same values, whether parts of them may be null or not."""
+    """True if two types hold the same values; whether parts of them may be null is not compared."""
     if pa.types.is_list(declared) and pa.types.is_list(actual):
         return _is_same_type(declared.value_type, actual.value_type)
     if pa.types.is_map(declared) and pa.types.is_map(actual):

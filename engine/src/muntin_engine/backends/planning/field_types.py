@@ -43,7 +43,7 @@ class ColumnScalar(Scalar):
     is_wide: bool = False
 
     def grown(self, growth: Growth) -> Scalar:
-        """Return the type of results: a decimal with more digits, as far as there are any, as Spark bounds its own."""
+        """Return the type of results: a decimal grows by digits and places, up to 38 of each, as on Spark."""
         if not pa.types.is_decimal(self.column_type):
             return Scalar.grown(self, growth)  # `super()` fails in a dataclass with slots
         digits = min(_MOST_DIGITS, self.column_type.precision + growth.digits)
@@ -92,7 +92,7 @@ def field_of(name: str, column_type: pa.DataType) -> Field:
 
 
 def _scalar_kind(column_type: pa.DataType) -> ScalarKind | None:
-    """Return the SDK's word for a type; None for null and for what has none."""
+    """Return the SDK's kind of a type without parts; None for the null type, and types that no module reads."""
     for is_kind, kind in _KINDS:
         if is_kind(column_type):
             return kind
@@ -114,7 +114,7 @@ _KINDS: Final = (
 
 
 def carried_type(read_field: Field, column_type: pa.DataType) -> pa.DataType:
-    """Return the type in which a column travels to a module: as it is, but for what the module reads otherwise.
+    """Return the type in which a column travels to a module: its own, unless the module reads another type.
 
     An instant travels as ticks, and a number that is read as a float travels as one. Timestamps are in UTC whatever
     the session's zone, so that a module sees the same values in any session.
@@ -137,10 +137,16 @@ def carried_type(read_field: Field, column_type: pa.DataType) -> pa.DataType:
 
 
 def _carried_struct(record: Struct, column_type: pa.StructType) -> pa.DataType:
-    """Return the type in which a struct travels, of which a module may read only some fields."""
+    """Return the type in which a struct travels to a module that reads some or all of its fields.
+
+    Args:
+        record: The fields that the module reads.
+        column_type: The type of the column.
+    """
     column_struct = field_of("", column_type).type
     assert isinstance(column_struct, Struct), "a struct is described as one"
-    read_parts = dict(matching(record, column_struct) or ())  # by place in the column; the module leaves others out
+    # By the place of a field in the column; fields that the module does not read are not among them.
+    read_parts = dict(matching(record, column_struct) or ())
     parts: list[tuple[str, pa.DataType]] = []
     for place, part in enumerate(column_type):
         read_part = read_parts.get(place)
@@ -176,7 +182,7 @@ def result_type(field: Field, time_type: pa.DataType) -> pa.DataType:
 
 
 def time_type_of(times: pa.DataType, plan: Plan) -> pa.DataType:
-    """Return the type of the times in results: that of the input, but wide enough for the boundary of any window."""
-    if plan.places is not None:
-        return pa.decimal128(_DIGITS_OF_TICKS, plan.places)
+    """Return the type of the times in results: the type of the input's times, widened to hold the end of any window."""
+    if plan.decimal_places is not None:
+        return pa.decimal128(_DIGITS_OF_TICKS, plan.decimal_places)
     return times if plan.axis is Axis.TIME else pa.int64()

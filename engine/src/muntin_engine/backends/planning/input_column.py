@@ -58,7 +58,7 @@ class InputColumn:
 
     @property
     def travelling_type(self) -> pa.DataType:
-        """The type in which it travels where it is read as it is.
+        """The type in which the column travels, unless a module reads it in another one.
 
         Raises:
             QueryError: The type cannot pass through a Python function, such as an interval of months or a variant.
@@ -94,8 +94,9 @@ class InputColumn:
         )
 
     def _axis_instead(self) -> ErrorMessage:
-        """Return the call to write instead of a column that is no axis."""
+        """Return advice on what to write instead of a column that is no axis."""
         if self.kind in (ScalarKind.FLOAT, ScalarKind.DECIMAL):
+            # Windows begin a tick after others end: an axis has a next value for each of its values.
             cast = WrittenExpression("CAST({} AS decimal(18, 6))", self.name)
             return ErrorMessage("a float has no next one: {cast}", cast=cast)
         if self.kind is ScalarKind.STRING:
@@ -107,13 +108,16 @@ class InputColumn:
         return ErrorMessage("cast it, for example to timestamp")
 
     def read_as_is(self) -> Field:
-        """Return the value read of the column where nothing says otherwise: the ticks of a timestamp, others as is."""
+        """Return the field that the engine reads of the column for itself: a timestamp as ticks, others as they are."""
         if self.kind is ScalarKind.TIMESTAMP:
             return Field(self.name, Scalar(ScalarKind.INSTANT), is_nullable=True)
         return self.field
 
     def passed_on(self, name: str) -> Field:
-        """Return a column of results under a name that has the type of this one, to the letter.
+        """Return the field of a result column that passes this column on, in exactly its type.
+
+        Args:
+            name: The name of the result column.
 
         Raises:
             QueryError: The column cannot travel.

@@ -26,7 +26,8 @@ def check_output_events(query: PlannedQuery, *, is_stream: bool) -> None:
     """Refuse a query whose output cannot be events.
 
     Raises:
-        QueryError: Its results are selected, come several times, or have no watermark.
+        QueryError: The query selects among its results, emits early results without retracting them, or has results
+            without a watermark.
     """
     check_output_watermark(query, is_stream=is_stream)
     if query.selection != Selection():
@@ -85,7 +86,10 @@ def event_columns(plan: Plan, output: str) -> dict[str, Any]:
 
 
 def identifying_columns(plan: Plan) -> tuple[str, ...]:
-    """Return the names of the columns that identify a result among those of all keys; none if nothing changes it."""
+    """Return the names of the columns that identify a result; empty if no result of the plan is changed later.
+
+    These are the keys and `event_id`: results of several keys share their ids.
+    """
     if "event_id" not in plan.engine_columns:
         return ()
     return (*(key.name for key in plan.keys), "event_id")
@@ -97,10 +101,12 @@ def lifetime_column(plan: Plan, output: str) -> str:
 
 
 def event_streams(output: str) -> tuple[str, ...]:
-    """Return the streams of blobs that make the events of an output: its rows, and how far they are settled.
+    """Return the names of the streams of blobs that make the events of an output: its rows and its watermarks.
 
-    Rows that leave lie at the tick at which they do, never before what the watermark has been. So that output is
-    complete as far as the input is, which each bucket reports.
+    Args:
+        output: `results` or `evicted_rows`.
     """
+    # An evicted row lies at the tick at which it leaves its window, which is never before the watermark of the input.
+    # So evicted rows are complete up to that watermark; results are complete up to a watermark of their own.
     watermark = OUTPUT_WATERMARK if output == RESULTS else WATERMARK
     return (*STREAMS[output], watermark)

@@ -35,29 +35,39 @@ class _ConditionColumn:
 
 
 def plan_join(inputs: Sequence[ReadColumns], join: JoinRequest) -> JoinPlan:
-    """Return a join, whose columns are further inputs of its two sides.
+    """Plan a join, and add the columns that it reads to the inputs of its two sides.
+
+    Args:
+        inputs: The columns that the query reads of each side.
+        join: The columns of the joined rows, by side, and the condition on pairs.
 
     Raises:
         QueryError: An input does not have a column.
-        ParameterError, TypeMismatchError: A condition does not fit; see `_plan_condition`.
+        ParameterError: The function of the condition does not take its parameters.
+        TypeMismatchError: The function reads a column of another type.
     """
     joined_columns: list[JoinedColumn] = []
     for side, (read_columns, columns) in enumerate(zip(inputs, join.columns, strict=True)):
         input_columns = read_columns.look_up(list(columns.values()), "join()")
         for (name, column), input_column in zip(columns.items(), input_columns, strict=True):
             result = input_column.passed_on(name)
-            joined_columns.append(JoinedColumn(result, side, read_columns.carry(column, input_column, result)))
+            place = read_columns.carry(column, input_column, result)
+            joined_columns.append(JoinedColumn(result, side, place))
     condition = None if join.on is None else _plan_condition(inputs, join.on)
     return JoinPlan(join.kind, tuple(joined_columns), condition)
 
 
 def _plan_condition(inputs: Sequence[ReadColumns], on: JoinCondition) -> PairCondition:
-    """Return the condition of a join, whose columns are further inputs of its two sides.
+    """Plan the condition of a join, and add the columns that it reads to the inputs of the two sides.
+
+    Args:
+        inputs: The columns that the query reads of each side.
+        on: The function that is the condition, its parameters, and its columns of the left and of the right side.
 
     Raises:
         QueryError: An input does not have a column.
         ParameterError: The function does not take its parameters.
-        TypeMismatchError: A column is not what it reads.
+        TypeMismatchError: The function reads a column of another type.
     """
     arguments: list[_ConditionColumn] = []
     for side, columns in ((0, on.left), (1, on.right)):
@@ -67,11 +77,14 @@ def _plan_condition(inputs: Sequence[ReadColumns], on: JoinCondition) -> PairCon
         for column, input_column in zip(columns, input_columns, strict=True):
             arguments.append(_ConditionColumn(side, column, input_column))
 
-    # An argument travels as the function reads it, which is known only once its parameters are bound.
-    def place(number: int, read_field: Field) -> tuple[int, int]:
+    def place_of_argument(number: int, read_field: Field) -> tuple[int, int]:
+        """Carry an argument as the function reads it, and return its side and its place among the inputs there.
+
+        The field that the function reads is known only once its parameters are bound.
+        """
         argument = arguments[number]
         return argument.side, inputs[argument.side].carry(argument.column, argument.input_column, read_field)
 
     names = [f"{_SIDES[argument.side]}.{argument.input_column.name}" for argument in arguments]
     fields = [argument.input_column.field for argument in arguments]
-    return plan_condition(on.function, on.parameters, fields, place, names)
+    return plan_condition(on.function, on.parameters, fields, place_of_argument, names)

@@ -50,7 +50,11 @@ class PlannedStream:
 
     @classmethod
     def of(cls, reader: ColumnReader, request: InputRequest) -> PlannedStream:
-        """Look up the columns of a stream of which no module has read anything yet.
+        """Look up the columns that make the rows of a stream events; modules add the columns that they read later.
+
+        Args:
+            reader: The reader of the columns of the stream's backend.
+            request: The stream, as the query writer describes it.
 
         Raises:
             QueryError: A column is missing.
@@ -102,10 +106,12 @@ class PlannedStream:
         return f"{self.columns['start'].spelled_type}{unit}"
 
     def order(self) -> list[int]:
-        """Carry the columns that order its rows as further inputs, and return their places; the first decides first.
+        """Carry the columns that order rows of one time as further inputs, and return their places among the inputs.
+
+        The first place is of the column that decides; each next one decides between rows that are equal so far.
 
         Raises:
-            PolicyError: A column has no order.
+            PolicyError: Two values of a column may not say which of them comes first.
         """
         places: list[int] = []
         for name, column in orders_by_name(self.request.order).items():
@@ -119,15 +125,15 @@ class PlannedStream:
 
         Args:
             scale: The meaning of the stream's times.
-            order: The places among the carried columns of those that order the rows.
+            order: The places of the columns that order rows of one time, among the columns that modules read.
 
         Raises:
-            QueryError: The stream has integer times, and sources that follow a clock; or lengths that do not fit its
-                times.
+            QueryError: A policy follows a clock and the times are no timestamps, or a column of lengths is of another
+                type than the times.
         """
         request = self.request
         idle = request.progress.idle
-        has_timestamps = scale.unit is None and scale.places is None
+        has_timestamps = scale.unit is None and scale.decimal_places is None
         if not has_timestamps and idle is not None and idle.lag is not None:
             raise QueryError(
                 "a source that is idle follows a clock, and integer or decimal times do not\n"
@@ -145,27 +151,30 @@ class PlannedStream:
             conditions=tuple(map(_named, self.conditions)),
             ranges={name: _named(self.columns[name]) for name in request.ranges},
         )
-        policies = InputPolicies(**{name: getattr(request, name) for name in POLICIES})
+        policies = scale.resolve(InputPolicies(**{name: getattr(request, name) for name in POLICIES}))
+        # A union may read results, too; it has rules for its sources, and is explained by these.
+        is_union = bool(request.rules)
         return Input(
             columns,
-            len(request.heartbeats),
+            heartbeats=len(request.heartbeats),
             has_clock=request.clock is not None,
             order=order[0] if order else None,
             then_by=tuple(order[1:]),
-            is_chained=bool(request.inner) and not request.rules,
-            **vars(scale.resolve(policies)),
+            is_chained=bool(request.inner) and not is_union,
+            **vars(policies),
         )
 
     def _check_lengths(self) -> None:
-        """Refuse columns of lengths that are not like the times.
+        """Refuse columns of lengths that cannot be added to the times of the stream.
 
         Raises:
-            QueryError: A column of lengths is of another type.
+            QueryError: A column of lengths is of another type than the times need.
         """
         lengths = self.request.length_columns
         columns = {length.name: length.name for length in lengths}
-        input_columns = self.reader.look_up(self.request.df, columns, {}).values()
-        for length, input_column in zip(lengths, input_columns, strict=True):
+        input_columns = self.reader.look_up(self.request.df, columns, {})
+        for length in lengths:
+            input_column = input_columns[length.name]
             if self.axis is Axis.TIME:
                 fits = input_column.kind is ScalarKind.INTERVAL
                 expected = "an interval: expression(\"minutes * INTERVAL '1' MINUTE\")"
@@ -183,7 +192,9 @@ class PlannedStream:
                 )
 
     def projection(self, scale: AxisScale) -> Projection:
-        """Return the columns of the stream that the query reads, with the rows of heartbeats and clocks among its rows.
+        """Project the columns of the stream that the query reads, once all modules have added theirs.
+
+        The rows of heartbeats and of a clock are among the projected rows.
 
         Raises:
             QueryError: A key or an id is of a type that cannot travel.
@@ -207,9 +218,10 @@ class PlannedStream:
         )
 
     def _projected_columns(self) -> tuple[dict[str, ColumnLike], dict[str, str]]:
-        """Return the columns that the query reads, and the identities of those that only name a column, both by name.
+        """Return two mappings by projected name: the columns that the query reads, and the identities of some of them.
 
-        Columns of equal identities are the same column, so that several queries of one pass can share them.
+        Columns of equal identities are the same column, so that several queries of one pass can share them. A column
+        has an identity if it is text.
         """
         request = self.request
         columns: dict[str, ColumnLike] = {}
@@ -221,8 +233,8 @@ class PlannedStream:
                 identity = text_identity(column)
                 identities[name] = f"{identity} as text" if is_text else identity  # a cast column is another one
 
-        # The names are those of `Projection.df`, by which the map task reads the columns. What is computed and what is
-        # no text gets no identity: two objects of a backend cannot be compared.
+        # The names are those of `Projection.df`, by which the map task reads the columns. Computed columns and column
+        # objects of a backend get no identity: whether two of them are the same cannot be told.
         for length in request.length_columns:
             columns[length.name] = length.name
         if request.conditions:

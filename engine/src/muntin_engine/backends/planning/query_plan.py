@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def plan_query(
     reader: ColumnReader, request: WindowRequest, calls: Mapping[str, ModuleCall]
 ) -> tuple[tuple[Projection, ...], Plan]:
-    """Return the projected inputs of a query, and its plan.
+    """Plan a query: return the projections of its inputs, and the plan.
 
     Args:
         reader: The reader of the columns of the inputs' backend.
@@ -50,7 +50,10 @@ def plan_query(
 
     Raises:
         QueryError: The times are of different kinds, a column cannot travel, streams and static inputs are mixed, or
-            what the planner raises.
+            no evaluator can run the query.
+        PolicyError: A module or a trigger is not right under the policies, or a column has a type that its use forbids.
+        ParameterError: A module's constructor does not take its parameters.
+        TypeMismatchError: A module's inputs are not of the types that it reads.
     """
     streams = [PlannedStream.of(reader, stream) for stream in request.streams]
     _check_streams(reader, streams)
@@ -58,7 +61,7 @@ def plan_query(
     first = streams[0]
     scale = AxisScale(first.axis, events.unit, first.columns["start"].name, first.places)
 
-    # Each reader of columns adds those that it reads to the inputs of its stream, so all come before the projection.
+    # Modules, joins and triggers add the columns that they read to their streams, so a stream is projected after them.
     module_plans: list[ModulePlan] = []
     for output, call in calls.items():
         module_plan = replace(_plan_call(streams[call.side], output, call, scale), side=call.side)
@@ -72,16 +75,17 @@ def plan_query(
         join = plan_join([stream.inputs for stream in streams], request.join)
     expressions = _plan_expressions(first.inputs, request)
 
-    # Columns that order rows travel only where something reads the order: an edge ends the event before it, and so of
-    # two rows of one time the order says which is the later one.
+    # Columns that order rows of one time travel only where something reads the order. An edge event ends the event
+    # before it, so where lifetimes are edges, the order says which of two rows of one time is the later one.
     reads_order = isinstance(request.specification, RowWindows | Unwindowed)
     reads_order = reads_order or any(module.reads_order for module in modules)
-    orders: list[list[int]] = []  # by stream, as places among its inputs
+    orders: list[list[int]] = []  # of each stream, the places of the ordering columns among its inputs
     for stream in streams:
         is_read = stream.request.lifetimes == "edge" or (reads_order and stream is first)
         orders.append(stream.order() if is_read else [])
 
-    # What the query does not say of lifetimes, the modules do.
+    # Where the query names no clip policy or timestamp policy, the modules may bring one. The plan notes which of the
+    # two came from modules, for its explanation.
     clip_by_modules = None if request.clip else clip_of(modules)
     timestamps_by_modules = None if request.timestamps else timestamps_of(modules)
     policies_by_modules: set[str] = set()
@@ -94,7 +98,7 @@ def plan_query(
             inputs=tuple(stream.input_plan(scale, order) for stream, order in zip(streams, orders, strict=True)),
             axis=first.axis,
             unit=events.unit,
-            places=first.places,
+            decimal_places=first.places,
             window=scale.resolve(request.specification),
             clip=request.clip or clip_by_modules or ClipPolicy.NONE,
             timestamps=request.timestamps or timestamps_by_modules or TimestampPolicy.ALIGN,
@@ -112,14 +116,14 @@ def plan_query(
         DECLARATIONS,
     )
 
-    # The modules have their columns by now, so what is projected is known.
+    # All columns have been added by now, so the streams can be projected.
     projections = tuple(stream.projection(scale) for stream in streams)
     functions: list[Function[..., Any]] = []
     for projection in projections:
         functions += reader.called_functions(projection.df)
     if join is not None and join.on is not None:
         functions.append(join.on.function)
-    windows_of_plugins = (window for window in plan.windows if "." in window.name)  # others are Muntin's
+    windows_of_plugins = (window for window in plan.windows if "." in window.name)  # Muntin's own names have no dot
     code = code_in_use(chain(modules, windows_of_plugins), functions)
     return projections, replace(plan, code=code)
 
@@ -148,25 +152,43 @@ def _check_streams(reader: ColumnReader, streams: Sequence[PlannedStream]) -> No
 
 
 def _plan_call(stream: PlannedStream, output: str, call: ModuleCall, scale: AxisScale) -> ModulePlan:
-    """Return the plan of a module, whose columns become inputs of its stream."""
+    """Plan a module, and add the columns that it reads to the inputs of its stream.
+
+    Args:
+        stream: The stream whose rows the module reads.
+        output: The name of the module's result.
+        call: The module, its parameters, and the columns that it reads.
+        scale: The meaning of the stream's times.
+
+    Raises:
+        QueryError: The stream does not have a column.
+        ParameterError: The module's constructor does not take its parameters.
+        TypeMismatchError: The module reads a column of another type.
+    """
     if call.streams:
         return _plan_streams(stream, output, call, scale)
     inputs = stream.inputs
     input_columns = inputs.look_up(call.inputs, call.cls.name)
 
-    # Called as the module's inputs are bound: how a column travels depends on what the module reads of it.
-    def place(number: int, read_field: Field) -> int:
+    def place_of_input(number: int, read_field: Field) -> int:
+        """Carry a column of the module in the type of the field that it reads, and return its place."""
         return inputs.carry(call.inputs[number], input_columns[number], read_field)
 
-    return plan_module(output, call.cls, call.parameters, _fields(input_columns), place, scale.resolve)
+    return plan_module(output, call.cls, call.parameters, _fields(input_columns), place_of_input, scale.resolve)
 
 
 def _plan_streams(stream: PlannedStream, output: str, call: ModuleCall, scale: AxisScale) -> ModulePlan:
-    """Return the plan of a module whose inputs are streams of a union.
+    """Plan a module that reads different columns of each stream of a union, and add them to the union's inputs.
+
+    Args:
+        stream: The union.
+        output: The name of the module's result.
+        call: The module, its parameters, and by the name of each of its inputs the stream and its columns.
+        scale: The meaning of the union's times.
 
     Raises:
         QueryError: There is no such stream, or no such column.
-        TypeMismatchError: A column is not what the module reads.
+        TypeMismatchError: The module reads a column of another type.
     """
     inputs = stream.inputs
     source = stream.request.source
@@ -177,25 +199,29 @@ def _plan_streams(stream: PlannedStream, output: str, call: ModuleCall, scale: A
     for name, columns in call.streams.items():
         columns_by_input[name] = inputs.look_up(columns.columns, f"the input {name} of {call.cls.name}")
 
-    # The module tells the rows of its streams apart by the column of sources, which is a further input. A column of
-    # text is named as it is, so that it is carried once for all modules that read it.
+    # The module tells the rows of its streams apart by the column of sources, which is a further input. If it is text
+    # already it is not cast: a column that is only named is carried once for all modules that read it.
     text = InputColumn(SOURCE.name, pa.string(), "string")
     is_named_text = isinstance(source, str) and stream.columns["source"].spelled_type == text.spelled_type
     source_text = source if is_named_text else stream.reader.as_text(stream.request.df, source)
     source_place = inputs.carry(source_text, text, SOURCE)
 
-    def place(name: str, number: int, read_field: Field) -> int:
+    def place_of_input(name: str, number: int, read_field: Field) -> int:
+        """Carry a column of one of the module's inputs in the type of the field that it reads; return its place."""
         return inputs.carry(call.streams[name].columns[number], columns_by_input[name][number], read_field)
 
     fields = {name: _fields(input_columns) for name, input_columns in columns_by_input.items()}
-    return plan_several(output, call.cls, call.parameters, sources, fields, source_place, place, scale.resolve)
+    return plan_several(output, call.cls, call.parameters, sources, fields, source_place, place_of_input, scale.resolve)
 
 
 def _plan_expressions(inputs: ReadColumns, request: WindowRequest) -> dict[str, int]:
-    """Carry the expressions that row windows or a trigger read as further inputs, and return their places.
+    """Carry the expressions that row windows or a trigger read as further inputs.
+
+    Returns:
+        The places of the expressions among the inputs, by their text; empty if nothing reads expressions.
 
     Raises:
-        PolicyError: A column is not of a type that can be read so.
+        PolicyError: An expression is of another type than its use needs.
     """
     reader: RowWindows | Trigger
     if isinstance(request.specification, RowWindows):
@@ -211,15 +237,16 @@ def _plan_expressions(inputs: ReadColumns, request: WindowRequest) -> dict[str, 
     for expression in reader.reads:
         column = SqlExpression(expression)
         (input_column,) = inputs.look_up([column], reader_name)
-        read_field = replace(input_column.field, name=expression)
         if isinstance(reader, RowWindows):
             check_read(reader, expression, input_column)
-            read_field = input_column.read_as_is()
-        elif expression in conditions_of(reader) and input_column.kind is not ScalarKind.BOOLEAN:
-            raise PolicyError(
-                f"when({expression!r}) is of type {input_column.spelled_type}\n"
-                "  expected: a condition, such as 'price > 100'"
-            )
+            read_field = input_column.read_as_is()  # a timestamp as ticks, which have differences
+        else:
+            if expression in conditions_of(reader) and input_column.kind is not ScalarKind.BOOLEAN:
+                raise PolicyError(
+                    f"when({expression!r}) is of type {input_column.spelled_type}\n"
+                    "  expected: a condition, such as 'price > 100'"
+                )
+            read_field = replace(input_column.field, name=expression)
         places[expression] = inputs.carry(column, input_column, read_field)
     return places
 

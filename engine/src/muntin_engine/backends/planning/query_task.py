@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def task_of(query: PlannedQuery, worker: WorkerSettings, *, is_static: bool, place: int = 0) -> TaskPayload:
-    """Return the task of a query.
+    """Return the task of a query: its plan and the types of its columns, as they travel to what evaluates it.
 
     Args:
         query: The query.
         worker: The limits of the processes that evaluate it.
-        is_static: True if its input ends, so that everything closes after its rows.
-        place: The place of the query among those of one pass.
+        is_static: True if its input ends, so that all windows close after the last row.
+        place: The place of the query among the queries of one pass.
     """
     plan = query.plan
     columns: list[InputColumns] = []

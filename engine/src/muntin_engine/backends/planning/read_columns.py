@@ -70,7 +70,7 @@ class ReadColumns:
     def names(self) -> dict[int, str]:
         """The identities of the columns that are text, by place; columns that are objects of the backend have none."""
         names: dict[int, str] = {}
-        for (name, _), place in self._places_by_name.items():  # the type it travels in is no part of its identity
+        for (name, _), place in self._places_by_name.items():  # the second part of the key is the type
             names[place] = name
         return names
 
@@ -84,6 +84,7 @@ class ReadColumns:
         Raises:
             QueryError: There is no such column.
         """
+        # The contract looks up columns by name, and two of them may be the same: a number is the name of each.
         numbered = {str(number): column for number, column in enumerate(columns)}
         return list(self.reader.look_up(self.df, numbered, dict.fromkeys(numbered, reader)).values())
 
@@ -92,26 +93,27 @@ class ReadColumns:
 
         Args:
             column: The column, as the query writer names it.
-            input_column: Its description.
-            read_field: The value that its reader reads of it.
+            input_column: The description of the column, as the input has it.
+            read_field: The value that a module reads of the column, which decides the type in which it travels.
 
         Raises:
             QueryError: The column cannot travel.
         """
         carried_as = carried_type(read_field, input_column.travelling_type)
         next_place = len(self.carried)
-        if isinstance(column, str):  # objects of a backend have no equality
-            place = self._places_by_name.setdefault((text_identity(column), carried_as), next_place)
-            if place < next_place:
-                return place
+        if isinstance(column, str):  # whether two column objects of a backend are the same cannot be told
+            name_and_type = (text_identity(column), carried_as)
+            if name_and_type in self._places_by_name:
+                return self._places_by_name[name_and_type]
+            self._places_by_name[name_and_type] = next_place
         self.carried.append(CarriedColumn(column, input_column, carried_as))
         return next_place
 
 
 def text_identity(column: str) -> str:
-    """Return the text by which two columns that are text are known to be one.
+    """Return the identity of a column that is text: two columns are the same if their identities are equal.
 
-    An expression in SQL may be another column than the one whose name is the same text.
+    The text `a-b` alone is a name, and as an expression a difference: so they get different identities.
 
     Example:
         >>> text_identity("a-b"), text_identity(SqlExpression("a-b")), text_identity(SqlExpression("a"))
@@ -150,16 +152,17 @@ def ranges_of(
     keys: Sequence[ColumnLike],
     key_ranges: Mapping[str, tuple[ColumnLike | None, ColumnLike | None]],
 ) -> dict[str, ColumnLike]:
-    """Return the columns of ranges by the names under which they travel: `low0` and `high0` for the first key.
+    """Return the columns that bound keys, by the names under which they travel: `low0` and `high0` for the first key.
 
     Args:
         reader: The reader of the columns of the input's backend.
         df: The input.
-        keys: Its keys.
-        key_ranges: By the name of a key, the columns of the least value, and of the first that is too large.
+        keys: The keys of the input.
+        key_ranges: By the name of a key, two columns: the least value of its range, and the first value above the
+            range. None in place of a column leaves that side open.
 
     Raises:
-        QueryError: There is no such key or column, or one is not of the type of the key, or that has no order.
+        QueryError: There is no such key or column, a column is not of the type of its key, or this type has no order.
     """
     key_columns = keys_of(reader, df, keys)
     ranges: dict[str, ColumnLike] = {}
@@ -178,6 +181,7 @@ def ranges_of(
         if high is not None:
             bounds[f"high{place}"] = high
         for bound in reader.look_up(df, bounds, dict.fromkeys(bounds, f"key_ranges of {name!r}")).values():
+            # A key without a kind is nested, and has no order.
             if key.kind is None or bound.spelled_type != key.spelled_type:
                 raise QueryError(
                     f"key_ranges bounds {name!r}, which is {key.spelled_type}, by {bound.name!r}, which is "
@@ -193,7 +197,7 @@ def check_condition(column: InputColumn, call: str) -> None:
 
     Args:
         column: The condition.
-        call: The call that takes it, with a place for it in braces.
+        call: The call that takes the condition, for errors, with braces in the place of its text.
 
     Raises:
         QueryError: The condition is of another type.
@@ -208,10 +212,11 @@ def check_condition(column: InputColumn, call: str) -> None:
 
 
 def check_order(column: InputColumn) -> None:
-    """Refuse an order that does not say which of two rows comes first.
+    """Refuse a column that cannot order rows of one time: floats, nested values, and text with a collation.
 
     Raises:
-        PolicyError: The column is of another type.
+        PolicyError: The column is of a type whose values may not say which of two rows comes first.
+        QueryError: The column is text with a collation.
     """
     if column.kind not in _EXACT and column.kind is not ScalarKind.TIMESTAMP:
         raise PolicyError(
@@ -225,15 +230,15 @@ def check_order(column: InputColumn) -> None:
 
 
 def check_read(windows: RowWindows, expression: str, column: InputColumn) -> None:
-    """Refuse what row windows cannot read: a difference of text, a partition by a float, a number as a condition.
+    """Refuse an expression of another type than row windows need: text for a difference, a float for a partition.
 
     Args:
-        windows: The windows.
-        expression: An expression that they read.
+        windows: The windows, which may read the expression in several places.
+        expression: The expression, as its writer spells it.
         column: The description of the expression.
 
     Raises:
-        PolicyError: The expression is of another type than it is used as.
+        PolicyError: The expression is of another type than a partition, a difference or a condition needs.
         QueryError: Partitions are of text with a collation.
     """
     if expression == windows.partition_by:
@@ -242,12 +247,17 @@ def check_read(windows: RowWindows, expression: str, column: InputColumn) -> Non
                 f"partition({expression!r}) is of type {column.spelled_type}\n"
                 "  expected: an integer, text, a decimal or a date; cast it, for example with 'cast(x as string)'"
             )
-        replace(column, name=expression).check_no_collation("the partition")
-    for policy in windows.policies if isinstance(windows, PartitionedRows) else ():
-        if isinstance(policy, DeltaPolicy) and policy.attribute == expression and column.kind not in _NUMBERS:
+        column_as_written = replace(column, name=expression)  # for the error, which names the column
+        column_as_written.check_no_collation("the partition")
+
+    policies = windows.policies if isinstance(windows, PartitionedRows) else ()
+    for policy in policies:
+        reads_difference = isinstance(policy, DeltaPolicy) and policy.attribute == expression
+        if reads_difference and column.kind not in _NUMBERS:
             raise PolicyError(
                 f"delta({expression!r}, ...) is of type {column.spelled_type}\n  expected: a number or a timestamp"
             )
+
     if expression in windows.conditions and column.kind is not ScalarKind.BOOLEAN:
         raise PolicyError(
             "{windows} reads {value!r}, which is of type {kind}\n  expected: a condition, such as \"x = 'end'\"",

@@ -49,7 +49,7 @@ class CarriedTypes(NamedTuple):
 
 
 def result_schema(query: PlannedQuery) -> pa.Schema:
-    """Return the schema of a query's results, all columns of them."""
+    """Return the schema of all columns of a query's results, also of those that it does not select."""
     return schema_of_results(query.plan, CarriedTypes.of(query))
 
 
@@ -107,14 +107,21 @@ def projected_columns(plan: Plan) -> dict[str, ProjectedColumn]:
 
 
 def _partition_place(plan: Plan) -> int | None:
-    """Return the place among the inputs of what row windows are partitioned by; None if they are not."""
+    """Return the place, among the inputs, of the column that partitions row windows; None without partitions."""
     if plan.rows is None or plan.rows.partition_by is None:
         return None
     return plan.expressions[plan.rows.partition_by]
 
 
 def _schema(plan: Plan, types: CarriedTypes, added_names: Iterable[str], outputs: Iterable[Field]) -> pa.Schema:
-    """Return the schema of rows with the keys, columns that Muntin adds, and the outputs of modules, in this order."""
+    """Return the schema of output rows: the keys, then the columns that Muntin adds, then the outputs of modules.
+
+    Args:
+        plan: The plan, which has the keys.
+        types: The types of times, keys and inputs.
+        added_names: The names of the columns that Muntin adds.
+        outputs: The fields that modules return.
+    """
     time = types.time
     extent = pa.struct([("start", time), ("end", time)])
     added_types: dict[str, pa.DataType] = {
@@ -133,8 +140,8 @@ def _schema(plan: Plan, types: CarriedTypes, added_names: Iterable[str], outputs
     fields: list[tuple[str, pa.DataType]] = []
     for key, key_type in zip(plan.keys, types.keys, strict=True):
         fields.append((key.name, key_type))
-    for name in added_names:  # those without a type of their own are windows and lifetimes
-        fields.append((name, added_types.get(name, extent)))
+    for name in added_names:
+        fields.append((name, added_types.get(name, extent)))  # all others are windows and lifetimes: two times
     for output in outputs:
         fields.append((output.name, result_type(output, time)))
     return pa.schema(fields)

@@ -25,11 +25,11 @@ def check_heartbeat(start: InputColumn, beat: InputColumn) -> None:
         QueryError: The times of the heartbeat are of another kind, or no times.
     """
     if beat.axis is Axis.TIME:
-        is_same = beat.spelled_type == start.spelled_type
+        is_same = beat.spelled_type == start.spelled_type  # a timestamp without a zone is another type
     elif beat.places is not None:
         is_same = beat.places == start.places
     else:
-        is_same = start.axis is Axis.TICKS and start.places is None
+        is_same = start.axis is Axis.TICKS and start.places is None  # integers, of any size
     if not is_same:
         raise QueryError(
             f"the events' times are {start.spelled_type}, those of the heartbeat are {beat.spelled_type}\n"
@@ -46,7 +46,7 @@ def check_clock(scale: AxisScale) -> None:
     Raises:
         QueryError: The times are decimals.
     """
-    if scale.places is not None:
+    if scale.decimal_places is not None:
         raise QueryError(
             "a clock reads time, and the times of this query are decimals\n"
             "  give the readings yourself, as rows with microseconds since 1970: {clock}; or count instead of timing",

@@ -37,14 +37,18 @@ class UnionColumns:
 
     @classmethod
     def of(cls, reader: ColumnReader, streams: Mapping[str, InputRequest]) -> UnionColumns:
-        """Find the columns of streams.
+        """Find the columns that make the rows of a union events.
+
+        Args:
+            reader: The reader of the columns of the streams' backend.
+            streams: The streams, by name.
 
         Raises:
             QueryError: The first stream does not have a key.
         """
         first = next(iter(streams.values()))
         keys = [key.name for key in reader.look_up(first.df, keys_of_stream(first), {}).values()]
-        shared = {"change", "source", "end"}  # which the union gives to streams that have none
+        shared = {"change", "source", "end"}  # the union computes these for streams that do not have them
         for stream in streams.values():
             shared |= {name for name, column in event_columns(stream).items() if column is not None}
         orders = [name for name in shared if name.startswith("order")]
@@ -61,7 +65,7 @@ class UnionColumns:
 
         Args:
             column: The name of the column.
-            types: By stream, its type as the backend spells it; None for that of nulls alone.
+            types: The type of the column in each stream, as the backend spells it; None where the column is only nulls.
 
         Raises:
             QueryError: The types differ.
@@ -81,23 +85,23 @@ class UnionColumns:
     def payload(
         self, stream_name: str, all_names: Sequence[str], names_in_union: Sequence[str], names_in_stream: Sequence[str]
     ) -> list[str]:
-        """Return the columns of a stream that travel beside those of events.
+        """Return the names of the payload columns of a stream: all that do not make its rows events.
 
         Args:
             stream_name: The name of the stream.
-            all_names: The names of all its columns.
-            names_in_union: The names that its columns of events have in the union.
-            names_in_stream: The names that its columns of events have in the stream itself.
+            all_names: The names of all columns of the stream.
+            names_in_union: The names that its event columns have in the union, such as `start`.
+            names_in_stream: The names that the same columns have in the stream itself, such as `at`.
 
         Raises:
-            QueryError: Another column has a name that is the union's own.
+            QueryError: A payload column has a name that the union gives to an event column.
         """
         taken_names = {name.casefold() for name in (*names_in_union, *self.shared)}
         payload: list[str] = []
         for name in all_names:
             if name.casefold() not in taken_names:
                 payload.append(name)
-            elif name not in names_in_stream:
+            elif name not in names_in_stream:  # an event column that is named as in the union is there already
                 raise QueryError(
                     "{stream} has a column {value}, which is a name of the union's own\n"
                     "  rename it {before_events}, for example to {value}_",
@@ -122,7 +126,7 @@ class UnionColumns:
         columns["order"] = None
         orders = tuple(f"`{name}`" for name in self.orders)
         if orders:
-            columns["order"] = orders if len(orders) > 1 else orders[0]  # as `events` has them
+            columns["order"] = orders if len(orders) > 1 else orders[0]  # `events` takes a single column by itself
         return columns
 
 

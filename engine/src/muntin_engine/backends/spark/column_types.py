@@ -62,7 +62,7 @@ def input_column(part: spark_types.StructField) -> InputColumn:
 
 
 def arrow_schema_of(schema: spark_types.StructType) -> pa.Schema:
-    """Return a Spark schema as the Arrow schema that Spark expects from `mapInArrow`, to the letter."""
+    """Return the Arrow schema of a Spark schema; `mapInArrow` takes rows with exactly this schema and no other."""
     return pa.schema([pa.field(part.name, arrow_type_of(part.dataType), part.nullable) for part in schema.fields])
 
 
@@ -108,8 +108,8 @@ def _parts_without_type(data_type: spark_types.DataType) -> Iterator[spark_types
 
 
 def _collation_in(data_type: spark_types.DataType) -> str | None:
-    """Return the collation of text in a type; None if all text is compared by its bytes."""
-    # Maps are not looked into: they are refused as keys, whatever is in them.
+    """Return the collation of a text in a type; None if all texts in it are compared by their bytes."""
+    # Only keys are compared, and maps are refused as keys: they are not looked into.
     pending = [data_type]
     while pending:
         inner_type = pending.pop()
@@ -143,4 +143,5 @@ def spark_type_of(arrow_type: pa.DataType) -> spark_types.DataType:
 
 
 def _spark_field(part: pa.Field) -> spark_types.StructField:
+    """Return the Spark field of an Arrow column, or of a field of a struct."""
     return spark_types.StructField(part.name, spark_type_of(part.type), part.nullable)

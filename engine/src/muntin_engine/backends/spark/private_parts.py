@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def client_of_state(handle: StatefulProcessorHandle) -> Any:
     """Return the client of the state store, which sets the key whose state is read and written.
 
-    A partition keeps a note beside its buckets, under a key that has no rows, and looks at the state of other buckets.
-    Without it, a bucket that has lost its state could not be told from one that never had any.
+    `BucketProcessor` keeps a note under a key that has no rows, and looks at the state of other buckets. Without this
+    client, it could not tell a bucket that has lost its state from one that never had any.
     """
     return handle._statefulProcessorApiClient
 
@@ -36,8 +36,8 @@ def client_of_state(handle: StatefulProcessorHandle) -> Any:
 def jvm_of(spark: SparkSession) -> Any:
     """Return the JVM of a classic session, or None.
 
-    It says whether the connector for Kafka is installed, and reads compressed files of a checkpoint. Without it, the
-    driver sends messages itself, and damage to those files is found by Spark alone.
+    It tells whether the connector for Kafka is installed, and reads compressed files of a checkpoint. Without it, the
+    driver sends messages to Kafka itself, and damage to those files shows only in errors of Spark.
     """
     return getattr(spark, "_jvm", None)
 
@@ -45,13 +45,13 @@ def jvm_of(spark: SparkSession) -> Any:
 def has_java_context(spark: SparkSession) -> bool:
     """True if the context of a classic session has not been stopped.
 
-    Without it, a query that is checked in a session that was stopped fails with an error of the gateway's.
+    Without this test, checking a query in a stopped session fails with an error of Py4J.
     """
     return getattr(spark.sparkContext, "_jsc", None) is not None
 
 
 def java_configuration(spark: SparkSession) -> Any:
-    """Return the configuration of a classic session as the JVM has it, which Spark's codecs are made of."""
+    """Return the configuration of a classic session as an object of the JVM, from which Spark's codecs are made."""
     java_context: Any = spark.sparkContext._jsc
     return java_context.sc().conf()
 
@@ -86,18 +86,18 @@ def connect_relation(df: Any) -> Any:
 
 
 def set_known_facts(df: Any, schema: StructType, *, is_stream: bool) -> None:
-    """Tell PySpark the columns of a DataFrame of Spark Connect, and whether it is a stream, so that it does not ask.
+    """Set the columns of a DataFrame of Spark Connect, and whether it is a stream, so that PySpark does not ask Spark.
 
-    Without it, `mapInArrow` and `transformWithState` would ask Spark for the columns of what they are called on.
+    Without it, `mapInArrow` and `transformWithState` would ask Spark for the columns of their DataFrame.
     """
     df._cached_schema = schema
-    df.isStreaming = is_stream  # PySpark keeps here what it was told
+    df.isStreaming = is_stream  # the attribute in which PySpark caches the answer
 
 
 def java_query(running: StreamingQuery) -> Any:
-    """Return the streaming query in the JVM, of which `WrittenQuery` is another Python object.
+    """Return the object in the JVM of a streaming query, from which `WrittenQuery` is made.
 
-    Without it, `write` could only return what Spark returns, whose errors do not begin with the module's.
+    Without it, `write` could only return PySpark's own object, whose errors do not begin with that of the module.
     """
     return running._jsq
 
@@ -111,7 +111,9 @@ def active_context() -> SparkContext | None:
 
 
 def gateway() -> Any:
-    """Return the connection to the JVM that PySpark has opened, or None; as `proc` it has the process, if it is ours.
+    """Return the connection to the JVM that PySpark has opened, or None.
+
+    If this process has started the JVM, the connection has it as an attribute `proc`.
 
     Without it, a local session could neither see that its JVM has died nor end it.
     """
@@ -133,7 +135,7 @@ def forget_jvm() -> None:
 
 
 def cause_of(error: BaseException) -> BaseException | None:
-    """Return the cause of an error, which PySpark keeps apart where it has captured an exception of the JVM."""
+    """Return the cause of an error. For an exception of the JVM, PySpark has it in an attribute of its own."""
     cause: BaseException | None = getattr(error, "_cause", None)
     return cause or error.__cause__
 

@@ -54,7 +54,7 @@ class SparkInputs(SparkColumnReader, Inputs):
 
     @in_session()
     def opened(self, df: DataFrame, schema: pa.Schema | None = None) -> DataFrame:
-        """Return the DataFrame itself, whose schema Spark keeps; or its declared columns."""
+        """Return a DataFrame as it is; or, if the query writer declares a schema, with these columns alone."""
         return df if schema is None else declared(df, schema)
 
     def column_names(self, df: DataFrame) -> list[str]:
@@ -65,9 +65,13 @@ class SparkInputs(SparkColumnReader, Inputs):
     def check_columns(
         self, df: DataFrame, keys: Sequence[ColumnLike], order: ColumnLike | tuple[ColumnLike, ...] | None
     ) -> None:
-        """Refuse keys, and columns that order rows, which a DataFrame does not have."""
+        """Refuse keys, and columns to order rows by, which a DataFrame does not have.
+
+        Raises:
+            QueryError: The DataFrame does not have a column.
+        """
         keys_of(self, df, keys)
-        self.look_up(df, orders_by_name(order), {})
+        self.look_up(df, orders_by_name(order), {})  # called for its error, as is `keys_of`
 
     def condition(self, df: DataFrame, condition: ColumnLike, call: str = "where({})") -> ColumnLike:
         """Read a condition on the rows of a DataFrame."""
@@ -80,7 +84,13 @@ class SparkInputs(SparkColumnReader, Inputs):
         keys: Sequence[ColumnLike],
         key_ranges: Mapping[str, tuple[ColumnLike | None, ColumnLike | None]],
     ) -> Mapping[str, ColumnLike]:
-        """Name the columns that bound keys."""
+        """Return the columns with the bounds of keys, by the names that they have in the projection.
+
+        Args:
+            df: The DataFrame.
+            keys: The key columns.
+            key_ranges: By key, the columns with the first and the last value of a range of keys; None for no bound.
+        """
         return ranges_of(self, df, keys, key_ranges)
 
     def text_of_column(self, df: DataFrame, column: Column) -> str | None:
@@ -102,11 +112,14 @@ class SparkInputs(SparkColumnReader, Inputs):
         *,
         keeps_others: bool,
     ) -> DataFrame:
-        """Compute columns of events, in the rows that have a payload."""
+        """Return a DataFrame with computed columns, which are null in rows without a payload.
+
+        The arguments are those of `payload_columns.with_payload`.
+        """
         return with_payload(df, change, event_columns, call, names, columns, keeps_others=keeps_others)
 
     def unite(self, streams: Mapping[str, InputRequest]) -> UnitedStreams:
-        """Make one stream of several."""
+        """Make one stream of several, by the names of the streams."""
         return unite(streams)
 
     def clock(self, df: DataFrame, every: Duration) -> DataFrame:
@@ -165,7 +178,11 @@ class SparkBackend(Backend):
         return outputs.output_as_events(query, output, order)
 
     def check_workers(self, workers: int) -> None:
-        """Refuse any number: Spark spreads a query over the cores of its executors."""
+        """Refuse the argument `workers`: Spark spreads a query over the cores of its executors.
+
+        Raises:
+            QueryError: Always.
+        """
         raise QueryError(
             "{argument} is for tables in this process; the input is a DataFrame of Spark's, whose executors run it\n"
             "  leave it out: the master of the session says how many cores there are, such as local[4], and\n"
@@ -179,7 +196,11 @@ class SparkBackend(Backend):
         return outputs.results(query, watermark)
 
     def refused_rows(self, query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> DataFrame:
-        """Return the late or the rejected rows of a query."""
+        """Return the late or the rejected rows of a query.
+
+        Raises:
+            QueryError: Late rows of a stream are read in a declarative pipeline, where they would be another run.
+        """
         if output == LATE_ROWS and query.source.df.isStreaming:
             check_outside_pipeline(
                 "late_rows()",
@@ -198,7 +219,11 @@ class SparkBackend(Backend):
         outputs.show(query, rows, truncate=truncate)
 
     def record(self, query: PlannedQuery, recorder: Recorder) -> NoReturn:
-        """Refuse to record a run of its own: streams are recorded while they run."""
+        """Refuse to run a query only to record it: this is for tables in this process.
+
+        Raises:
+            QueryError: Always; for a stream it says how to record it while it runs.
+        """
         del recorder
         if query.source.df.isStreaming:
             raise QueryError(
@@ -221,7 +246,7 @@ class SparkBackend(Backend):
         close_checkpoint(written, checkpoint)
 
     def check_checkpoint(self, queries: Mapping[str, PlannedQuery], checkpoint: str | PathLike[str]) -> list[str]:
-        """Return in words what has changed since a checkpoint; raise unless queries can go on with it."""
+        """Return a sentence for each change of queries since a checkpoint; raise unless they can go on with it."""
         return check_checkpoint(queries, checkpoint)
 
     def kafka_connector(self, batch: DataFrame) -> KafkaConnector | None:
@@ -233,7 +258,7 @@ class SparkBackend(Backend):
         return table_of(session, table, tables)
 
     def failures_as(self, query_error: Callable[[Exception], QueryError]) -> AbstractContextManager[None]:
-        """Raise what Spark raises as errors of ours."""
+        """Raise errors of Spark in a block as errors of Muntin; see `failing_block.failures_as`."""
         return failures_as(query_error)
 
     def register_functions(self, session: Any, names: Sequence[str | Function[..., Any]]) -> list[str]:

@@ -66,25 +66,27 @@ _ROWS_OF_STRETCHES: Final[Mapping[str, Callable[[BucketReader], Iterator[StateRo
 
 
 def bucket_state(task: TaskPayload, bucket: int, cells: Cells) -> BucketState:
-    """Open the state of a bucket; a static input is one batch, after which no store is kept.
+    """Open the state of a bucket; its store is taken from the worker's cache, if it is there.
 
     Args:
         task: The query.
         bucket: The id of the bucket.
-        cells: Its state.
+        cells: The cells of the bucket's state.
     """
     STORE_CACHE.most = task.worker.cache_bytes
+    # A static input is one micro-batch: no later one would take its store from the cache.
     cache = None if task.is_static else STORE_CACHE
-    return BucketState(cells, task.codec, task.compatibility, cache, (task.cache_token, bucket))
+    cache_key = (task.cache_token, bucket)
+    return BucketState(cells, task.codec, task.compatibility, cache, cache_key)
 
 
 def evaluated(task: TaskPayload, batch: BucketBatch, result: ArrayResult, tables: Iterator[pa.Table]) -> Evaluated:
-    """Return the outcome of a micro-batch as it leaves the evaluator, with the metrics that it reports.
+    """Return the output of a micro-batch in the form that all evaluators share, with its metrics.
 
     Args:
         task: The query.
         batch: The micro-batch.
-        result: Its outcome.
+        result: The outcome of the micro-batch, as the machine returned it.
         tables: The results as tables of the query's result schema.
     """
     admitted = result.admitted
@@ -102,10 +104,14 @@ def evaluated(task: TaskPayload, batch: BucketBatch, result: ArrayResult, tables
 
 
 def _output_watermark(plan: Plan, result: ArrayResult) -> int:
-    """Return the output watermark; where results may have any times, none is given before the stream is closed."""
+    """Return the tick before which no later output changes anything.
+
+    A query whose results may have any times has none until its input is closed.
+    """
     if plan.contract is not OutputContract.UNRESTRICTED:
         return result.output_watermark
-    return INFINITY if result.progress.least.watermark == INFINITY else EARLIEST
+    is_closed = result.progress.least.watermark == INFINITY
+    return INFINITY if is_closed else EARLIEST
 
 
 def _metrics(plan: Plan, result: ArrayResult) -> Mapping[str, int]:
@@ -118,13 +124,19 @@ def _metrics(plan: Plan, result: ArrayResult) -> Mapping[str, int]:
         "state_bytes": result.sizes.bytes,
     }
     if plan.emission.may_retract:
+        retractions = 0
+        for results in result.windows:
+            retractions += int(np.count_nonzero(results.windows.weight < 0))  # a retracted result has the weight -1
         metrics["windows_revisable"] = result.sizes.windows
-        metrics["retractions"] = sum(int(np.count_nonzero(table.windows.weight < 0)) for table in result.windows)
+        metrics["retractions"] = retractions
     return metrics
 
 
 def _late_by(batch: BucketBatch, result: ArrayResult) -> int:
-    """Return the largest distance of a row behind the watermark that its input had before the batch."""
+    """Return how far the oldest row of the batch was behind the watermark of its input, in ticks.
+
+    The watermark is that before the batch. Of an input that was closed by then, there is no distance to tell.
+    """
     distances = [0]
     for watermark, report in zip(result.previous.to_the_tick, batch.reports, strict=True):
         if watermark < INFINITY:

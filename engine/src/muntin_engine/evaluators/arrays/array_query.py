@@ -115,13 +115,16 @@ def _with_revisions(parts: QueryParts) -> ArrayQuery[Any]:
     if parts.plan.arrays.geometry is Geometry.SNAPSHOTS:
         snapshots = EventSnapshotGeometry(components, parts.codec, at_end=parts.at_end)
         return ArrayQuery(admission, snapshots, FinalResults(snapshots))
-    (grid,) = parts.grids
+
+    (grid,) = parts.grids  # queries with several specifications of windows have no events with ids
     geometry = EventGridGeometry(grid, components, parts.codec, at_end=parts.at_end)
     if parts.query.emit is EmitPolicy.FINAL:
         return ArrayQuery(admission, geometry, FinalResults(geometry))
-    is_eager = parts.query.emit is EmitPolicy.EAGER
+
     assert parts.stored_results is not None, "results of forms can be stored"
-    return ArrayQuery(admission, geometry, CorrectedResults(geometry, parts.stored_results, is_eager=is_eager))
+    is_eager = parts.query.emit is EmitPolicy.EAGER
+    emission = CorrectedResults(geometry, parts.stored_results, is_eager=is_eager)
+    return ArrayQuery(admission, geometry, emission)
 
 
 def _grid(parts: QueryParts, values: StretchValues) -> StretchGeometry:

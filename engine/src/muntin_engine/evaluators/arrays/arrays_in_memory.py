@@ -62,16 +62,21 @@ def _type_of(kind: DataType) -> pa.DataType:
 
 
 def _plain(kind: DataType, value: Any) -> Any:
-    """Return a value as Arrow takes it: records as dicts, maps as pairs."""
+    """Return a value in the form that Arrow takes for its type: a record as a dict, a map as a list of pairs."""
     if value is None or isinstance(kind, Scalar):
         return value
     if isinstance(kind, ListOf):
         return [_plain(kind.element.type, part) for part in value]
     if isinstance(kind, MapOf):
-        return [(_plain(kind.key.type, key), _plain(kind.value.type, part)) for key, part in value.items()]
+        pairs: list[tuple[Any, Any]] = []
+        for key, part in value.items():
+            pairs.append((_plain(kind.key.type, key), _plain(kind.value.type, part)))
+        return pairs
     if isinstance(kind, Struct):
-        parts = enumerate(kind.fields)
-        return {part.name: _plain(part.type, part_of(value, part.name, place)) for place, part in parts}
+        record: dict[str, Any] = {}
+        for place, field in enumerate(kind.fields):
+            record[field.name] = _plain(field.type, part_of(value, field.name, place))
+        return record
     raise TypeError(f"{kind} has no column type")
 
 
@@ -135,11 +140,12 @@ class ArraysInMemory:
         self._at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
 
     def process(self, rows: Sequence[tuple[Key, InputChange]], reported: Progress) -> list[tuple[Key, OutputChange]]:
-        """Evaluate a micro-batch, write the state and return the changes of the output."""
+        """Process a micro-batch, write the state and return the changes of the output."""
         blobs: list[bytes] = []
-        for key, row in rows:
+        for key, row in rows:  # each row as if it came from a map task of its own
             blobs += [lifted.blob for lifted in self._bucket.lift(key, row)]
-        batch = BucketBatch(changes=(), evaluator_blobs=blobs, reports=[InputReport(reported)] * len(self._trackers))
+        reports = [InputReport(reported)] * len(self._trackers)
+        batch = BucketBatch(changes=(), evaluator_blobs=blobs, reports=reports)
         changes: list[tuple[Key, OutputChange]] = []
         for windows in self._bucket.process(self._state_of_batch(), self._trackers, batch):
             changes += map(self._change, self._bucket.result_rows(windows))
@@ -158,7 +164,7 @@ class ArraysInMemory:
             start = value.start
             end = value.end
             value = value.payload
-        id = window.start if row.id is None else row.id
+        id = window.start if row.id is None else row.id  # final results are told apart by their windows
         return row.key, OutputChange(row.kind, id, window, start, end, value)
 
 
@@ -209,18 +215,19 @@ class FormsInMemory(WindowsInMemory, StoredResults):
         return pa.table(columns)
 
     def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
-        """Yield the rows of windows, or the changes of rows that were stored."""
+        """Yield final results, or the changes of results that may be corrected: those have ids."""
         parts = windows.windows.parts
         if EVENT_ID not in parts:
             yield from rows_of(windows, zip(*self._results(windows), strict=True))
             return
 
-        # Changes of results that were stored: `columns` has packed their values.
+        # `columns` has packed the values of results that may be corrected.
         columns = [map(self._codec.unpack, column.to_pylist()) for column in parts[ROWS].table.columns]
         rows = rows_of(windows, zip(*columns, strict=True))
         ids = parts[EVENT_ID].array.tolist()
         for row, id, weight in zip(rows, ids, windows.windows.weight.tolist(), strict=True):
-            yield row._replace(id=id, kind=OutputKind.INSERT if weight > 0 else OutputKind.RETRACT)
+            kind = OutputKind.INSERT if weight > 0 else OutputKind.RETRACT
+            yield row._replace(id=id, kind=kind)
 
     def _results(self, windows: ResultWindows) -> list[Sequence[Any]]:
         """Return the results of each form as Python values."""
@@ -244,8 +251,9 @@ class ModulesInMemory(WindowsInMemory):
         return [arrow_array([self._codec.pack(value)], pa.binary()) for value in row.payload]
 
     def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
-        """Return the rows of windows: a result each, or the rows of an operator."""
+        """Return the rows of windows: one result for each, or the rows that an operator made of it."""
         results = list(zip(*windows.values or (), strict=True))
+        # Several windows may have one result: `windows.results` has its place for each.
         results_of_windows = [results[place] for place in windows.results.tolist()]
         return rows_of(windows, results_of_windows, is_operator=self._is_operator)
 
@@ -280,7 +288,7 @@ def values_of_forms(forms: Sequence[BoundForm], windows: ResultWindows) -> list[
 def rows_of(
     windows: ResultWindows, results: Iterable[tuple[Any, ...]], *, is_operator: bool = False
 ) -> Iterator[ResultRow]:
-    """Yield the rows of windows: one with the results of the modules, or those that an operator has for each window.
+    """Yield the rows of windows: one for each with the results of the modules, or those that an operator made of it.
 
     Args:
         windows: The windows.

@@ -66,8 +66,8 @@ def process(
 ) -> ArrayResult:
     """Process a micro-batch of a bucket, and write its state.
 
-    Cost: two state calls for a batch that brings nothing and completes nothing. Otherwise what its parts cost; the log
-    is not read while the worker keeps the store.
+    Cost: a batch without rows that completes no window reads and writes the metadata alone. Any other batch costs what
+    its parts cost; the log is read only if the worker no longer has the store in its cache.
 
     Args:
         query: The query.
@@ -79,13 +79,19 @@ def process(
         ModuleFailedError: A module raised an exception. The state stays as it was.
     """
     previous, progress = advance_progress(state.metadata, trackers, batch.reports)
-    if not batch.evaluator_blobs and query.emission.stage(previous) == query.emission.stage(progress):
-        output_watermark = query.geometry.output_watermark(progress, state.metadata.timer.output_watermark)
+
+    # A batch without rows has results only if the progress reaches another stage: then windows become complete.
+    completes_windows = query.emission.stage(previous) != query.emission.stage(progress)
+    if not batch.evaluator_blobs and not completes_windows:
+        # The store stays closed: its first start is in the metadata, where `close` wrote it.
+        stored_first_start = state.metadata.timer.output_watermark
+        output_watermark = query.geometry.output_watermark(progress, stored_first_start)
         return unchanged_result(state, previous, progress, output_watermark)
 
-    # Results are made of all that the batch adds, and before anything is dropped. What is left then is written.
     store = _open(query, state, previous)
-    store.keys.forget_unused(store)
+    store.keys.forget_unused(store)  # before the batch: from here on, its rows refer to keys by their codes
+
+    # Results need all rows of the batch, and the state that `forget` drops. What is left after that is written.
     admitted = query.admission.admit(batch.evaluator_blobs, store, previous, progress)
     query.geometry.add(store, admitted.rows)
     windows = query.emission.results(store, admitted, previous, progress)
@@ -93,7 +99,7 @@ def process(
     completed = query.emission.finish(store, windows, progress)
     query.geometry.write(store, state, progress)
 
-    # Of windows that events have cut, none that changes any more starts before the first open one.
+    # No later output changes a session or a snapshot that starts before the first open one.
     first_start = query.geometry.first_start(store)
     sizes = store.close(state, first_start)
     output_watermark = query.geometry.output_watermark(progress, first_start)
@@ -124,7 +130,7 @@ def _open(query: ArrayQuery[StoreT], state: BucketState, previous: InputsProgres
 def unchanged_result(
     state: BucketState, previous: InputsProgress, progress: InputsProgress, output_watermark: int
 ) -> ArrayResult:
-    """Return the result of a batch that brings nothing and completes nothing: only the progress is written.
+    """Write the progress of a batch that has no rows and completes no window; return its result, without windows.
 
     Args:
         state: The state of the bucket.

@@ -52,7 +52,13 @@ class ResultEmission(ABC, Generic[StoreT]):
 
     @abstractmethod
     def finish(self, store: StoreT, results: Sequence[ResultWindows], progress: InputsProgress) -> int:
-        """Forget the results that cannot change any more; return how many windows with members are complete now."""
+        """Forget the results that cannot change any more; return how many windows with members the batch completed.
+
+        Args:
+            store: The store, after `forget` of the geometry.
+            results: The results of the batch, as `results` returned them.
+            progress: The progress after the batch.
+        """
 
 
 class FinalResults(ResultEmission[StoreT]):
@@ -109,6 +115,8 @@ class CorrectedResults(ResultEmission[EventStore]):
         # Results of a key can change only with its events: those of all other keys stay.
         is_touched = np.zeros(len(store.keys), np.bool_)
         is_touched[admitted.changed_keys] = True
+
+        # A result is compared with earlier ones by its columns, which take the place of the partial states.
         results: list[StretchTable] = [EMPTY]
         for windows in self._windows(store, is_touched, previous, progress):
             table = self._stored_results.columns(ResultWindows(0, windows, store.keys.take(windows.keys)))
@@ -116,6 +124,8 @@ class CorrectedResults(ResultEmission[EventStore]):
         changes = store.results.replace(concat(results), is_touched, store.last_event_id)
         if not len(changes):
             return []
+
+        # Each new result has got the next id; a retracted one, of weight -1, keeps the id that it was emitted with.
         store.last_event_id += int(np.count_nonzero(changes.weight > 0))
         store.changed_results = changes
         return [ResultWindows(0, changes, store.keys.take(changes.keys))]
@@ -129,6 +139,7 @@ class CorrectedResults(ResultEmission[EventStore]):
         self, store: EventStore, is_touched: BoolArray, previous: InputsProgress, progress: InputsProgress
     ) -> Iterator[StretchTable]:
         """Yield the windows that are visible for the first time, then those of touched keys that may have changed."""
+        # On the axis lie, in this order: complete windows, visible ones that may still change, and hidden ones.
         first_open = self._geometry.first_open(previous)
         first_hidden = self._first_hidden(previous)
         next_hidden = self._first_hidden(progress)
@@ -138,7 +149,13 @@ class CorrectedResults(ResultEmission[EventStore]):
             yield from self._geometry.windows_between(store, first_open, last, is_touched)
 
     def _first_hidden(self, progress: InputsProgress) -> int:
-        """Return the first window that is not emitted yet."""
+        """Return the number of the first window that is not emitted yet.
+
+        Eagerly a window is emitted once it has begun, otherwise once an event starts at its end or later.
+        """
         windows = self._geometry.grid.windows
-        unbegun = windows.first_unbegun(progress.least.horizon)
-        return unbegun if self._is_eager else min(windows.first_open(progress.least.max_event_time), unbegun)
+        first_unbegun = windows.first_unbegun(progress.least.horizon)
+        if self._is_eager:
+            return first_unbegun
+        first_unreached = windows.first_open(progress.least.max_event_time)
+        return min(first_unreached, first_unbegun)

@@ -98,10 +98,13 @@ class StretchReader:
             self._first_live = min(grid.first_live(grid.windows.first_open(watermark)) for grid in self._grids)
 
     def read(self, parts_of: Callable[[SchemaVersion], Mapping[Part, Component | None]]) -> list[EntryStretches]:
-        """Return the live stretches of each entry; the part of a session that an entry has gets the ends of the whole.
+        """Return the live stretches of each log entry.
+
+        The entries of several batches may hold parts of one session: each part then has the start and the end of the
+        whole session.
 
         Args:
-            parts_of: Returns the parts that entries of a schema version have.
+            parts_of: Returns the parts to read of the entries that a schema version wrote.
         """
         tables = [self._decode(dated, parts_of(dated.version)) for dated in self.bucket.entries]
         if self.geometry is Geometry.SESSIONS and tables:
@@ -109,31 +112,38 @@ class StretchReader:
         return [table.where(~ends_before(table.stretches.high, self._first_live)) for table in tables]
 
     def rows(self, table: EntryStretches) -> Iterator[StateRow]:
-        """Yield a row for each stretch, without the value of a module."""
+        """Yield a row for each stretch; the value of a module is still missing in it."""
         stretches = table.stretches
         kind = _KINDS[self.geometry]
         keys = keys_in(self._keys.take(stretches.keys))
-        places = (stretches.low.tolist(), stretches.high.tolist())
-        columns = (keys, *places, stretches.weight.tolist(), table.batches.tolist())
-        for key, low, high, weight, batch in zip(*columns, strict=True):
+        lows = stretches.low.tolist()
+        highs = stretches.high.tolist()
+        weights = stretches.weight.tolist()
+        batches = table.batches.tolist()
+        for key, low, high, weight, batch in zip(keys, lows, highs, weights, batches, strict=True):
             start, end = self._extent(low, high)
             yield StateRow(kind, key, start, end, None, events=weight, batch=batch)
 
     def _extent(self, low: int, high: int) -> tuple[int, int]:
-        """Return the start and the end of a stretch, in ticks."""
+        """Return the start and the end of a stretch in ticks, given its first and last slice, or these ticks."""
         if not self._grids:
-            return low, high
+            return low, high  # sessions and snapshots are stretches of ticks
         grid = self._grids[0]
-        return grid.extent(low).start, grid.extent(high).end if high < INFINITY else INFINITY
+        start = grid.extent(low).start
+        end = INFINITY if high == INFINITY else grid.extent(high).end
+        return start, end
 
     def _decode(self, dated: DatedEntry, parts: Mapping[Part, Component | None]) -> EntryStretches:
-        """Return the stretches of an entry, with some parts; `from_blob` adds columns of rows to these."""
-        keys, stretches, packed = from_blob(dated.entry.data, parts)
-        selected_parts = {name: values for name, values in stretches.parts.items() if name in parts}
-        key_codes = self._keys.codes(keys)[stretches.keys]
+        """Return the stretches of an entry, with the parts asked for."""
+        keys, entry_stretches, packed_states = from_blob(dated.entry.data, parts)
+        # `from_blob` also returns the columns of rows, which nobody asked for here.
+        selected_parts = {part: values for part, values in entry_stretches.parts.items() if part in parts}
+        # The blob numbers its own keys from 0; here keys are numbered over all entries.
+        key_codes = self._keys.codes(keys)[entry_stretches.keys]
+        stretches = replace(entry_stretches, keys=key_codes, parts=selected_parts)
         batches = np.full(len(stretches), dated.batch)
-        states = [self.bucket.codec.unpack(data) for data in packed]
-        return EntryStretches(dated.version, batches, replace(stretches, keys=key_codes, parts=selected_parts), states)
+        states = [self.bucket.codec.unpack(packed) for packed in packed_states]
+        return EntryStretches(dated.version, batches, stretches, states)
 
 
 def _grids_of(identity: QueryIdentity) -> Sequence[SliceGrid]:
@@ -149,9 +159,12 @@ def _grids_of(identity: QueryIdentity) -> Sequence[SliceGrid]:
 
 
 def rows_of_components(bucket: BucketReader) -> Iterator[StateRow]:
-    """Yield the components of each module for each key and stretch, merged where that needs no module."""
+    """Yield the components of each module for each key and stretch.
+
+    Components of one stretch in several entries are merged, unless that takes a function of the module.
+    """
     reader = StretchReader(bucket)
-    by_version: dict[int, list[EntryStretches]] = {}
+    by_version: dict[int, list[EntryStretches]] = {}  # by `id`, as schema versions have no hash
     for table in reader.read(_components):
         by_version.setdefault(id(table.version), []).append(table)
     for tables in by_version.values():
@@ -160,24 +173,32 @@ def rows_of_components(bucket: BucketReader) -> Iterator[StateRow]:
 
 
 def _component_rows(reader: StretchReader, table: EntryStretches) -> Iterator[StateRow]:
-    """Yield a row for each stretch and module."""
+    """Yield a row for each stretch and module, with the values of the module's components by their names."""
     version = table.version
     plain_parts = {part: values.plain() for part, values in table.stretches.parts.items()}
     for place, row in enumerate(reader.rows(table)):
-        for form in range(len(version.modules)):
-            components = {part.name: values[place] for part, values in plain_parts.items() if part.form == form}
+        for module_place in range(len(version.modules)):
+            components: dict[str, Any] = {}
+            for part, values in plain_parts.items():
+                if part.form == module_place:
+                    components[part.name] = values[place]
+
+            # A module that leaves out rows, such as nulls, has a count of its own; otherwise all rows are its events.
             events = components.pop(PAYLOADS, row.events)
-            for name, merge, *_ in version.components[form]:
-                if merge == Merge.MEAN and name in components:  # it is kept as a sum
+            for name, merge, *_ in version.components[module_place]:
+                if merge == Merge.MEAN and name in components:  # the state has the sum in place of the mean
                     components[name] = components[name] / events if events else None
-            module, module_version = reader.bucket.module(form, version)
+            module, module_version = reader.bucket.module(module_place, version)
             yield row._replace(value=components, module=module, version=module_version, events=events)
 
 
 def rows_of_states(bucket: BucketReader) -> Iterator[StateRow]:
-    """Yield the states of modules for each key and stretch: one of each entry, since only modules combine them."""
+    """Yield the states of modules for each key and stretch.
+
+    A stretch that several entries have a state of has several rows: only its module could merge them.
+    """
     reader = StretchReader(bucket)
-    for table in reader.read(lambda version: {}):
+    for table in reader.read(lambda version: {}):  # Python states lie beside the parts of stretches
         for place, row in enumerate(reader.rows(table)):
             for module_place, states in enumerate(table.states):
                 module, version = bucket.module(module_place, table.version)
@@ -193,18 +214,21 @@ def rows_of_lists(bucket: BucketReader) -> Iterator[StateRow]:
         lists: RowLists = table.stretches.parts[LISTS]
         places = lists.places()
         starts, ends, payloads = lists.rows(places, lists.payload(places, values_in))
-        owners = np.repeat(np.arange(len(lists)), table.stretches.weight).tolist()
-        identity = {"inputs": table.version.inputs}
+
+        # The rows lie stretch by stretch, as many of each as its weight says.
+        stretch_places = np.repeat(np.arange(len(lists)), table.stretches.weight).tolist()
         stretch_rows = list(reader.rows(table))
-        for owner, start, end, payload in zip(owners, starts, ends, payloads, strict=True):
-            row = stretch_rows[owner]._replace(kind="event", start=start, end=end, events=1)
-            yield row._replace(value=payload_of(identity, payload))
+        identity = {"inputs": table.version.inputs}
+        for stretch_place, start, end, payload in zip(stretch_places, starts, ends, payloads, strict=True):
+            value = payload_of(identity, payload)
+            stretch_row = stretch_rows[stretch_place]
+            yield stretch_row._replace(kind="event", start=start, end=end, events=1, value=value)
 
 
 def _components(version: SchemaVersion) -> dict[Part, Component]:
-    """Return the parts of the stretches that a schema version wrote.
+    """Return the component of each part of the stretches that a schema version wrote.
 
-    A checkpoint does not have the functions with which modules merge components of their own.
+    The functions with which modules merge components of their own are not in a checkpoint.
     """
     parts: dict[Part, Component] = {}
     for place, components in enumerate(version.components):
@@ -217,15 +241,22 @@ def _components(version: SchemaVersion) -> dict[Part, Component]:
 
 
 def _merged(geometry: Geometry, tables: Sequence[EntryStretches]) -> Sequence[EntryStretches]:
-    """Merge the stretches of one schema version as the next micro-batch does, unless that needs a module."""
+    """Merge the stretches of one key and place, as the next micro-batch would; all are of one schema version.
+
+    The stretches of snapshots are events, which stay apart. Components with a function of their module cannot be
+    merged without it.
+    """
     version = tables[0].version
     merges: set[Merge] = set()
     for components in version.components:
-        merges |= {Merge(merge) for _, merge, *_ in components}
+        for _, merge, *_ in components:
+            merges.add(Merge(merge))
     if geometry is Geometry.SNAPSHOTS or Merge.CUSTOM in merges:
         return tables
+
     stretches = concat([table.stretches for table in tables])
     groups = alike(stretches)
+    # A merged stretch is of the last batch that wrote a part of it.
     batches = np.full(len(groups.keys), -1)
     np.maximum.at(batches, groups.codes, np.concatenate([table.batches for table in tables]))
     return [EntryStretches(version, batches, stretches.reduce(groups))]
@@ -233,9 +264,10 @@ def _merged(geometry: Geometry, tables: Sequence[EntryStretches]) -> Sequence[En
 
 def _as_sessions(tables: Sequence[EntryStretches]) -> list[EntryStretches]:
     """Extend each stretch to the session that it is part of."""
+    # Tables of different schema versions have different parts; without these they can be put together.
     sessions = sessions_of(concat([replace(table.stretches, parts={}) for table in tables]))
     extended: list[EntryStretches] = []
-    first = 0
+    first = 0  # the place of a table's first stretch among those of all tables
     for table in tables:
         codes = sessions.codes[first : first + len(table.stretches)]
         stretches = table.stretches.moved(sessions.low[codes], sessions.high[codes])
@@ -245,8 +277,9 @@ def _as_sessions(tables: Sequence[EntryStretches]) -> list[EntryStretches]:
 
 
 def component_of(merge: Merge, dtype: str, shape: tuple[int, ...]) -> Component:
-    """Return a component as a checkpoint describes it; one with a function of its own merges nothing."""
+    """Return a component as a checkpoint describes it."""
     if merge is Merge.CUSTOM:
+        # The module's function is not in the checkpoint. Its values are only read and never merged.
         return Component(merge, dtype, None, shape, lambda state, other: state)
     if merge is Merge.COUNT:
         return COUNTED

@@ -31,8 +31,8 @@ DECLARATIONS: Final[tuple[Declaration, ...]] = (
 )
 """The declarations of all evaluators, the cheapest first.
 
-`general` runs any window that cuts the axis, and `in_order` any window of rows, for some of which there are cheaper
-ones. Those after it are for queries without windows.
+`general` runs any window that cuts the axis, and `in_order` any window of rows; some of these windows have cheaper
+evaluators, which come before. The evaluators after `in_order` are for queries without windows.
 """
 
 

@@ -46,6 +46,7 @@ def explain(plan: Plan) -> Explanation:
 
 
 def _row_into_slice(plan: Plan) -> str:
+    """Return the words for the cost of a row that is merged into its slice."""
     slices = plan.arrays.grids[0]
     spell_length = plan.words.spell_length if slices.periods is None else slices.periods.spell
     cycle = spell_length(slices.cycle)
@@ -55,26 +56,31 @@ def _row_into_slice(plan: Plan) -> str:
 
 
 def _row_into_run(plan: Plan) -> str:
+    """Return the words for the cost of a row that is merged into a range of windows."""
     del plan
     return "merged once into the range of windows that it overlaps, before the shuffle, whatever size/hop"
 
 
 def _row_into_session(plan: Plan) -> str:
+    """Return the words for the cost of a row that is merged into a session as components of a form."""
     del plan
     return "lifted before the shuffle, and fused with its session after it"
 
 
 def _row_into_session_state(plan: Plan) -> str:
+    """Return the words for the cost of a row that is added to the Python state of its session."""
     del plan
     return "crosses the shuffle as it is, and is added there to the state of its session"
 
 
 def _row_between_edges(plan: Plan) -> str:
+    """Return the words for the cost of a row whose start and end cut snapshots."""
     del plan
     return "lifted before the shuffle; its start and its end are sorted among those of its key after it"
 
 
 def _row_of_event_into_run(plan: Plan) -> str:
+    """Return the words for the cost of a row of an event that may be revised, over windows on a grid."""
     del plan
     return (
         "admitted by the sorted ids of its bucket; its event is merged once into the range of windows that it overlaps"
@@ -82,11 +88,13 @@ def _row_of_event_into_run(plan: Plan) -> str:
 
 
 def _row_of_event_between_edges(plan: Plan) -> str:
+    """Return the words for the cost of a row of an event that may be revised, over snapshots."""
     del plan
     return "admitted by the sorted ids of its bucket; its start and its end are sorted among those of its key"
 
 
 def _row_in_columns(plan: Plan) -> str:
+    """Return the words for the cost of a row that is kept as it is."""
     if plan.arrays.slides:
         return "a constant, as it is added to a state once, and removed at most once"
     return "a constant for each window that it is a member of, when that closes"
@@ -96,6 +104,7 @@ def _row_in_columns(plan: Plan) -> str:
 
 
 def _state_of_slices(plan: Plan) -> str:
+    """Return the words for the state of windows on slices."""
     if plan.window.growing() is not None:
         partial_states = "a partial state per key, of all that came before, and one per slice after it"
         return f"{partial_states}; {spell_state_sizes(plan)}"
@@ -103,23 +112,28 @@ def _state_of_slices(plan: Plan) -> str:
 
 
 def _state_of_runs(plan: Plan) -> str:
+    """Return the words for the state of windows on ranges of slices."""
     return _partial_states_per("key and range of windows of the open windows", plan)
 
 
 def _state_of_sessions(plan: Plan) -> str:
+    """Return the words for the state of sessions."""
     return _partial_states_per("key and open session", plan)
 
 
 def _partial_states_per(stretch: str, plan: Plan) -> str:
+    """Return the words for a state that has a partial state per `stretch`, which is in words too."""
     return f"a partial state per {stretch}; {spell_state_sizes(plan)}; a batch writes only its own partial states"
 
 
 def _state_of_snapshots(plan: Plan) -> str:
+    """Return the words for the state of snapshots of events that are never revised."""
     events = "a partial state per event until the watermark passes its end"
     return f"{events}; {spell_state_sizes(plan)}; a batch writes only its own"
 
 
 def _state_of_events_on_grid(plan: Plan) -> str:
+    """Return the words for the state of events that may be revised, over windows on a grid."""
     after_end = "from then on a partial state per key and range of the open windows"
     return (
         f"{_kept_events(plan)}; {after_end}; {spell_state_sizes(plan)}; a batch writes only the events that it changed"
@@ -127,10 +141,12 @@ def _state_of_events_on_grid(plan: Plan) -> str:
 
 
 def _state_of_events(plan: Plan) -> str:
+    """Return the words for the state of events that may be revised, over snapshots."""
     return f"{_kept_events(plan)}; a batch writes only the events that it changed"
 
 
 def _kept_events(plan: Plan) -> str:
+    """Return the words for how long an event that may be revised is kept, with its live results and waiting rows."""
     live_results = " and the last output of each window that may change," if plan.emission.may_retract else ""
     return (
         f"an event until the watermark passes its end,{live_results} and the rows that wait for others of their event"
@@ -138,6 +154,7 @@ def _kept_events(plan: Plan) -> str:
 
 
 def _state_of_rows(plan: Plan) -> str:
+    """Return the words for a state that has the rows as they came."""
     rows = "all rows, as none ever leaves its windows" if plan.window.keeps_all else "the rows of open windows"
     return f"{rows}, in columns as they came; a batch writes only its own rows"
 
@@ -146,35 +163,40 @@ def _state_of_rows(plan: Plan) -> str:
 
 
 def _form_on_slices(plan: Plan, module: ModulePlan) -> str:
+    """Return the words for a form that is computed on slices."""
     del plan
     otherwise = "windows are merged from running values, as not all of it can be subtracted exactly"
     return _form_on_grid(module, otherwise)
 
 
 def _form_on_runs(plan: Plan, module: ModulePlan) -> str:
+    """Return the words for a form that is computed on ranges of windows."""
     del plan
     otherwise = "windows share the blocks of a tree, as not all of it can be subtracted exactly"
     return _form_on_grid(module, otherwise)
 
 
 def _form_on_grid(module: ModulePlan, otherwise: str) -> str:
+    """Return the words for a form on a grid; they end with `otherwise` if not all of it can be subtracted."""
     if all(map(can_be_subtracted, _components(module).values())):
         return _keeps(module, "added where its first window starts, and subtracted after its last one")
     return _keeps(module, otherwise)
 
 
 def _form_in_sessions(plan: Plan, module: ModulePlan) -> str:
+    """Return the words for a form that is computed in sessions."""
     del plan
     return _keeps(module, "what is near each other is fused")
 
 
 def _form_in_snapshots(plan: Plan, module: ModulePlan) -> str:
+    """Return the words for a form that is computed in snapshots."""
     del plan
     return _keeps(module, "added where an event starts, and subtracted where it ends")
 
 
 def _keeps(module: ModulePlan, merging: str) -> str:
-    """Return in words the components of a form, and how they are merged; collected values are sorted by each window."""
+    """Return the words for the components of a form, and for their merging; each window sorts collected values."""
     words = []
     for name, component in _components(module).items():
         words.append(f"{name} ({component.merge} {component.dtype})")
@@ -184,10 +206,12 @@ def _keeps(module: ModulePlan, merging: str) -> str:
 
 
 def _components(module: ModulePlan) -> Mapping[str, Component]:
+    """Return the components of the columnar form of a module, by name; none without a form."""
     return {} if module.form is None else module.form.components()
 
 
 def _states_on_slices(plan: Plan, module: ModulePlan) -> str:
+    """Return the words for Python states of a module that are combined on slices."""
     (grid, *_) = steps_of(plan)
     if isinstance(grid, GrowingSteps):
         return "its states are combined per slice, and into one state for each key that windows grow from"
@@ -199,11 +223,13 @@ def _states_on_slices(plan: Plan, module: ModulePlan) -> str:
 
 
 def _states_in_sessions(plan: Plan, module: ModulePlan) -> str:
+    """Return the words for Python states of a module that are combined in sessions."""
     del plan, module
     return "adds a session's rows of a batch in one call, and combines its states where sessions touch"
 
 
 def _members_of_windows(plan: Plan, module: ModulePlan) -> str:
+    """Return the words for a module that is computed from rows as they came."""
     if plan.arrays.slides:
         return "its state goes on from window to window, as rows come and go"
     if not module.module.is_incremental:

@@ -1,7 +1,7 @@
 """The combinations of parts on arrays that evaluators have, and the conditions that a query has to meet for each.
 
-A condition is a `Demand`: a function that returns why a plan does not meet it, and None if it does. Its docstring
-states the condition.
+A condition is a `Demand`: a function that returns why a plan does not meet it, and None if it does. The first line of
+its docstring states the condition, which a table of the documentation repeats.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def can_be_subtracted(component: Component) -> bool:
 
 
 def have_forms(plan: Plan) -> str | None:
-    """All modules have a columnar form."""
+    """Demand that all modules have a columnar form; return why not, or None."""
     for module in plan.modules:
         if module.form is None:
             return f"{module.label} has no columnar form for its input"
@@ -28,7 +28,7 @@ def have_forms(plan: Plan) -> str | None:
 
 
 def can_be_deducted(plan: Plan) -> str | None:
-    """All components of forms can be subtracted."""
+    """Demand that all components of forms can be subtracted; return why not, or None."""
     for module in plan.modules:
         if module.form is None:
             continue
@@ -40,7 +40,7 @@ def can_be_deducted(plan: Plan) -> str | None:
 
 
 def have_combine(plan: Plan) -> str | None:
-    """All modules define `combine`."""
+    """Demand that all modules define `combine`; return why not, or None."""
     for module in plan.modules:
         if not (module.module.is_incremental and hasattr(module.module, "combine")):
             return f"{module.label} has no combine"
@@ -48,7 +48,7 @@ def have_combine(plan: Plan) -> str | None:
 
 
 def ignore_times(plan: Plan) -> str | None:
-    """No module reads times."""
+    """Demand that no module reads times; return why not, or None."""
     for module in plan.modules:
         if module.module.is_time_sensitive:
             return f"{module.label} sees events and the window"
@@ -56,7 +56,10 @@ def ignore_times(plan: Plan) -> str | None:
 
 
 def ignore_times_or_fill_windows(plan: Plan) -> str | None:
-    """No module reads times, unless it has a form and `clip="full"` makes members fill their window."""
+    """Demand that no module reads times, unless it has a form and `clip="full"` makes members fill their window.
+
+    Return why not, or None. All members that a snapshot clips have its lifetime: a form needs no other times.
+    """
     for module in plan.modules:
         fills_windows = module.form is not None and plan.clip is ClipPolicy.FULL
         if module.module.is_time_sensitive and not fills_windows:
@@ -65,7 +68,7 @@ def ignore_times_or_fill_windows(plan: Plan) -> str | None:
 
 
 def ignore_order(plan: Plan) -> str | None:
-    """No module reads the order of events."""
+    """Demand that no module reads the order of events; return why not, or None."""
     for module in plan.modules:
         if module.module.reads_order:
             return f"{module.label} reads the order of events, and the rows of a partial state come in any"
@@ -73,7 +76,11 @@ def ignore_order(plan: Plan) -> str | None:
 
 
 def do_not_slide(plan: Plan) -> str | None:
-    """A module cannot slide from window to window, unless several specifications share rows."""
+    """Demand that a module cannot slide from window to window, unless several specifications share rows.
+
+    Return why not, or None. If all modules slide, the general evaluator is cheaper: it carries their states from window
+    to window.
+    """
     if not plan.named_windows and all(module.slides for module in plan.modules):
         return f"{plan.modules[0].label} slides from window to window"
     return None

@@ -13,7 +13,7 @@ from muntin_engine.plan.plan_words import spell_windows
 
 
 def cuts_the_axis(plan: Plan) -> str | None:
-    """Windows cut the axis, and do not follow rows in their order."""
+    """Demand that windows cut the axis, and do not follow rows in their order; return why not, or None."""
     return None if plan.rows is None else f"{spell_windows(plan)} follows rows in their order"
 
 
@@ -24,6 +24,7 @@ def explain(plan: Plan) -> Explanation:
 
 
 def _row(plan: Plan) -> str:
+    """Return the words for the cost of a row."""
     if plan.early is not None:
         return "at most a trigger call for each window that it is a member of; a firing costs what a closing does"
     if plan.emission is EmitPolicy.FINAL and all(module.slides for module in plan.modules):
@@ -32,7 +33,7 @@ def _row(plan: Plan) -> str:
 
 
 def _state(plan: Plan) -> str:
-    """Return in words what the state of a query has."""
+    """Return the words for the state of a query."""
     state = "all events, as none ever leaves its windows" if plan.window.keeps_all else "the events of open windows"
     if plan.early is not None:
         state += ", and the trigger's state of each open window with members"
@@ -48,7 +49,7 @@ def _state(plan: Plan) -> str:
 
 
 def _module(plan: Plan, module: ModulePlan) -> str:
-    """Return in words how a module is computed."""
+    """Return the words for the computation of a module."""
     if plan.early is not None and plan.early.refinement is Refinement.DISCARD:
         return "computed from the members that came since the window was last emitted"
     if not module.module.is_incremental:

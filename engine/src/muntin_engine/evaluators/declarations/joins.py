@@ -19,7 +19,7 @@ _IN_A_LOG: Final = "in a log per bucket: a batch appends the changes of the keys
 
 
 def joins_fixed_events(plan: Plan) -> str | None:
-    """Pairs are final when both events are there: an inner join of events whose ends do not move."""
+    """Demand an inner join of events whose ends do not move, so that pairs are final; return why not, or None."""
     if plan.join is None:
         return "its inputs are not joined"
     if plan.join.kind is not JoinKind.INNER:
@@ -63,7 +63,7 @@ PAIRING: Final = Declaration(
 
 
 def joins_inputs(plan: Plan) -> str | None:
-    """Two inputs are joined."""
+    """Demand that two inputs are joined; return why not, or None."""
     return None if plan.joins_inputs else "its inputs are not joined"
 
 
@@ -90,7 +90,7 @@ def explain_join(plan: Plan) -> Explanation:
 
 
 def _state_of_join(plan: Plan) -> str:
-    """Return in words for how long a join keeps events."""
+    """Return the words for the state of a join: for how long it keeps events."""
     assert plan.join is not None, "the planner gives it joins alone"
     left, right = (input.name for input in plan.inputs)
     state = f"an event of {left} until the watermark of {right} has passed its end"
@@ -130,7 +130,7 @@ JOINING: Final = Declaration(
 
 
 def returns_events(plan: Plan) -> str | None:
-    """The events themselves are the results."""
+    """Demand that the events themselves are the results; return why not, or None."""
     return None if plan.passes_events else "its results are not the events themselves"
 
 

@@ -16,7 +16,7 @@ from muntin_engine.plan.plan_words import spell_state_sizes, spell_windows
 
 
 def follows_rows(plan: Plan) -> str | None:
-    """Windows follow rows in their order."""
+    """Demand that windows follow rows in their order; return why not, or None."""
     return f"{spell_windows(plan)} does not follow rows in their order" if plan.rows is None else None
 
 
@@ -30,6 +30,7 @@ def explain_row_windows(plan: Plan) -> Explanation:
 
 
 def _state_of_row_windows(plan: Plan) -> str:
+    """Return the words for the state of row windows."""
     in_windows = "those in windows"
     if _states_replace_rows(plan):
         in_windows = f"a state per module and open window ({spell_state_sizes(plan)})"
@@ -38,6 +39,7 @@ def _state_of_row_windows(plan: Plan) -> str:
 
 
 def _module_over_rows(plan: Plan, module: ModulePlan) -> str:
+    """Return the words for the computation of a module over row windows."""
     if isinstance(module.module, RowOperator):
         return "told of each row that comes, passes or leaves, and of each window that is computed"
     if not module.module.is_incremental:
@@ -50,6 +52,7 @@ def _module_over_rows(plan: Plan, module: ModulePlan) -> str:
 
 
 def _states_replace_rows(plan: Plan) -> bool:
+    """Return True if row windows keep states of modules in the place of rows."""
     return plan.rows is not None and states_replace_rows(plan.rows, [module.module for module in plan.modules])
 
 
@@ -68,7 +71,7 @@ IN_ORDER: Final = Declaration(
 
 
 def has_stream_operator(plan: Plan) -> str | None:
-    """The one module is a stream operator."""
+    """Demand that the one module is a stream operator; return why not, or None."""
     if plan.passes_events:
         # No operator is called: the reason that helps is the one why the events need a state.
         return needs_no_state(plan) or "it has no stream operator"
@@ -93,6 +96,7 @@ def explain_stream_operator(plan: Plan) -> Explanation:
 
 
 def _operator(module: ModulePlan) -> str:
+    """Return the words for the times at which a stream operator is called."""
     events = "with each event of a key when the watermark has passed it"
     if isinstance(module.module, IntervalOperator):
         events = "with the start and the end of each event of a key, each when the watermark has passed it"
@@ -118,7 +122,10 @@ A key's timer is its first waiting event, or its wake-up.
 
 
 def calls_no_state(plan: Plan) -> str | None:
-    """The one module is a stream operator of points that keeps no state, unless the events are the results."""
+    """Demand that the one module is a stream operator of points that keeps no state; return why not, or None.
+
+    A query whose results are the events themselves calls no operator, and meets this too.
+    """
     if plan.passes_events:
         return None
     modules = [module.module for module in plan.modules]
@@ -132,7 +139,7 @@ def calls_no_state(plan: Plan) -> str | None:
 
 
 def needs_no_state(plan: Plan) -> str | None:
-    """No row is late, and none says anything of another row."""
+    """Demand that no row is late, and that none says anything of another row; return why not, or None."""
     if plan.says_when_complete:
         return "the input has a watermark, by which rows may be late; without a delay no row is"
     if plan.passes_events and plan.input.has_samples:

@@ -17,7 +17,7 @@ from muntin_engine.plan.window_steps import why_ends_move, why_keys_differ, why_
 
 
 def ranked_windows(plan: Plan) -> RankedWindows:
-    """Return the windows of a query as runs of rows by rank, which `are_ranked` says that they are."""
+    """Return the windows of a query as runs of rows by rank; the query meets the demand `are_ranked`."""
     assert plan.rows is not None, "its windows follow rows"
     return cast(RankedWindows, plan.rows.by_rank())
 
@@ -26,7 +26,7 @@ def ranked_windows(plan: Plan) -> RankedWindows:
 
 
 def are_ranked(plan: Plan) -> str | None:
-    """Windows are the last so many rows, at every so many rows."""
+    """Demand that windows are the last so many rows, at every so many rows; return why not, or None."""
     if plan.rows is None:
         return f"{spell_windows(plan)} does not follow rows in their order"
     if plan.rows.by_rank() is None:
@@ -35,7 +35,7 @@ def are_ranked(plan: Plan) -> str | None:
 
 
 def are_final(plan: Plan) -> str | None:
-    """All keys wait for one watermark, and nothing changes a row, or a result, afterwards."""
+    """Demand that all keys wait for one watermark, after which no row or result changes; return why not, or None."""
     if plan.emission is not EmitPolicy.FINAL:
         return why_results_change(plan)
     if plan.input.most_held is not None:
@@ -44,7 +44,7 @@ def are_final(plan: Plan) -> str | None:
 
 
 def last_as_windows_do(plan: Plan) -> str | None:
-    """Results have the lifetimes of their windows, or are points at their ends."""
+    """Demand that results last as their windows do, or are points at their ends; return why not, or None."""
     if plan.timestamps.is_set_by_module:
         return f"{plan.modules[0].label} says how long its rows last"
     return None
@@ -54,7 +54,7 @@ def last_as_windows_do(plan: Plan) -> str | None:
 
 
 def are_merged(plan: Plan) -> str | None:
-    """No form collects values: a window would sort all of them again at each row."""
+    """Demand that no form collects values, which each window would sort again; return why not, or None."""
     for module in plan.modules:
         components = {} if module.form is None else module.form.components()
         if any(component.merge is Merge.COLLECT for component in components.values()):
@@ -72,6 +72,7 @@ def explain_forms(plan: Plan) -> Explanation:
 
 
 def _form(module: ModulePlan) -> str:
+    """Return the words for the components that a form keeps of each row, and for their merging."""
     assert module.form is not None, "the planner gives it modules with forms alone"
     components = module.form.components()
     words = [f"{name} ({component.merge} {component.dtype})" for name, component in components.items()]
@@ -85,7 +86,7 @@ def _form(module: ModulePlan) -> str:
 
 
 def add_and_remove(plan: Plan) -> str | None:
-    """All modules keep a state that rows are added to and removed from."""
+    """Demand that all modules keep a state that rows are added to and removed from; return why not, or None."""
     for module in plan.modules:
         if isinstance(module.module, RowOperator):
             return f"{module.label} is told of each row"
@@ -104,6 +105,7 @@ def explain_states(plan: Plan) -> Explanation:
 
 
 def _state(plan: Plan) -> str:
+    """Return the words for the state of a query."""
     size = ranked_windows(plan).size
     in_windows = "the last row of each key" if size == 1 else f"the last {size:,} rows of each key"
     return f"the rows that wait for the watermark, and {in_windows}, in columns; a batch writes only its own rows"

@@ -75,20 +75,24 @@ class AffectedWindows:
     """
 
     def __init__(self, query: EvaluatorQuery) -> None:
-        """Take the query whose windows are found."""
+        """Prepare to find the windows of a query."""
         self._query = query
         self._computations = query.once(WindowResults).computations
 
     def apply(self, state: KeyState, net: NetChanges, previous: Progress, progress: Progress) -> dict[Window, Affected]:
         """Apply net changes, and return the windows that they affect and those that become visible."""
         changes = self._change_spans(net)
+        stretches = [(change.start, change.end) for change in changes]
+
+        # The emitted windows that changes affect are found while the windows are those of before the batch.
         affected: dict[Window, Affected] = {}
-        # Emitted windows are found before the changes are applied, in the windows as they were.
-        for window, change_numbers in state.windows.touched_by([(change.start, change.end) for change in changes]):
+        for window, change_places in state.windows.touched_by(stretches):
             effect = Affected()
-            for number in change_numbers:
-                self._add_change(effect, window, changes[number])
+            for place in change_places:
+                self._add_change(effect, window, changes[place])
             affected[window] = effect
+
+        # All others are found after the changes have moved boundaries of windows.
         net.apply()
         self._mark_existing(state, changes, progress, affected)
         for window in self._newly_visible(state, changes, previous, progress):
@@ -104,29 +108,30 @@ class AffectedWindows:
         for event in net.inserted:
             if event.since < event.until:
                 changes.append(_ChangeSpan(None, event, *affected_stretch(event.since, event.until)))
-        if net.recut is not None:
-            changes.append(_ChangeSpan(None, None, *net.recut))  # no event of its own
+        if net.changed_bounds is not None:
+            changes.append(_ChangeSpan(None, None, *net.changed_bounds))  # no event of its own
         return changes
 
     def _change_span(self, previous: StoredEvent | None, present: StoredEvent | None) -> _ChangeSpan:
         """Find the stretch of the axis in which a change of an event can affect windows.
 
-        By the paper's rule a new end affects the windows between the old and the new end. Where a module sees ends
-        outside its window, it affects every window of the event. Where a boundary may come or go, the windows on both
-        sides of it are affected.
+        By the rule of the StreamInsight paper, a new end affects the windows between the old end and the new end. Where
+        a module sees ends outside its window, a new end affects all windows of the event. Where a boundary may come or
+        go, the windows on both sides of it are affected.
         """
         versions = [event for event in (previous, present) if event is not None and event.is_member]
         first = min((event.since for event in versions), default=INFINITY)
         last = max((event.until for event in versions), default=INFINITY)
         if len(versions) == 2 and not self._query.waits_for_ends and _is_revision(previous, present):
             old_version, new_version = versions
+            # A kind may count an event elsewhere than on its lifetime: then a new end moves it from window to window.
             ends_are_members = old_version.until >= old_version.end and new_version.until >= new_version.end
             if old_version.since == new_version.since and ends_are_members:
                 first = min(old_version.end, new_version.end)
         return _ChangeSpan(previous, present, *self._query.window.affected_stretch(first, last))
 
     def _add_change(self, effect: Affected, window: Window, change: _ChangeSpan) -> None:
-        """Add the effect of a change to the effect of a batch on a window."""
+        """Add the effect of one change to the effect of the batch on a window that was emitted."""
         previous = change.previous
         present = change.present
         if previous is None and present is not None:  # a new event: most changes are of this kind, so they go first
@@ -156,7 +161,7 @@ class AffectedWindows:
         """Mark the windows that exist on the stretches of changes.
 
         Windows that do not wait for events exist up to the horizon, or up to the last end of a membership if that is
-        later: a reach extends the membership of a sample that its successor ended.
+        later: windows may keep an event as a member for some time after its end.
         """
         assigner = state.assigner
         limit = progress.max_event_time if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
@@ -186,7 +191,7 @@ class AffectedWindows:
             )
         if previous.horizon >= progress.horizon or self._query.window.waits_for_events:
             return []
-        # The horizon reaches further windows of the events that have no end, and of those that had none.
+        # As the horizon moves on, more windows exist of the events that have no end, and of those that had none before.
         endless = state.events.until_after(INFINITY - 1)
         for change in changes:
             if change.present is not None and change.previous is not None and change.previous.is_endless:
@@ -196,7 +201,7 @@ class AffectedWindows:
 
 
 def _is_revision(previous: StoredEvent | None, present: StoredEvent | None) -> bool:
-    """Return True if the end of an event changed and nothing else: it keeps its payload object then."""
+    """Return True if nothing but the end of an event changed: both versions have the same payload object then."""
     return previous is not None and present is not None and previous.payload is present.payload
 
 

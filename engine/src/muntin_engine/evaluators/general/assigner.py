@@ -33,8 +33,9 @@ class Assigner(ABC):
     """Cuts the axis into the windows of one key. It learns of events that come and go, as these may cut windows.
 
     Windows are ordered by start, and so by end too. Windows that start before the *frontier* are closed: they were
-    emitted as final, and no method returns them. The *horizon* is the first tick after all that the input has named:
-    of an event without an end, the windows that start before it exist so far.
+    emitted as final, and no method returns them. The *horizon* is the first tick after all ticks that the input has
+    named. An event without an end is a member of windows without number: only those that start before the horizon
+    exist so far.
 
     Attributes:
         frontier: The start of the earliest window that may still change.
@@ -47,9 +48,9 @@ class Assigner(ABC):
 
     @abstractmethod
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the membership of an event with a lifetime: a member of the windows that overlap this stretch.
+        """Return the membership of an event with a lifetime: the event is a member of the windows that overlap it.
 
-        An empty stretch: it is not a member of any window yet.
+        An empty membership means that the event is not a member of any window yet.
         """
 
     def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
@@ -67,11 +68,11 @@ class Assigner(ABC):
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the open windows that overlap `[start, end)` and end at `limit` or before, in order.
 
-        There are infinitely many over a stretch without an end, unless windows wait for events.
+        Callers do not ask for a stretch without an end where windows do not wait for events: there are infinitely many.
         """
 
     def over(self, stretches: Iterable[tuple[int, int]], limit: int) -> Iterable[Window]:
-        """Yield the windows of `overlapping` for each of some disjoint stretches in order; one may come repeatedly."""
+        """Yield the windows of `overlapping` for disjoint stretches in order; a window may come more than once."""
         for start, end in stretches:
             yield from self.overlapping(start, end, limit)
 
@@ -81,6 +82,12 @@ class Assigner(ABC):
 
         A few windows without a member may be among them, in proportion to the number of events. An event without an end
         counts up to the horizon, unless windows wait for events.
+
+        Args:
+            events: The events.
+            ends_after: The tick after which the windows end.
+            limit: The last tick at which they end.
+            horizon: The first tick after all ticks that the input has named.
         """
 
     def newly_visible(self, events: EventIndex, ends_after: int, limit: int, horizon: int) -> list[Window]:
@@ -93,7 +100,7 @@ class Assigner(ABC):
 
     @abstractmethod
     def close(self, limit: int) -> None:
-        """Close everything that ends at `limit` or before. The caller then drops the events of closed windows."""
+        """Close all windows that end at `limit` or before. The caller then drops the events of closed windows."""
 
     @abstractmethod
     def first_open(self, earliest: int) -> FirstOpen:
@@ -108,7 +115,7 @@ class Assigner(ABC):
         """Return a lower bound of the ends after a tick of open windows with a member."""
 
     def next_horizon(self, horizon: int) -> int:
-        """Return the next horizon before which one more window starts; `INFINITY` if windows wait for events."""
+        """Return the least horizon before which one more window starts; `INFINITY` if windows wait for events."""
         return INFINITY
 
     def start_after(self, watermark: int) -> int:
@@ -118,9 +125,9 @@ class Assigner(ABC):
     def release(
         self, events: Iterable[StoredEvent], movable: Sequence[StoredEvent], watermark: int
     ) -> list[StoredEvent]:
-        """Return the events that only closed windows need, where windows close out of order.
+        """Return the events that only closed windows need, where windows close out of order; by default none.
 
-        The others are kept until the frontier passes them; by default all are.
+        The caller drops these at once, and all other events when the frontier has passed them.
 
         Args:
             events: The events of the key.
@@ -132,11 +139,11 @@ class Assigner(ABC):
 
     @property
     def outlives_events(self) -> bool:
-        """True if its state has to be kept for a key without events."""
+        """True if the state of the assigner has to be kept for a key without events."""
         return False
 
     def to_data(self) -> list[object]:
-        """Return its state without the events, as plain data."""
+        """Return the state of the assigner without the events, as plain data."""
         return [self.frontier]
 
     def restore(self, data: Sequence[Any]) -> None:
@@ -167,7 +174,7 @@ class GeneralAssigner(Assigner):
         self.cut_at = INFINITY
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the stretch on which the kind counts an event."""
+        """Return the membership of an event: the start and the end of the stretch on which the kind counts it."""
         return self._kind.membership(start, end)
 
     def add(self, events: Iterable[StoredEvent]) -> None:
@@ -188,9 +195,10 @@ class GeneralAssigner(Assigner):
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the open windows that start before the end of a stretch and end after its start.
 
-        The stretch may be empty: an event without an end that gets one changes windows that were not there yet.
+        The stretch may be empty, or end before it starts: an event without an end that gets one changes only windows
+        that were not there yet.
         """
-        return list(self._open(min(start, end - 1), end, start, limit))
+        return list(self._open_windows(min(start, end - 1), end, start, limit))
 
     def uncut(self, start: int, end: int) -> list[Window]:
         """Return the open windows that overlap a stretch, as if there were no `cut_at`."""
@@ -200,20 +208,29 @@ class GeneralAssigner(Assigner):
         """Return the open windows over the stretches of events, each once."""
         windows: list[Window] = []
         for start, end in sorted({(event.since, event.until) for event in events if event.is_member}):
-            last = horizon if end == INFINITY and not self._kind.waits_for_events else end
-            # A late event that was moved may start where windows end: its stretch then has one tick.
+            last = end
+            if end == INFINITY and not self._kind.waits_for_events:
+                last = horizon  # only windows that start before it exist so far
+            # A late event that was moved to the watermark may start at the horizon: its stretch then has one tick.
             stop = max(last, start + 1)
-            # Windows that end at this tick or before need not be listed. As ends ascend, each later window has that
-            # tick, or the last one of the stretch, or starts after.
-            ended_at = max(ends_after, self.frontier, windows[-1].end - 1 if windows else EARLIEST)
-            for window in self._open(max(start, min(ended_at, stop - 1)), stop, ends_after, limit):
+
+            # Windows that end too early, or are listed already, need not be made again. Ends ascend with starts: so a
+            # window that is not listed yet has the last tick of the last listed window, or lies after it.
+            skipped_until = max(ends_after, self.frontier)
+            if windows:
+                skipped_until = max(skipped_until, windows[-1].end - 1)
+            first = max(start, min(skipped_until, stop - 1))
+            for window in self._open_windows(first, stop, ends_after, limit):
                 is_new = not windows or window.start > windows[-1].start
                 if is_new and window.start < last:
                     windows.append(window)
         return windows
 
     def close(self, limit: int) -> None:
-        """Move the frontier to the first window that is or may be opened, and keep what the kind carries over."""
+        """Move the frontier to the first window that is or may be opened, and keep the data that the kind carries over.
+
+        The kind carries over data of the past, since its events are forgotten after this.
+        """
         frontier = next_frontier(self._kind, self._stretches(), limit)
         if frontier > self.frontier:
             self._carried = self._kind.carried(self._stretches(), frontier)
@@ -221,27 +238,33 @@ class GeneralAssigner(Assigner):
             self._cached_stretches = None
 
     def first_open(self, earliest: int) -> FirstOpen:
-        """Return the first window with a member; its start may be that of an earlier one that is yet to be opened."""
+        """Return the start and the end of the first window with a member.
+
+        The start is an earlier one where the events may still open a window there.
+        """
         unborn_start = max(self._kind.unborn(self._stretches()), self.frontier)
         if earliest == INFINITY:
             return FirstOpen(unborn_start, INFINITY)
-        with_member = next(self._open(max(earliest, self.frontier), INFINITY), None)
-        if with_member is None:
+        first_window = next(self._open_windows(max(earliest, self.frontier), INFINITY), None)
+        if first_window is None:
             return FirstOpen(unborn_start, INFINITY)
-        return FirstOpen(min(with_member.start, unborn_start), with_member.end)
+        return FirstOpen(min(first_window.start, unborn_start), first_window.end)
 
     def next_end(self, events: EventIndex, tick: int) -> int:
         """Return the least end after a tick among the open windows that have a member."""
-        lowest = self.frontier
+        # The first window that ends after the tick, with or without a member.
+        first_start = self.frontier
         if tick > EARLIEST:
-            first = next(self._open(tick, INFINITY, ends_after=tick), None)
-            if first is None:
+            first_window = next(self._open_windows(tick, INFINITY, ends_after=tick), None)
+            if first_window is None:
                 return INFINITY
-            lowest = first.start
-        earliest = events.earliest(lowest)
+            first_start = first_window.start
+
+        # From there on, the first window that has a member.
+        earliest = events.earliest(first_start)
         if earliest == INFINITY:
             return INFINITY
-        window = next(self._open(max(earliest, lowest, tick), INFINITY, ends_after=tick), None)
+        window = next(self._open_windows(max(earliest, first_start, tick), INFINITY, ends_after=tick), None)
         return INFINITY if window is None else window.end
 
     def next_horizon(self, horizon: int) -> int:
@@ -252,18 +275,19 @@ class GeneralAssigner(Assigner):
         return next((window.start + 1 for window in windows if window.start >= horizon), INFINITY)
 
     def start_after(self, watermark: int) -> int:
-        """Return the watermark; where windows do not wait, the start of the first window that ends after it."""
-        first = self._first_waiting(watermark)
-        return watermark if first is None else first.start
+        """Return the start of the first window that ends after the watermark; the watermark if windows wait."""
+        window = self._first_window_after(watermark)
+        return watermark if window is None else window.start
 
     def end_after(self, watermark: int) -> int:
-        """Return the tick after the watermark, which a window with a later event has; or the end of that window.
+        """Return the end of the first window that ends after the watermark; if windows wait, a lower bound of it.
 
-        Where a boundary may still move, a later event may end a window of earlier ones at the watermark itself.
+        A future event starts at the watermark or after it, so its windows end after the watermark. But where boundaries
+        may still move, such an event may end a window of earlier events at the watermark itself.
         """
-        first = self._first_waiting(watermark)
-        if first is not None:
-            end = first.end
+        window = self._first_window_after(watermark)
+        if window is not None:
+            end = window.end
         elif self._kind.ends_move:
             end = watermark
         else:
@@ -284,22 +308,24 @@ class GeneralAssigner(Assigner):
         self.frontier, self._carried = data
         self._cached_stretches = None
 
-    def _open(self, start: int, end: int, ends_after: int = EARLIEST, limit: int = INFINITY) -> Iterator[Window]:
-        """Yield the open windows over a stretch that end after a tick, and at a limit or before."""
+    def _open_windows(
+        self, start: int, end: int, ends_after: int = EARLIEST, limit: int = INFINITY
+    ) -> Iterator[Window]:
+        """Yield the open windows over `[start, end)` that end after `ends_after`, and at `limit` or before."""
         cut_at = self.cut_at
         if start >= end:
             return
-        for whole in self._kind.cut(self._stretches(), start, min(end, cut_at)):
-            if whole.start >= cut_at:
+        for uncut_window in self._kind.cut(self._stretches(), start, min(end, cut_at)):
+            if uncut_window.start >= cut_at:
                 return
-            window = whole if whole.end <= cut_at else Window(whole.start, cut_at)
+            window = uncut_window if uncut_window.end <= cut_at else Window(uncut_window.start, cut_at)
             if window.end > limit:
-                return
+                return  # ends ascend: all further windows end after the limit too
             if window.start >= self.frontier and window.end > ends_after:
                 yield window
 
-    def _first_waiting(self, watermark: int) -> Window | None:
-        """Return the first window that ends after a watermark, where windows are there before events are."""
+    def _first_window_after(self, watermark: int) -> Window | None:
+        """Return the first window that ends after a watermark; None if windows wait for events."""
         if self._kind.waits_for_events or watermark in (EARLIEST, INFINITY):
             return None
         return first_open_window(self._kind, self._stretches(), watermark)

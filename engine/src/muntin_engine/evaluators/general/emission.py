@@ -21,10 +21,10 @@ class Emission(ABC):
     The caller then drops the state of closed windows.
 
     Attributes:
-        follows_windows: True if it keeps an entry for each window that was emitted or has a trigger. It then gets the
-            windows that a micro-batch affects.
+        follows_windows: True if the emission keeps an entry for each window that was emitted or has a trigger. It then
+            gets the windows that a micro-batch affects.
         is_signalled: True if every key has work, whatever its timer says, because of a signal.
-        windows_closed: The number of windows with members that it emitted as final and keeps no entry of.
+        windows_closed: The number of windows with members that were emitted as final and have no entry any more.
     """
 
     follows_windows: ClassVar[bool] = True
@@ -42,8 +42,8 @@ class Emission(ABC):
 
         Args:
             key: The key.
-            state: Its state, with the micro-batch applied.
-            affected: The windows that the micro-batch affects, and those that become visible; empty unless it
+            state: The state of the key, with the micro-batch applied.
+            affected: The windows that the micro-batch affects, and those that become visible; empty unless the emission
                 follows windows.
             previous: The progress before the micro-batch, with the key's own watermark.
             progress: The progress after the micro-batch, likewise.
@@ -54,22 +54,22 @@ class FinalEmission(Emission):
     """Emits windows when they close, computed in one sweep. Between batches it keeps events alone.
 
     Cost: a change is inserted into the index. A batch that closes windows goes through the key's open events once, and
-    calls the modules for each window: with all members for the first one and, of modules that do not slide, for the
-    others; modules that slide get each row that comes or goes after that once. So a row that is in many windows is
-    added once in each batch that closes some of them.
+    calls the modules for each window. A module whose state slides gets all members of the first window, and then each
+    row that enters or leaves once. Any other module gets all members of each window. So a row that is in many windows
+    is added once in each batch that closes some of them.
     """
 
     follows_windows = False
 
     def __init__(self, closing: Closing, results: WindowResults) -> None:
-        """Take the closing of windows, and the computation of their results."""
+        """Prepare to emit windows as they close, with the computation of their results."""
         self._closing = closing
         self._results = results
 
     def emit(
         self, key: object, state: KeyState, affected: dict[Window, Affected], previous: Progress, progress: Progress
     ) -> list[OutputChange]:
-        """Return the rows of the windows that close; none was emitted that could change."""
+        """Return the rows of the windows that close; no earlier output ever changes."""
         steps = self._closing.steps(state, previous, progress)
         if not steps:
             return []
@@ -78,7 +78,7 @@ class FinalEmission(Emission):
         return output
 
     def rows(self, key: object, steps: Iterable[SweptWindow], serial: int) -> list[OutputChange]:
-        """Return the rows of the windows of a sweep, with numbers after the last serial number."""
+        """Return the rows of the windows of a sweep, numbered from the one after `serial` on."""
         output: list[OutputChange] = []
         stamped_rows = self._results.stamper.rows
         for step, values in self._results.values(key, steps):

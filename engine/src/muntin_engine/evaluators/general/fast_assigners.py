@@ -40,7 +40,7 @@ class GridAssigner(Assigner):
         self._hop = specification.hop
         self._reach = specification.reach
         self.has_gaps = specification.hop > specification.size
-        self._next_start = specification.next_start
+        self._start_ending_after = specification.next_start  # the start of the first window that ends after a tick
 
     def copy(self) -> GridAssigner:
         """Return another assigner of the same windows, with the same frontier: each key has one."""
@@ -51,7 +51,7 @@ class GridAssigner(Assigner):
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, extended by the reach; an empty stretch for an event between two windows."""
         until = end if end == INFINITY else end + self._reach
-        if self.has_gaps and self._next_start(start) >= until:
+        if self.has_gaps and self._start_ending_after(start) >= until:
             return start, start
         return start, until
 
@@ -63,17 +63,19 @@ class GridAssigner(Assigner):
 
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the windows over a stretch."""
-        first = max(self._next_start(start), self.frontier)
+        first = max(self._start_ending_after(start), self.frontier)
+        starts = range(first, min(end, self._stop(limit)), self._hop)
         size = self._size
-        return [Window(start, start + size) for start in range(first, min(end, self._stop(limit)), self._hop)]
+        return [Window(start, start + size) for start in starts]
 
     def over(self, stretches: Iterable[tuple[int, int]], limit: int) -> list[Window]:
         """Return the windows over stretches, each once."""
-        next_new_start = self.frontier
+        next_new_start = self.frontier  # a window that starts before it is in `starts` already, or closed
         stop = self._stop(limit)
         starts: list[int] = []
-        for start, end in stretches:
-            starts += range(max(self._next_start(start), next_new_start), min(end, stop), self._hop)
+        for stretch_start, stretch_end in stretches:
+            first = max(self._start_ending_after(stretch_start), next_new_start)
+            starts += range(first, min(stretch_end, stop), self._hop)
             if starts:
                 next_new_start = starts[-1] + self._hop
         size = self._size
@@ -84,13 +86,14 @@ class GridAssigner(Assigner):
         if not events:
             return []
         earliest = min(map(by_since, events))
-        first = max(self._next_start(max(ends_after, earliest)), self.frontier)
+        first = max(self._start_ending_after(max(ends_after, earliest)), self.frontier)
         last = max(map(by_until, events))
-        if last == INFINITY:
+        if last == INFINITY:  # an event without an end counts up to the horizon
             last = max([horizon, *[event.until for event in events if event.until < INFINITY]])
         stop = min(last, self._stop(limit))
 
-        # All windows from the first to the last event; event by event where most of these would have no member.
+        # All windows from the first event to the last one are listed, some without members. If there are too many of
+        # them, they are listed event by event, and none is without members.
         starts: Iterable[int] = range(first, stop, self._hop)
         if (stop - first) // self._hop > _FEW_WINDOWS * len(events):
             starts = self._starts(events, first, self._stop(limit), horizon)
@@ -99,39 +102,44 @@ class GridAssigner(Assigner):
 
     def close(self, limit: int) -> None:
         """Move the frontier to the start of the first window that ends after the limit."""
-        self.frontier = max(self.frontier, self._next_start(limit))
+        self.frontier = max(self.frontier, self._start_ending_after(limit))
 
     def first_open(self, earliest: int) -> FirstOpen:
         """Return the start and the end of the first window at or after the frontier with a member."""
-        start = max(self._next_start(earliest), self.frontier)
+        start = max(self._start_ending_after(earliest), self.frontier)
         return FirstOpen(start, min(start + self._size, INFINITY))
 
     def next_end(self, events: EventIndex, tick: int) -> int:
         """Return the smallest end after a tick among the windows of the events."""
-        lowest = max(self._next_start(tick), self.frontier)
-        earliest = events.earliest(lowest)
-        return INFINITY if earliest == INFINITY else max(self._next_start(earliest), lowest) + self._size
+        first_start = max(self._start_ending_after(tick), self.frontier)
+        earliest = events.earliest(first_start)
+        if earliest == INFINITY:
+            return INFINITY
+        return max(self._start_ending_after(earliest), first_start) + self._size
 
     def next_horizon(self, horizon: int) -> int:
         """Return the tick after the first start at the horizon or later."""
-        return self._next_start(horizon + self._size - 1) + 1
+        # A window starts at the horizon or later if it ends at least a size after the horizon.
+        return self._start_ending_after(horizon + self._size - 1) + 1
 
     def start_after(self, watermark: int) -> int:
         """Return the start of the first window that ends after the watermark."""
-        return self._next_start(watermark)
+        return self._start_ending_after(watermark)
 
     def end_after(self, watermark: int) -> int:
         """Return the end of the first window that ends after the watermark."""
-        return self._next_start(watermark) + self._size
+        return self._start_ending_after(watermark) + self._size
 
     def _starts(self, events: Sequence[StoredEvent], first: int, stop: int, horizon: int) -> list[int]:
-        """Return the starts in `[first, stop)` of the windows of events and of no others, in order."""
+        """Return the starts in `[first, stop)` of the windows that have one of the events as a member, in order."""
         starts: list[int] = []
+        next_new_start = first  # the windows before it are listed already
         for event in sorted(events, key=by_since):
-            begin = max(self._next_start(event.since), first)
+            next_new_start = max(self._start_ending_after(event.since), next_new_start)
             until = horizon if event.until == INFINITY else event.until
-            starts += range(begin, min(until, stop), self._hop)
-            first = max(begin, starts[-1] + self._hop) if starts else begin
+            starts += range(next_new_start, min(until, stop), self._hop)
+            if starts:
+                next_new_start = max(next_new_start, starts[-1] + self._hop)
         return starts
 
     def _stop(self, limit: int) -> int:
@@ -172,7 +180,7 @@ class Marks:
                 present_ticks.add(tick)
 
     def _add_many(self, ticks: Sequence[int]) -> None:
-        """As `add`, putting all new ticks into their places together."""
+        """Count each tick once more, putting all new ticks into their places together."""
         present_ticks = self._ticks
         repeats = self._repeats
         counts = Counter(ticks)
@@ -180,7 +188,7 @@ class Marks:
         for tick in repeated_ticks:
             repeats[tick] = repeats.get(tick, 0) + counts.pop(tick)
         present_ticks.update(counts)
-        if len(counts) < len(ticks):
+        if len(counts) < len(ticks):  # some tick is there more than once
             repeats.update((tick, count - 1) for tick, count in counts.items() if count > 1)
 
     def remove(self, ticks: Iterable[int]) -> None:
@@ -224,7 +232,7 @@ class SnapshotAssigner(Assigner):
         self._marks = Marks()
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the lifetime."""
+        """Return the membership of an event: its lifetime."""
         return start, end
 
     def add(self, events: Iterable[StoredEvent]) -> None:
@@ -237,7 +245,7 @@ class SnapshotAssigner(Assigner):
 
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the snapshots over a stretch."""
-        # From the last endpoint at the start or before it to the first one at the end or after it.
+        # From the last endpoint at the start of the stretch or before it, to the first at its end or after it.
         first_place = self._marks.place(start + 1) - 1
         first = self._marks.at(first_place) if first_place >= 0 else start
         last = self._marks.at(self._marks.place(end))
@@ -272,11 +280,14 @@ class SnapshotAssigner(Assigner):
         return self._marks.at(self._marks.place(tick + 1))
 
     def _snapshots(self, first: int, last: int) -> list[Window]:
-        """Return the snapshots in `[first, last]`; a first tick that is no endpoint is the frontier, or before all."""
-        marks = self._marks.between(first, last + 1)
-        if self.frontier == first != EARLIEST and marks[:1] != [first]:
-            marks.insert(0, first)
-        return [Window(start, end) for start, end in pairwise(marks)]
+        """Return the snapshots between two ticks. The first tick is an endpoint, the frontier, or before all endpoints.
+
+        The frontier was an endpoint, and is still a boundary if the events that ended or started there are gone.
+        """
+        boundaries = self._marks.between(first, last + 1)
+        if self.frontier == first != EARLIEST and boundaries[:1] != [first]:
+            boundaries.insert(0, first)
+        return [Window(start, end) for start, end in pairwise(boundaries)]
 
 
 class CountAssigner(Assigner):
@@ -291,14 +302,16 @@ class CountAssigner(Assigner):
     def __init__(self, specification: CountWindows) -> None:
         """Cut windows over a number of times."""
         self._count = specification.count
-        self._by_start = specification.by == "start"
+        self._counts_starts = specification.by == "start"
         self._marks = Marks()
         self._breaks: list[int] = []
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the counted tick; an event that has not ended has no end to count."""
-        counted = start if self._by_start else end
-        return (counted, counted) if counted == INFINITY else (counted, counted + 1)
+        """Return the membership of an event: the one tick that is counted, or none if the event has no end to count."""
+        counted = start if self._counts_starts else end
+        if counted == INFINITY:
+            return counted, counted
+        return counted, counted + 1
 
     def add(self, events: Iterable[StoredEvent]) -> None:
         """Count the time of each event that is a member."""
@@ -310,6 +323,7 @@ class CountAssigner(Assigner):
 
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the windows with a counted time in a stretch."""
+        # A window that has a time begins at that time, or at one of the `count - 1` times before it.
         first = self._marks.place(start) - self._count + 1
         stop = min(self._marks.place(end), self._marks.place(limit) - self._count + 1)
         return list(self._windows(first, stop))
@@ -326,15 +340,19 @@ class CountAssigner(Assigner):
 
     def close(self, limit: int) -> None:
         """Move the frontier to the first time whose window is not complete before the limit."""
+        # The last `count - 1` times before the limit begin windows that need later times too.
         place = max(self._marks.place(self.frontier), self._marks.place(limit) - self._count + 1)
         first = INFINITY if limit == INFINITY else self._marks.at(place)
         self.frontier = max(self.frontier, min(limit, first))
 
     def first_open(self, earliest: int) -> FirstOpen:
-        """Return the first time whose window is not closed, be it complete or not, and the end of a complete one."""
+        """Return the start of the first window that is not closed, complete or not, and the end of the first complete.
+
+        A window is complete once it has as many times as it counts.
+        """
         first_start = self._marks.at(self._marks.place(self.frontier))
-        complete = next(self._windows(0, len(self._marks)), None)
-        return FirstOpen(first_start, INFINITY if complete is None else complete.end)
+        complete_window = next(self._windows(0, len(self._marks)), None)
+        return FirstOpen(first_start, INFINITY if complete_window is None else complete_window.end)
 
     def next_end(self, events: EventIndex, tick: int) -> int:
         """Return the tick after the next counted time: a window's end comes right after its last time."""
@@ -361,19 +379,22 @@ class CountAssigner(Assigner):
         """
         ticks = self._marks.all()
         reach = self._count - 1  # a window of a time reaches so many times before it, and after it
-        # Runs of times between breaks: no window reaches from one run into another.
+
+        # The places at which runs of times between breaks begin: no window reaches from one run into another.
         run_starts = [0, *[self._marks.place(tick) for tick in self._breaks]]
         needed: set[int] = set()
         for place in map(self._marks.place, sorted(movable_ticks)):
-            run = bisect_right(run_starts, place)
-            run_start = run_starts[run - 1]
-            run_end = run_starts[run] if run < len(run_starts) else len(ticks)
+            next_run = bisect_right(run_starts, place)
+            run_start = run_starts[next_run - 1]
+            run_end = run_starts[next_run] if next_run < len(run_starts) else len(ticks)
             needed.update(ticks[max(place - reach, run_start) : min(place + reach + 1, run_end)])
+
+        # A time that comes from now on lies in the last run.
         needed.update(ticks[max(self._marks.place(watermark) - reach, run_starts[-1]) :])
         return needed
 
     def _break_between(self, needed: Set[int]) -> None:
-        """Put a break before each needed time whose predecessor is dropped; drop breaks before dropped times."""
+        """Put a break before each needed time whose predecessor is dropped; remove breaks before dropped times."""
         if self._count == 1:
             return  # a window has one time, and so reaches across no break
         breaks = {tick for tick in self._breaks if tick in needed}
@@ -399,11 +420,12 @@ class CountAssigner(Assigner):
         for place in range(begin, min(stop, len(ticks) - reach)):
             start = ticks[place]
             last = ticks[place + reach]
+            # Two times lie in one run if there are as many breaks up to both.
             if not breaks or bisect_right(breaks, start) == bisect_right(breaks, last):
                 yield Window(start, last + 1)
 
 
-SPECIAL: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
+FAST_ASSIGNERS: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
     HoppingWindows: GridAssigner,
     SnapshotWindows: SnapshotAssigner,
     CountWindows: lambda kind: CountAssigner(kind) if kind.every == 1 else GeneralAssigner(kind),
@@ -413,9 +435,13 @@ SPECIAL: Final[dict[type[WindowKind], Callable[[Any], Assigner]]] = {
 
 def assigner_of(kind: WindowKind) -> Assigner:
     """Return a new assigner for the windows of one key."""
-    return SPECIAL.get(type(kind), GeneralAssigner)(kind)
+    make_assigner = FAST_ASSIGNERS.get(type(kind), GeneralAssigner)
+    return make_assigner(kind)
 
 
 def new_assigner(query: EvaluatorQuery) -> Assigner:
-    """Return the assigner of a key that has future events alone; for `once`: it is shared, and must not be changed."""
+    """Return a new assigner for a query: a function to give to `query.once`, which keeps one for all keys.
+
+    That one must not be changed. It knows no events, as that of a key whose events all lie in the future.
+    """
     return assigner_of(query.window)

@@ -60,7 +60,9 @@ class GeneralRun(KeyedRun):
 
         self._extent = results.extent
         self._assigner_of_future_keys = query.once(new_assigner)
-        # The progress by which windows become visible before they close; see `KeyTimer.visibility`.
+
+        # Windows become visible before they close: speculative output by the max event time, eager output by the
+        # horizon.
         is_speculative = query.emit is EmitPolicy.SPECULATIVE
         visibility = self.progress.max_event_time if is_speculative else self.progress.horizon
         self.due_at = Due(
@@ -71,7 +73,7 @@ class GeneralRun(KeyedRun):
         )
 
     def process_key(self, store: KeyStore[KeyState], name: bytes, work: KeyWork) -> list[OutputChange]:
-        """Process a key, and replace internal windows by their extents."""
+        """Process a key; its output names the extents of windows, which are what results report."""
         output = None
         if self._small_keys is not None and not work.watermarks:
             output = self._small_keys.process(store, name, work)
@@ -96,7 +98,7 @@ class GeneralRun(KeyedRun):
     def process_state(
         self, key: Key, state: KeyState, net: NetChanges, previous: Progress, progress: Progress
     ) -> list[OutputChange]:
-        """Process the net changes of all of a key, or of one of its lives."""
+        """Apply net changes to the state of a key, or of one of its lives; emit and close its windows."""
         affected: dict[Window, Affected] = {}
         if self._affected is None:
             net.apply()
@@ -109,7 +111,7 @@ class GeneralRun(KeyedRun):
         return output
 
     def timer_of(self, state: KeyState) -> KeyTimer:
-        """Return the timer of the key whose rows were processed last."""
+        """Return the timer of a key; its rows were the last that `process_rows` got."""
         return self.closing.timer(state, self._key_progress)
 
     def output_watermark(self, earliest: int) -> int:
@@ -118,11 +120,12 @@ class GeneralRun(KeyedRun):
         watermark = self.progress.watermark
         if watermark in (EARLIEST, INFINITY) or query.is_time_bound:
             return watermark
+        # Output comes from windows of present events, and from windows of future events alone.
         assigner = self._assigner_of_future_keys
         if query.timestamps is TimestampPolicy.POINT_AT_END:
             return min(assigner.end_after(watermark), earliest)
         if query.contract is OutputContract.UNRESTRICTED and query.timestamps is TimestampPolicy.UNCHANGED:
-            return EARLIEST
+            return EARLIEST  # a module may give its output any time
         first_start = min(assigner.start_after(watermark), earliest)
         return first_start if self._extent is None else query.window.extent_start(first_start)
 

@@ -19,13 +19,13 @@ from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_reader import NamedInput, StateReader, StateRow
 from muntin_engine.time.changes import InputChange
 
-_EVENT: Final = 320
+_EVENT_MEMORY: Final = 320
 """The memory of an event and of its marks in bytes, where its payload is a number; measured."""
 
-_STORED_EVENT: Final = 30
+_STORED_EVENT_SIZE: Final = 30
 """The bytes of an event in a record, besides its payload, roughly."""
 
-_STORED_WINDOW: Final = 40
+_STORED_WINDOW_SIZE: Final = 40
 """The bytes of a window and its entry in a record, besides the result, roughly."""
 
 
@@ -55,6 +55,7 @@ class KeyState(KeyEvents):
         self.closes_out_of_order = query.waits_for_ends and not self.assigner.closes_in_order
         self.windows = _NO_WINDOWS
         if query.emit is not EmitPolicy.FINAL:
+            # Windows are not packed where a batch goes through all of them.
             has_triggers = isinstance(query.emit, EarlyEmission)
             reads_all_windows = query.is_time_bound or self.closes_out_of_order or has_triggers
             self.windows = WindowIndex(keeps_history=query.is_time_bound, packs=not reads_all_windows)
@@ -76,9 +77,9 @@ class KeyState(KeyEvents):
         window_memory = self.windows.memory
         if window_memory is None:
             return DECODED * size
-        # What the records have besides the fields of events and windows is payloads.
-        payload_memory = size - _STORED_EVENT * self.events.size - _STORED_WINDOW * len(self.windows)
-        event_memory = _EVENT * self.events.size + max(payload_memory, 0)
+        # The rest of the records, besides the fields of events and windows, are payloads.
+        payload_memory = size - _STORED_EVENT_SIZE * self.events.size - _STORED_WINDOW_SIZE * len(self.windows)
+        event_memory = _EVENT_MEMORY * self.events.size + max(payload_memory, 0)
         return min(event_memory + window_memory, DECODED * size)
 
     @property
@@ -92,7 +93,7 @@ class KeyState(KeyEvents):
         return self.windows.items() if self.windows else []
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the stretch of the axis whose windows an event with a lifetime is a member of."""
+        """Return the start and the end of an event's membership: it is a member of the windows that overlap that."""
         return self.assigner.membership(start, end)
 
     def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
@@ -102,7 +103,7 @@ class KeyState(KeyEvents):
     def replace(self, old_events: Sequence[StoredEvent], new_events: Sequence[StoredEvent]) -> None:
         """Remove events, and add others except those that are never a member of any window."""
         needed = new_events
-        if not self.query.event_ends_move:
+        if not self.query.event_ends_move:  # else a revision may still make any event a member of a window
             needed = [event for event in new_events if event.since < event.until]
         if old_events:
             self.assigner.remove(old_events)
@@ -138,7 +139,13 @@ class KeyState(KeyEvents):
         self.windows.track()
 
     def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
-        """Return the state as plain data: windows with their module states, the assigner, and the events."""
+        """Return the state as plain data: the fields of `_StateRecord`.
+
+        Args:
+            serializer: Encodes the states of modules.
+            key: The key, for errors.
+            is_whole: False for the windows and the events that changed since the state was saved.
+        """
         windows: Sequence[tuple[Window, WindowEntry]] = ()
         if not is_whole:
             changed_windows = sorted(self.windows.changed_windows or (), key=by_window)
@@ -156,17 +163,21 @@ class KeyState(KeyEvents):
     def from_data(
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> Self:
-        """Return the state that `to_data` wrote, with the differences and the `waiting_rows` after it."""
+        """Return the state of a key from its records: those that `to_data` wrote, and those of `waiting_rows`."""
         state = cls(query)
         is_ordered = len(stored) == 1
-        # Waiting rows begin a key, or come after its other records.
+        # Records of waiting rows are the first ones of a key, or the last ones.
         if _is_of_waiting_rows(stored[0]) or _is_of_waiting_rows(stored[-1]):
             stored = _with_waiting(stored, serializer.schema_version)
             is_ordered = False
         records = [_StateRecord(*record) for record in stored]
+
+        # The assigner comes first, as the memberships of events depend on it; then it learns of the events.
         state.assigner.restore(records[-1].assigner)
         state.restore([record.events for record in records], is_ordered=is_ordered)
         state.assigner.add(state.events)
+
+        # A later record has the entries of windows that changed: these replace the earlier ones.
         for record in records:
             if not record.windows:
                 continue
@@ -220,16 +231,18 @@ _WAITING_PARTS: Final = len(_WaitingRecord._fields)
 
 
 def _is_of_waiting_rows(record: list[Any]) -> bool:
-    """Return True for a record of waiting rows: other records have fewer parts."""
+    """Return True if a record was made by `waiting_rows`; one of `KeyState.to_data` has fewer parts."""
     return len(record) == _WAITING_PARTS
 
 
 def waiting_rows(serial: int, assigner: list[object], rows: Sequence[InputChange | StoredEvent]) -> list[object]:
-    """Return insertions without ids as the data of a record, which needs nothing of the state that it is appended to.
+    """Return insertions without ids as the data of a record: the fields of `_WaitingRecord`.
+
+    The record is made without reading those that the key has already.
 
     Args:
         serial: The largest serial number that may be in use already, by this key or another.
-        assigner: The data of the assigner, if it has closed windows; the record then is appended to none.
+        assigner: The data of the assigner, if it has closed windows; the record is then the only one of the key.
         rows: The insertions, or their events.
     """
     starts = [row.start for row in rows]
@@ -240,7 +253,7 @@ def waiting_rows(serial: int, assigner: list[object], rows: Sequence[InputChange
 
 
 class WaitingColumns(NamedTuple):
-    """A key of few rows, whose rows wait for their windows to close.
+    """The rows of a key of few rows, which wait for their windows to close, column by column.
 
     Attributes:
         serial: The largest serial number in use.
@@ -278,7 +291,7 @@ def waiting_columns(stored: Sequence[list[Any]]) -> WaitingColumns:
             width = events.width
             values = events.values
         serial = max(serial, record_serial)
-        frontier = max([frontier, *assigner_data])
+        frontier = max([frontier, *assigner_data])  # an assigner of a grid has its frontier alone as data, or none
         starts += record_starts
         ends += record_ends
         payloads += payloads_of(values, width, len(record_starts))
@@ -286,13 +299,13 @@ def waiting_columns(stored: Sequence[list[Any]]) -> WaitingColumns:
 
 
 def _with_waiting(stored: Sequence[list[Any]], schema_version: int) -> list[list[Any]]:
-    """Return records in the form of `to_data`: rows that waited, and the events before them, as one record.
+    """Return the records of a key in the form of `to_data`: those up to the last one of waiting rows become one record.
 
-    Its events get serial numbers, which are the same whenever the records are read.
+    The rows get serial numbers, which are the same whenever the records are read.
     """
     waiting_places = [place for place, record in enumerate(stored) if _is_of_waiting_rows(record)]
-    count = waiting_places[-1] + 1
-    rows = waiting_columns(stored[:count])
+    merged_count = waiting_places[-1] + 1
+    rows = waiting_columns(stored[:merged_count])
     last_serial = rows.serial + len(rows.starts)
     # No event is gone, and no row waits for others of its event.
     events = EventsData(
@@ -308,7 +321,7 @@ def _with_waiting(stored: Sequence[list[Any]], schema_version: int) -> list[list
         key_watermark=EARLIEST,
     )
     merged_record = _StateRecord([], [], schema_version, assigner=[rows.frontier], events=list(events))
-    return [list(merged_record), *stored[count:]]
+    return [list(merged_record), *stored[merged_count:]]
 
 
 class _WindowData(NamedTuple):

@@ -23,10 +23,10 @@ class LifeChanges(NetChanges):
     """The net changes of the events of one life.
 
     Attributes:
-        life: The life. Its span is that after the changes, and its own index does not have them yet.
-        was_over_at: The tick at which it was over before.
-        is_absorbed: True if all its events are gone, or are another life's now.
-        renamed: The windows that go on but are cut elsewhere now: the new window by the old one.
+        life: The life. Its span is that after the changes; its index of events does not have the changes yet.
+        was_over_at: The tick at which the life was over before the changes.
+        is_absorbed: True if all events of the life are gone, or belong to another life now.
+        renamed: The windows that go on but end elsewhere now, as the life does: the new window by the old one.
     """
 
     def __init__(self, life: LifeState) -> None:
@@ -44,7 +44,7 @@ class _Piece(NamedTuple):
     Attributes:
         start: The first start of its events.
         end: The last end of its events.
-        origin: The life that it was of before the batch; None for a new event.
+        origin: The life that it belonged to before the batch; None for a new event.
         change: The single event before and after the batch, which are the same if it did not change; None for the
             events of a life.
     """
@@ -56,18 +56,19 @@ class _Piece(NamedTuple):
 
 
 def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeChanges]:
-    """Apply the net changes of a batch to the lives of a key, which has its new lives then.
+    """Divide the events of a key into lives, with the net changes of a batch; `key.lives` are the new lives then.
 
-    Cost: for each life and each new event its place in their order; where events are revised, also for each event of
-    the lives that they are of.
+    The changes are not applied to the indexes of the lives; that is left to the caller.
+
+    Cost: sorting the lives and the new events; where events are revised, also all events of their lives.
 
     Args:
-        key: The key.
+        key: The state of the key.
         net: The net changes.
-        has_triggers: True if triggers of windows that go on keep their state.
+        has_triggers: True if windows that go on with another end have to be found: their triggers keep their states.
 
     Returns:
-        The changes in each life, those first that are joined to others.
+        The changes in each life. Those of lives that are joined to other lives come first.
     """
     previous_lives = key.lives
     changes_by_life = {life: LifeChanges(life) for life in previous_lives}
@@ -75,7 +76,7 @@ def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeCh
     if not changes:
         return list(changes_by_life.values())
 
-    # Events that are gone change the life that they were of, and are no part of the new lives.
+    # Events that are gone change the life that they belonged to, and are no part of the new lives.
     for change in changes:
         if change.previous is not None and change.present is None:
             life_changes = changes_by_life[_life_at(previous_lives, change.previous)]
@@ -110,12 +111,13 @@ def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeCh
             life_changes.renamed = _renamed_windows(life_changes)
         earlier, later = sorted([life_changes.was_over_at, life.over_at])
         if earlier != later:
-            life_changes.recut = (earlier - 1, later)
+            # From the tick before: a window that was cut at the earlier tick has that as its last one.
+            life_changes.changed_bounds = (earlier - 1, later)
     return absorbed + [changes_by_life[life] for life in key.lives]
 
 
 def _changes_of_lives(key: KeyLives, net: NetChanges) -> list[EventChange]:
-    """Return the changes of events that are of lives; events that a filter leaves out are put into the key's index."""
+    """Return the changes of events that belong to lives; those that a filter leaves out go into the key's own index."""
     changes = [*net.changes_by_id.values()]
     changes += [EventChange(None, event) for event in net.inserted]
     old_filtered: list[StoredEvent] = []
@@ -163,12 +165,12 @@ def _pieces(lives: Sequence[LifeState], changes: Sequence[EventChange]) -> list[
 
 
 def _life_at(lives: Sequence[LifeState], event: StoredEvent) -> LifeState:
-    """Return the life that an event is of."""
+    """Return the life that an event of the key belongs to."""
     return next(life for life in lives if life.span.start <= event.start < life.span.end)
 
 
 def _group_by_silence(pieces: Iterable[_Piece], silence: int) -> list[list[_Piece]]:
-    """Return the pieces of each life, in order: a life is over after so many ticks without an event."""
+    """Return the pieces of each life, in order; a life is over after `silence` ticks without an event."""
     groups: list[list[_Piece]] = []
     over_at = EARLIEST
     for piece in sorted(pieces, key=_by_start):
@@ -181,11 +183,11 @@ def _group_by_silence(pieces: Iterable[_Piece], silence: int) -> list[list[_Piec
 
 
 def _add_piece(piece: _Piece, life_changes: LifeChanges, changes_by_life: dict[LifeState, LifeChanges]) -> None:
-    """Add a piece to the changes of the life that it is of now, and of the life that it was of.
+    """Add a piece to the changes of the life that it belongs to now, and of the life that it belonged to before.
 
     Args:
         piece: The piece.
-        life_changes: The changes of the life that it is of now.
+        life_changes: The changes of the life that the piece belongs to now.
         changes_by_life: The changes of all lives.
     """
     origin = piece.origin
@@ -209,17 +211,18 @@ def _add_piece(piece: _Piece, life_changes: LifeChanges, changes_by_life: dict[L
 
 
 def _renamed_windows(life_changes: LifeChanges) -> dict[Window, Window]:
-    """Find the windows of a life that remain, but are cut at another tick now."""
+    """Find the emitted windows of a life that go on, but end elsewhere as the life does; the new one by the old one."""
     life = life_changes.life
     was_over_at = life_changes.was_over_at
     over_at = life.over_at
     if life_changes.is_absorbed or was_over_at == over_at or not life.held_windows:
         return {}
     renamed: dict[Window, Window] = {}
+    # Such a window has the last tick before the earlier one of both ends of the life.
     first_cut = min(was_over_at, over_at)
-    for uncut in life.cut.uncut(first_cut - 1, first_cut):
-        previous_window = Window(uncut.start, min(uncut.end, was_over_at))
-        window = Window(uncut.start, min(uncut.end, over_at))
+    for uncut_window in life.life_assigner.uncut(first_cut - 1, first_cut):
+        previous_window = Window(uncut_window.start, min(uncut_window.end, was_over_at))
+        window = Window(uncut_window.start, min(uncut_window.end, over_at))
         if previous_window != window and life.windows.get(previous_window).size:
             renamed[previous_window] = window
     return renamed

@@ -40,7 +40,7 @@ class LifeState(KeyState):
         number: A number that no other life of the key has.
         span: The span of all its events, also of the forgotten ones.
         forgotten_span: The span of the events that are no longer kept; None if all are.
-        cut: The assigner of its windows.
+        life_assigner: The assigner of its windows, which cuts them where the life is over.
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
@@ -49,8 +49,8 @@ class LifeState(KeyState):
         self.number = serial
         self.span = Span(EARLIEST, INFINITY)
         self.forgotten_span: Span | None = None
-        self.cut = GeneralAssigner(query.window)
-        self.assigner = self.cut
+        self.life_assigner = GeneralAssigner(query.window)
+        self.assigner = self.life_assigner
         self._silence = query.forget_keys_after or 0
 
     @property
@@ -59,12 +59,12 @@ class LifeState(KeyState):
         return INFINITY if self.span.end == INFINITY else self.span.end + self._silence
 
     def set_span(self, span: Span) -> None:
-        """Set the span of its events, and cut its windows where it is over then."""
+        """Set the span of the life's events, and cut its windows at the tick at which the life is over then."""
         self.span = span
-        self.cut.cut_at = self.over_at
+        self.life_assigner.cut_at = self.over_at
 
     def record_forgotten(self, events: Iterable[StoredEvent]) -> None:
-        """Record forgotten events; they still extend the life."""
+        """Record that the index has forgotten events for good; they still extend the life."""
         spans = [Span(event.start, event.end) for event in events]
         if not spans:
             return
@@ -73,8 +73,14 @@ class LifeState(KeyState):
         self.forgotten_span = Span(min(span.start for span in spans), max(span.end for span in spans))
 
     def to_life_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
-        """Return the life as plain data, or its difference to the saved one; a new life is whole."""
-        is_whole = is_whole or not self.tracks
+        """Return the life as plain data: the fields of `_LifeRecord`.
+
+        Args:
+            serializer: Encodes the states of modules.
+            key: The key, for errors.
+            is_whole: False for the difference to the saved life.
+        """
+        is_whole = is_whole or not self.tracks  # a life that began in this batch was never saved
         forgotten_span = None if self.forgotten_span is None else list(self.forgotten_span)
         state = self.to_data(serializer, key, is_whole=is_whole)
         return list(_LifeRecord(is_whole, self.number, list(self.span), forgotten_span, state))
@@ -99,12 +105,12 @@ class _LifeRecord(NamedTuple):
 
 
 class KeyLives(KeyState):
-    """The state of a key: its lives in order, and the rows that wait to become part of one.
+    """The state of a key: its lives in order, and the rows that wait for others of their event.
 
-    Its own index has the events that a filter left out, which are of no life.
+    Its own index has the events that a filter left out, which belong to no life.
 
     Attributes:
-        lives: The lives that are not over, and of which something matters.
+        lives: The lives that are not over and that later rows or windows depend on.
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
@@ -113,10 +119,10 @@ class KeyLives(KeyState):
         self.lives: list[LifeState] = []
 
     def keep_ids(self, insertions: Iterable[OutputChange], live_ids: Mapping[int, int]) -> None:
-        """Give live rows the ids of the equal rows that stay in the output instead of them.
+        """Give live rows other ids: equal rows stay in the output in their place.
 
         Args:
-            insertions: The insertions of the rows.
+            insertions: The insertions of the rows, which are left out of the output.
             live_ids: The id of the row that stays, by the id of the insertion.
         """
         for window in {change.window for change in insertions}:
@@ -128,7 +134,7 @@ class KeyLives(KeyState):
 
     @property
     def plain_count(self) -> int:
-        """0: the events are not those of the key alone, as each life keeps its own."""
+        """0: besides the events that this property would count, the key has those of each life."""
         return 0
 
     @property
@@ -169,7 +175,7 @@ class KeyLives(KeyState):
         return self.events.get(id)
 
     def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
-        """Return the state as plain data: the data of any key, and those of each life."""
+        """Return the state as plain data: the data that any key has, and those of each life."""
         lives = [life.to_life_data(serializer, key, is_whole=is_whole) for life in self.lives]
         return [super().to_data(serializer, key, is_whole=is_whole), lives]
 
@@ -183,16 +189,19 @@ class KeyLives(KeyState):
     def from_data(
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> KeyLives:
-        """Return the state that `to_data` wrote, with the differences after it."""
+        """Return the state that `to_data` wrote, with the differences that were written after it."""
         state = super().from_data(query, [key_data for key_data, _ in stored], serializer, key)
         assert isinstance(state, KeyLives)
+
+        # Of each life the last whole record, and the differences after it.
         records_by_life: dict[int, list[Any]] = {}
         for _, lives in stored:
             for life_data in lives:
                 record = _LifeRecord(*life_data)
                 earlier_records = [] if record.is_whole else records_by_life[record.number]
                 records_by_life[record.number] = [*earlier_records, record.state]
-        # The last record has all lives that are left.
+
+        # The last record names all lives that are left.
         _, last_lives = stored[-1]
         for life_data in last_lives:
             record = _LifeRecord(*life_data)

@@ -33,7 +33,7 @@ class LivesRun(GeneralRun):
             output += self._process_life(key, state, life_changes, previous, progress)
         self.closing.close(state, progress.watermark)
 
-        # A window that another life of the key has now is retracted in one and inserted in the other.
+        # A window that moved to another life of the key is retracted in one life and inserted in the other.
         net_output, live_ids = netted(output)
         if live_ids:
             state.keep_ids((change for change in output if change.id in live_ids), live_ids)
@@ -54,8 +54,10 @@ class LivesRun(GeneralRun):
         output += self.process_state(key, life, life_changes, previous, life_progress)
         state.serial = life.serial
         if is_absorbed:
-            return output
-        # Where windows are cut depends on the last end alone, and a later event ends after those of this life.
+            return output  # the life is none of the key's already, and its events live on in another one
+
+        # A life without events is kept only for its last end, which says where windows are cut. Once the watermark has
+        # passed that end, an event that comes ends later, and the cut follows from that event alone.
         is_done = life.is_empty and life.span.end <= progress.watermark
         if is_over or is_done:
             state.lives = [present_life for present_life in state.lives if present_life is not life]
@@ -63,9 +65,10 @@ class LivesRun(GeneralRun):
         return output
 
     def output_watermark(self, earliest: int) -> int:
-        """Return a tick below which the output does not change any more.
+        """Return the output watermark, before which no output changes any more.
 
-        A life that is not over ends after the watermark, and so does one that a later event begins.
+        A result at the end of its window lies after the watermark, also where the end of a life cuts the window: a life
+        that is not over ends after the watermark, and so does a life that a later event begins.
         """
         output_watermark = super().output_watermark(earliest)
         watermark = self.progress.watermark
@@ -79,6 +82,6 @@ class LivesRun(GeneralRun):
         timers = [super().timer_of(state)]
         for life in state.lives:
             timer = super().timer_of(life)
-            over_at = life.span.end if life.is_empty else life.over_at
+            over_at = life.span.end if life.is_empty else life.over_at  # a life without events is dropped sooner
             timers.append(timer._replace(closing=min(timer.closing, over_at)))
         return soonest(timers)

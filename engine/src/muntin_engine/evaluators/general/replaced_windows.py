@@ -32,7 +32,7 @@ class ReplacedWindow(NamedTuple):
     def of(cls, state: KeyState, window: Window, entry: WindowEntry, change: Affected) -> ReplacedWindow:
         """Describe a window that no longer exists, by the present events of the key and the changes of the batch."""
         assert entry.trigger_state is not None, "each window with members has one"
-        # The present members, with those that changed as they were before the batch.
+        # The members before the batch: those that changed as they were, and the present ones that did not change.
         added_ids = {event.id for event in change.added}
         members = {event.id: event for event in change.removed}
         for event in state.events.overlapping(window.start, window.end):
@@ -48,12 +48,13 @@ class ReplacedWindow(NamedTuple):
 def predecessors(
     step: SweptWindow, replaced: Sequence[ReplacedWindow], is_member: Callable[[Hashable], bool]
 ) -> list[ReplacedWindow]:
-    """Return the windows whose trigger states a new window takes over.
+    """Return the windows whose trigger states a new window takes over, in order.
 
-    The first is the window with which it shares the most members; of several, the one that starts nearest. So each part
-    of a snapshot that was cut takes over the state of the whole, and a snapshot of several parts that of the first. It
-    takes over each further window of which it has all present members, such as a session that it was fused with, unless
-    that shares members with those before: they would count twice.
+    The main one is the window with which the new window shares the most members; of several, the one that starts
+    nearest. So each part of a snapshot that was cut takes over the state of the whole snapshot, and a snapshot of
+    several parts takes over the state of the first. The new window takes over the states of further windows if it has
+    all their present members, such as sessions that it was fused of. A window that shares members with one taken over
+    before is left out: its members would count twice.
 
     Args:
         step: The new window, with its members.
@@ -62,10 +63,10 @@ def predecessors(
     """
     new_members = step.members.keys()
     shared_members: dict[int, Set[Hashable]] = {}  # by the place of the replaced window
-    for place, window in enumerate(replaced):
-        common = new_members & window.members.keys()
-        if common:
-            shared_members[place] = common
+    for place, replaced_window in enumerate(replaced):
+        common_ids = new_members & replaced_window.members.keys()
+        if common_ids:
+            shared_members[place] = common_ids
 
     def rank(place: int) -> tuple[int, int, int]:
         """Return a sort key: the most shared members first, then the nearest start."""

@@ -23,13 +23,14 @@ from muntin_engine.state.bucket_state import KeyTimer
 from muntin_engine.time.changes import InputChange, OutputChange
 
 MOST_ROWS: Final = 16
-"""A key that a batch brings more rows of gets its indexes: its state is soon large, and then decoded anyway."""
+"""A key gets its indexes if a batch brings more rows of it: its state is likely to be large, and decoded anyway."""
 
 
 def plain_grid(query: EvaluatorQuery) -> GridAssigner | None:
-    """Return the grid if keys of a few rows need no indexes; None if all do.
+    """Return the grid of a query whose keys of few rows need no indexes; None if all keys of the query need them.
 
-    Only insertions come, for final output of windows of a grid without gaps, and none is filtered or shed.
+    No indexes are needed if only insertions come, output is final, windows lie on a grid without gaps, no event is
+    filtered or shed, and no key is forgotten.
     """
     assigner = query.once(new_assigner)
     if not isinstance(assigner, GridAssigner) or assigner.has_gaps:
@@ -48,11 +49,13 @@ class SmallKeys:
         """Begin a micro-batch.
 
         Args:
-            run: The micro-batch, whose counts these keys are part of.
+            run: The micro-batch of all keys.
             grid: The windows; the frontier is set for each key anew.
             emission: Computes the rows of windows that close.
         """
-        self._run = run
+        # The run owns this object, and is not kept here: a cycle would hold all results of the batch after it.
+        self._held = run.held
+        self._metadata = run.metadata
         self._grid = grid
         self._emission = emission
         (self._intake,) = run.intakes
@@ -78,7 +81,8 @@ class SmallKeys:
             return None
         self._intake.accepted += len(rows)
 
-        # Windows close, now or so many records later that these are merged; otherwise the rows are appended.
+        # A key with a window that closes is written anew, and so is one with many records; to any other, rows are
+        # appended.
         watermark = self._intake.progress.watermark
         if key_records is not None:
             closes = key_records.timer.closing <= watermark
@@ -91,7 +95,7 @@ class SmallKeys:
         if timer.closing <= watermark:
             return self._close(store, name, work)
 
-        self._run.count_held(keys=int(key_records is None), events=len(rows))
+        self._held.add(keys=int(key_records is None), events=len(rows))
         store.append(name, timer, len(rows), self._codec.pack(waiting_rows(self._serial, [], rows)))
         return []
 
@@ -109,7 +113,7 @@ class SmallKeys:
         return True
 
     def _close(self, store: KeyStore[Any], name: bytes, work: KeyWork) -> list[OutputChange]:
-        """Emit the windows of a key that close, computed from columns, and keep the rows that later ones need."""
+        """Emit the windows of a key that close, and write the rows that later windows need as one record."""
         grid = self._grid
         progress = self._intake.progress
         key_records = store.find(name)
@@ -122,7 +126,7 @@ class SmallKeys:
         grid.frontier = key_rows.frontier
         serial = key_rows.serial
 
-        # Ids matter to nothing here, so the events have the numbers of their rows.
+        # Nothing here looks at ids: the places of rows will do.
         ids = range(len(key_rows.starts))
         memberships = grid.memberships(key_rows.starts, key_rows.ends)
         columns = (ids, key_rows.starts, key_rows.ends, key_rows.payloads, *memberships)
@@ -135,15 +139,14 @@ class SmallKeys:
         needed = [event for event in events if event.until > grid.frontier]
         previous_count = len(events) - len(work.rows)
         had_key = key_records is not None
-        self._run.count_held(keys=int(bool(needed)) - int(had_key), events=len(needed) - previous_count)
+        self._held.add(keys=int(bool(needed)) - int(had_key), events=len(needed) - previous_count)
         store.remove(name)
         if needed:
             timer = self._timer(min(map(by_start, needed)))
             store.append(name, timer, len(needed), self._codec.pack(waiting_rows(serial, grid.to_data(), needed)))
         else:
             # Nothing is left of the key but its last serial number, as in `KeyedRun.process_key`.
-            metadata = self._run.metadata
-            metadata.serial = max(metadata.serial, serial)
+            self._metadata.serial = max(self._metadata.serial, serial)
         return output
 
     def _timer(self, earliest: int) -> KeyTimer:

@@ -52,7 +52,7 @@ class SpeculativeEmission(Emission):
     """
 
     def __init__(self, query: EvaluatorQuery) -> None:
-        """Take the query whose windows are emitted."""
+        """Prepare to emit the windows of a query."""
         self._query = query
         self._results = query.once(WindowResults)
         self._computations = self._results.computations
@@ -76,9 +76,11 @@ class SpeculativeEmission(Emission):
         """Return the content of the affected windows that have changed."""
         contents: dict[Window, Content] = {}
         windows_to_sweep: list[Window] = []
-        starts: list[int] = []
+        event_starts: list[int] = []
         if self._query.is_cut_at_changes:
-            starts = sorted(event.start for event in state.events)
+            event_starts = sorted(event.start for event in state.events)
+
+        # The states of some windows can be updated with the change; all others are computed in one sweep.
         for window, change in affected.items():
             entry = state.windows.get(window)
             if not change.exists:
@@ -87,7 +89,7 @@ class SpeculativeEmission(Emission):
                 contents[window] = _NO_CONTENT  # unless the sweep finds members
                 windows_to_sweep.append(window)
             elif change.touches_members:
-                if self._can_update_all(entry, change) and self._is_last_piece(window, change, starts):
+                if self._can_update_all(entry, change) and self._is_last_piece(window, change, event_starts):
                     contents[window] = self._updated_content(key, window, entry, change)
                 else:
                     contents[window] = _NO_CONTENT
@@ -117,14 +119,22 @@ class SpeculativeEmission(Emission):
             return False
         return len(change.added) + len(change.removed) < entry.size + change.growth
 
-    def _is_last_piece(self, window: Window, change: Affected, starts: Sequence[int]) -> bool:
-        """Return True if a change alters only the last piece of a time-bound window."""
+    def _is_last_piece(self, window: Window, change: Affected, event_starts: Sequence[int]) -> bool:
+        """Return True if a change alters only the last piece of a window, whose result uses all its members.
+
+        A time-bound window has a piece for each stretch between the starts of members; any other window is one piece.
+
+        Args:
+            window: The window.
+            change: The effect of the batch on the window.
+            event_starts: The starts of the key's events, in order.
+        """
         if self._query.hides_later_ends:
             return False
         if not self._query.is_cut_at_changes or self._query.window.known_at(window) is not None:
             return True
         since = max(window.start, change.sync_time)
-        return bisect_right(starts, since) == bisect_left(starts, window.end)
+        return bisect_right(event_starts, since) == bisect_left(event_starts, window.end)
 
     def _updated_content(self, key: object, window: Window, entry: WindowEntry, change: Affected) -> Content:
         """Return the content of a window whose module states are updated with a change."""
@@ -139,13 +149,23 @@ class SpeculativeEmission(Emission):
     def _swept_content(
         self, key: object, step: SweptWindow, slides: list[Slide], entry: WindowEntry, change: Affected
     ) -> Content:
-        """Return the content of a window that a sweep has come to, which has members."""
+        """Return the content of a window that a sweep has come to, which has members.
+
+        Args:
+            key: The key of the window.
+            step: The window, with its members.
+            slides: The results of each module along the sweep.
+            entry: The entry of the window before the batch.
+            change: The effect of the batch on the window.
+        """
         size = len(step.members)
         pieces = self._pieces(key, step, entry, change)
         if pieces is not None:
             for slide in slides:
                 slide.skip()
             return Content(size, [], pieces)
+
+        # Otherwise one result of each module covers the window.
         states: list[Any] = []
         results: list[Any] = []
         for place, (computation, slide) in enumerate(zip(self._computations, slides, strict=True)):
@@ -181,7 +201,7 @@ class SpeculativeEmission(Emission):
     def _shorten_replaced(
         self, state: KeyState, affected: dict[Window, Affected], contents: dict[Window, Content]
     ) -> list[OutputChange]:
-        """Shorten the live output of windows whose place another one took."""
+        """Shorten the live output of each window that no longer exists and in whose place there is another one."""
         output: list[OutputChange] = []
         for window, end in output_ends(self._query, state.windows, affected, contents.keys()).items():
             entry = state.windows.get(window)
@@ -191,7 +211,7 @@ class SpeculativeEmission(Emission):
         return output
 
     def _replace(self, state: KeyState, window: Window, content: Content, change: Affected) -> list[OutputChange]:
-        """Replace the live rows of a window by those of its new content."""
+        """Replace the live rows of a window by those of its new content; return the changes of the output."""
         previous_live = state.windows.get(window).live
         if self._query.is_time_bound and not change.is_new:
             since = change.sync_time

@@ -25,7 +25,7 @@ from muntin_engine.state.frozen_values import freeze
 def output_ends(
     query: EvaluatorQuery, index: WindowIndex, affected: dict[Window, Affected], changed_windows: Collection[Window]
 ) -> dict[Window, int]:
-    """Return the tick at which the live output of each replaced window has to end.
+    """Return the ticks at which the live output of replaced windows has to end, by the window.
 
     A replaced window no longer exists; its successor took its place. The successor's output begins at that tick, so its
     sync time in `affected` is moved back to it.
@@ -33,13 +33,12 @@ def output_ends(
     Args:
         query: The query.
         index: The windows before the batch.
-        affected: The windows that the batch affects.
+        affected: The windows that the batch affects; this function changes their sync times.
         changed_windows: The affected windows whose content changes.
 
     Cost: linear in the entries of the index, by a logarithmic factor.
     """
-    # Replaced windows with live output, as of before the batch and as of after it. Beside them, as of both, the changed
-    # windows that do exist.
+    # The replaced windows with live output: those that were replaced before the batch, and those that are after it.
     replaced_before: list[tuple[Window, WindowEntry]] = []
     replaced_after: list[tuple[Window, WindowEntry]] = []
     for window, entry in index.items():
@@ -50,6 +49,8 @@ def output_ends(
         exists = affected[window].exists if window in changed_windows else bool(entry.size)
         if not exists:
             replaced_after.append((window, entry))
+
+    # Only a changed window can be a successor that alters anything: those that existed before the batch, and after it.
     existing_before = {window for window in changed_windows if index.get(window).size}
     existing_after = [window for window in changed_windows if affected[window].exists]
 
@@ -57,12 +58,14 @@ def output_ends(
     ends: dict[Window, int] = {}
     for window, successor in _successors(query, replaced_before, existing_before):
         ends[window] = affected[successor].sync_time
+
+    # A window that this batch replaces has output up to the first tick of its change, or of that of its successor.
     for window, successor in _successors(query, replaced_after, existing_after):
         change = affected[window] if window in existing_before else affected[successor]
         ends[window] = min(change.sync_time, affected[successor].sync_time, ends.get(window, INFINITY))
         affected[successor].sync_time = ends[window]
 
-    # A replaced window that exists again takes its output up at that tick.
+    # A replaced window that exists again has output from that tick on, where its own output had ended.
     for window in list(ends):
         if window in changed_windows and affected[window].exists:
             affected[window].sync_time = min(affected[window].sync_time, ends.pop(window))
@@ -72,7 +75,16 @@ def output_ends(
 def _successors(
     query: EvaluatorQuery, replaced: Iterable[tuple[Window, WindowEntry]], existing: Iterable[Window]
 ) -> Iterator[tuple[Window, Window]]:
-    """Yield the replaced windows whose successor exists, each with its successor."""
+    """Yield the replaced windows whose successor exists, each with its successor.
+
+    The successor of a window is the last window that starts in a range and lasts beyond it; the kind of windows says
+    which range.
+
+    Args:
+        query: The query.
+        replaced: The replaced windows, with their entries.
+        existing: The windows that exist.
+    """
     candidates = sorted(existing, key=by_start)
     for window, entry in replaced:
         first_output = min(live_row.row.start for live_row in entry.live)
@@ -96,13 +108,16 @@ class ResultsAsKnown:
     """
 
     def __init__(self, query: EvaluatorQuery, computations: Sequence[ModuleComputation], stamper: Timestamper) -> None:
-        """Take the query, the computations of its modules, and what gives results their lifetimes."""
+        """Prepare to compute the windows of a query, by its modules and the policy for lifetimes of results."""
         self._query = query
         self._computations = computations
         self._stamper = stamper
 
     def ticks(self, window: Window, members: Iterable[StoredEvent], since: int) -> list[int]:
-        """Return the ticks of a window at which more becomes known, from a tick on; none if it is past the end."""
+        """Return the ticks of a window at which its pieces start, from `since` on; none if that is past its end.
+
+        More of the window becomes known when a member starts and, if results may not show later ends, when one ends.
+        """
         known_at_once = self._query.window.known_at(window)
         if known_at_once is not None:
             return [known_at_once]
@@ -117,11 +132,18 @@ class ResultsAsKnown:
     def rows(
         self, key: object, window: Window, members: Iterable[StoredEvent], ticks: Sequence[int]
     ) -> list[OutputRow]:
-        """Return the rows of a window from the first of the ticks on; neighbouring pieces of one value are one row."""
+        """Return the rows of a window, piece by piece; equal rows of neighbouring pieces become one row.
+
+        Args:
+            key: The key of the window.
+            window: The window.
+            members: The members of the window.
+            ticks: The start of each piece, in order; the last piece ends with the window.
+        """
         ordered = sorted(members, key=by_start)
         states: list[Any] = [None] * len(self._computations)
         rows: list[OutputRow] = []
-        # The places in `rows` of the rows of a piece by their values: the next piece extends those that it repeats.
+        # The places in `rows` of the rows of the last piece, by value: the next piece extends those that it repeats.
         piece_rows: dict[Hashable, list[int]] = {}
         known_count = 0
         for start, end in pairwise([*ticks, window.end]):
@@ -137,12 +159,12 @@ class ResultsAsKnown:
             for row in self._stamper.rows(key, window, results):
                 value = freeze(row.value)
                 if previous_piece_rows.get(value):
-                    number = previous_piece_rows[value].pop()
-                    rows[number] = rows[number]._replace(end=end)
+                    row_place = previous_piece_rows[value].pop()
+                    rows[row_place] = rows[row_place]._replace(end=end)
                 else:
-                    number = len(rows)
+                    row_place = len(rows)
                     rows.append(OutputRow(start, end, row.value))
-                piece_rows.setdefault(value, []).append(number)
+                piece_rows.setdefault(value, []).append(row_place)
         return rows
 
     def rows_around(self, key: object, window: Window, members: Iterable[StoredEvent], since: int) -> list[OutputRow]:
@@ -155,6 +177,7 @@ class ResultsAsKnown:
         first_members = [as_of(event, window.start) for event in all_members if event.start <= window.start]
         rows_before = self._rows_of_members(key, window, first_members)
         rows_after = self._rows_of_members(key, window, all_members)
+        # The rows before the change are treated as live ones, which the rows after it replace from the tick on.
         live = [LiveRow(number, row) for number, row in enumerate(rows_before)]
         new_number = count(len(rows_before)).__next__
         rows_on_both_sides, _ = replace_rows_from(since, window, live, rows_after, next_id=new_number)

@@ -28,7 +28,7 @@ class TriggerCall:
     """
 
     def __init__(self, query: EvaluatorQuery, trigger: Trigger, signals: frozenset[str]) -> None:
-        """Take the trigger, and the external events that the batch brings."""
+        """Prepare to call the trigger of a query in a batch that brings signals, by their names."""
         self.is_signalled = bool(signals & trigger.signals)
         self._trigger = trigger
         self._signals = signals
@@ -51,8 +51,8 @@ class TriggerCall:
             key: The window's key.
             window: The window.
             trigger_state: The state before; None for a new window.
-            arrivals: Its new members.
-            departures: The number of members that it lost.
+            arrivals: The members that the window gained.
+            departures: The number of members that the window lost.
             progress: The progress after the batch.
             results: The window's present results, by name, if the trigger reads any.
 
@@ -74,7 +74,7 @@ class TriggerCall:
         return self._with_wake_ups(trigger_state, state, key, window), decision.fires
 
     def merge(self, key: object, window: Window, trigger_states: Sequence[TriggerState]) -> TriggerState:
-        """Return the trigger state of a window that takes the place of others, by theirs.
+        """Merge the trigger states of windows into the state of the window that takes their place.
 
         Raises:
             ModuleFailedError: The trigger raised an exception.
@@ -85,13 +85,14 @@ class TriggerCall:
         for trigger_state in trigger_states:
             states.append(FINISHED if trigger_state.is_finished else trigger_state.state)
         merged_state = self._call("merge", key, window, state=states)
+        # What the trigger itself does not know goes on from the window that fired most.
         most_fired = max(trigger_states, key=attrgetter("firings"))._replace(is_changed=True)
         if merged_state is FINISHED:
             return most_fired.finished()
         return self._with_wake_ups(most_fired._replace(is_finished=False), merged_state, key, window)
 
     def _with_wake_ups(self, trigger_state: TriggerState, state: Any, key: object, window: Window) -> TriggerState:
-        """Return a trigger state with a new state of the trigger, and when that is due."""
+        """Return a trigger state with a new state of the trigger, and the times at which the trigger is due by it."""
         due_clock = self._call("next_clock", key, window, state=state)
         due_event_time = self._call("next_event_time", key, window, state=state)
         return trigger_state._replace(state=state, due_clock=due_clock, due_event_time=due_event_time)
@@ -100,6 +101,7 @@ class TriggerCall:
         self, arrivals: Sequence[StoredEvent], departures: int, progress: Progress, results: Mapping[str, Any]
     ) -> TriggerView:
         """Return the view of a window that its trigger gets; for arguments see `step`."""
+        # The trigger gets the values of new members in order of time, whatever the order in which they came.
         ordered = sorted(arrivals, key=by_start) if self._reads else arrivals
         values: dict[str, list[Any]] = {}
         for name, read in self._reads.items():
@@ -143,7 +145,7 @@ class TriggerCall:
             raise ModuleFailedError(trigger.name, trigger.version, key, window, name, error) from error
 
     def _checked(self, answer: object, window: Window) -> tuple[object, Decision]:
-        """Return the answer of a trigger: its state and its decision.
+        """Check that the answer of a trigger is a pair of its state and its decision, and return it.
 
         Raises:
             ModuleContractError: The answer is something else.
@@ -162,7 +164,7 @@ class RefinementCall:
     """Calls a refinement for windows that fire or close. An exception names the refinement, key and window."""
 
     def __init__(self, query: EvaluatorQuery, refinement: ResultRefinement) -> None:
-        """Take the refinement to call."""
+        """Prepare to call the refinement of a query."""
         self._refinement = refinement
         self._names = [binding.name for binding in query.bindings]
         self._extent = query.once(WindowResults).extent
@@ -170,14 +172,14 @@ class RefinementCall:
     def refine(
         self, key: object, window: Window, state: Any, rows: list[OutputRow], *, is_final: bool
     ) -> tuple[Any, list[OutputRow]]:
-        """Return the state to keep of a window, and the rows to emit of it.
+        """Refine the results of a window; return the refinement's new state of the window, and the rows to emit.
 
         Args:
             key: The window's key.
             window: The window.
-            state: The state that was kept of it; None at first.
-            rows: Its results: one row, or none if the timestamping policy leaves it out.
-            is_final: True if it is final.
+            state: The state that the refinement returned for the window last; None at first.
+            rows: The results of the window: one row, or none if the timestamping policy leaves it out.
+            is_final: True if the results are final.
 
         Raises:
             ModuleFailedError: The refinement raised an exception.
@@ -195,7 +197,7 @@ class RefinementCall:
     def _call(
         self, key: object, window: Window, state: Any, result: Mapping[str, Any], *, is_final: bool
     ) -> tuple[Any, Mapping[str, Any] | None]:
-        """Call the refinement with a result; return its new state, and the result that is emitted, if one is.
+        """Call the refinement with a result; return its new state, and the result to emit, or None to emit none.
 
         Raises:
             ModuleFailedError: The refinement raised an exception.

@@ -31,11 +31,11 @@ class _WindowChange(NamedTuple):
     """The effect of a batch on an open window.
 
     Attributes:
-        size: The number of its members now.
-        alters_result: True if its result may have changed.
+        size: The number of members of the window after the batch.
+        alters_result: True if the result of the window may have changed.
         arrivals: The members that came.
         departures: The number of members that left.
-        is_moved: True if it is in the place of a window with the same members, whose live result was retracted.
+        is_moved: True if the window took the place of one with the same members, whose live result was retracted.
     """
 
     size: int
@@ -49,10 +49,10 @@ class TriggeredEmission(Emission):
     """Keeps a trigger state for each open window with members, and computes the windows that fire in one sweep.
 
     Cost: the changes of a batch cost at most one trigger call for each window that they affect. A firing costs as much
-    as closing the window: windows that fire together share the sweep, and no module state is kept. A trigger that
-    reads results costs as much as a firing for each window that it is called for. An open window that
-    did not change and is not due costs reading and writing its trigger state. Where events cut windows, going through
-    the members of those that come and go is added.
+    as closing the window: windows that fire together share the sweep, and no module state is kept. A trigger that reads
+    results costs as much as a firing for each window that it is called for. An open window that did not change and is
+    not due costs reading and writing its trigger state. Where events cut windows, windows that come or go also cost a
+    pass through their members.
     """
 
     def __init__(
@@ -63,7 +63,15 @@ class TriggeredEmission(Emission):
         emission: EarlyEmission,
         signals: frozenset[str],
     ) -> None:
-        """Prepare for a batch."""
+        """Begin a micro-batch.
+
+        Args:
+            query: The query.
+            closing: Closes windows.
+            results: Computes the results of windows.
+            emission: The trigger and the refinement.
+            signals: The names of the signals that the batch brings.
+        """
         self._query = query
         self._closing = closing
         self._results = results
@@ -89,22 +97,22 @@ class TriggeredEmission(Emission):
 
         # New windows take over the trigger states of those in whose place they are.
         changes: dict[Window, _WindowChange] = {}
-        for step, sources in self._replacing_windows(state, affected, previous):
-            if len(sources) == 1 and sources[0].is_unchanged_in(step):
-                output += self._continue_window(state, step.window, sources[0].entry)
+        for step, replaced_windows in self._replacing_windows(state, affected, previous):
+            if len(replaced_windows) == 1 and replaced_windows[0].is_unchanged_in(step):
+                output += self._continue_window(state, step.window, replaced_windows[0].entry)
                 affected[step.window].exists = False  # nothing in it has changed
             else:
-                changes[step.window] = self._take_over(key, state, step, sources)
+                changes[step.window] = self._take_over(key, state, step, replaced_windows)
 
-        # Windows that close are emitted as final; their entries are read until the end.
+        # Windows that close are emitted as final. Their entries are removed at the end: `_window_changes` would take a
+        # window without an entry for a new one.
         closed_windows: set[Window] = set()
         for step, rows in self._rows(key, state, self._closing.steps(state, previous, progress)):
             output += self._emit_window(key, state, step.window, rows, Timing.FINAL)
             closed_windows.add(step.window)
         self.windows_closed += len(closed_windows)
 
-        # Triggers are called. A window that took the place of others has its change already, and a closed one has no
-        # trigger any more.
+        # The triggers of open windows are called. The changes of windows that took the place of others are known.
         changes = self._window_changes(state, affected, closed_windows, progress) | changes
         open_changes = {window: change for window, change in changes.items() if window not in closed_windows}
         firing_windows = self._step_triggers(key, state, open_changes, progress)
@@ -115,7 +123,7 @@ class TriggeredEmission(Emission):
         return output
 
     def rename(self, key: object, state: KeyState, renamed: Mapping[Window, Window]) -> list[OutputChange]:
-        """Move entries to the windows that replace theirs: triggers go on, and their live rows are retracted.
+        """Move the entries of windows to those in their place: their triggers go on, and their rows are retracted.
 
         Args:
             key: The key.
@@ -153,7 +161,7 @@ class TriggeredEmission(Emission):
     def _replacing_windows(
         self, state: KeyState, affected: Mapping[Window, Affected], previous: Progress
     ) -> Iterator[tuple[SweptWindow, list[ReplacedWindow]]]:
-        """Yield the new windows that are in the place of others, each with these."""
+        """Yield the new windows that take the place of others, each with the windows that it replaces."""
         if not self._replaced:
             return
         new_windows: list[Window] = []
@@ -168,16 +176,16 @@ class TriggeredEmission(Emission):
 
         for step in state.sweep(new_windows):
             if state.closes_out_of_order and self._closing.has_closed(step, previous.watermark):
-                continue
-            sources = predecessors(step, self._replaced, is_member)
-            if sources:
-                yield step, sources
+                continue  # it is not new: it closed in an earlier batch, and has no entry since
+            replaced_windows = predecessors(step, self._replaced, is_member)
+            if replaced_windows:
+                yield step, replaced_windows
 
     def _continue_window(self, state: KeyState, window: Window, entry: WindowEntry) -> list[OutputChange]:
         """Continue a window that has moved to another life of the key unchanged, with its entry of before the batch.
 
-        Its live rows have been retracted in the other life. They are inserted again with the same firing index, so the
-        two cancel out, and the output does not change.
+        Its live rows were retracted in the life that it came from. They are inserted again with the same firing index:
+        so retraction and insertion cancel out, and the output does not change.
         """
         live = [LiveRow(state.next_serial(), live_row.row) for live_row in entry.live]
         entry = entry._replace(live=live)
@@ -185,22 +193,23 @@ class TriggeredEmission(Emission):
         return _changes_of_live_rows(OutputKind.INSERT, window, entry)
 
     def _take_over(
-        self, key: object, state: KeyState, step: SweptWindow, sources: Sequence[ReplacedWindow]
+        self, key: object, state: KeyState, step: SweptWindow, replaced_windows: Sequence[ReplacedWindow]
     ) -> _WindowChange:
-        """Give a new window the trigger states of those in whose place it is.
+        """Give a new window the merged trigger state of the windows that it replaces.
 
         Returns:
-            The effect of the batch on it. New members are those that the replaced windows did not have.
+            The effect of the batch on the new window: members that no replaced window had have arrived.
         """
         size = len(step.members)
         previous_ids: set[Hashable] = set()
-        for source in sources:
-            previous_ids.update(source.members)
+        for replaced_window in replaced_windows:
+            previous_ids.update(replaced_window.members)
         arrivals = [event for event in step.members.values() if event.id not in previous_ids]
         departures = len(previous_ids) - (size - len(arrivals))
-        trigger_state = self._trigger_call.merge(key, step.window, [source.trigger_state for source in sources])
+        replaced_states = [replaced_window.trigger_state for replaced_window in replaced_windows]
+        trigger_state = self._trigger_call.merge(key, step.window, replaced_states)
         state.windows.put(step.window, NEW._replace(size=size, trigger_state=trigger_state))
-        had_live_result = len(sources) == 1 and bool(sources[0].entry.live)
+        had_live_result = len(replaced_windows) == 1 and bool(replaced_windows[0].entry.live)
         return _WindowChange(
             size=size,
             alters_result=True,
@@ -212,7 +221,14 @@ class TriggeredEmission(Emission):
     def _window_changes(
         self, state: KeyState, affected: dict[Window, Affected], closed_windows: Set[Window], progress: Progress
     ) -> dict[Window, _WindowChange]:
-        """Return the open windows whose trigger has to be called, with the effect of the batch on them."""
+        """Return the open windows whose trigger has to be called, with the effect of the batch on each.
+
+        Args:
+            state: The state of the key.
+            affected: The windows that the batch affects.
+            closed_windows: The windows that closed in this batch.
+            progress: The progress after the batch.
+        """
         # Windows whose members changed.
         changes: dict[Window, _WindowChange] = {}
         new_windows: list[Window] = []
@@ -223,7 +239,7 @@ class TriggeredEmission(Emission):
             if not entry.size:
                 new_windows.append(window)
             elif effect.touches_members:
-                # An event that remains a member has neither come nor left.
+                # A member that changed is both removed and added: it has neither come nor left.
                 removed_ids = {event.id for event in effect.removed}
                 added_ids = {event.id for event in effect.added}
                 changes[window] = _WindowChange(
@@ -325,7 +341,7 @@ class TriggeredEmission(Emission):
             trigger_state = trigger_state._replace(refined=refined)
 
         output = _retractions(window, entry)
-        last_serial = state.serial
+        last_serial = state.serial  # all members have smaller ones; the rows emitted here get larger ones
         firings = trigger_state.firings
         live = [LiveRow(state.next_serial(), row) for row in rows]
         for live_row in live:
@@ -343,7 +359,8 @@ def _retractions(window: Window, entry: WindowEntry) -> list[OutputChange]:
 
 
 def _changes_of_live_rows(kind: OutputKind, window: Window, entry: WindowEntry) -> list[OutputChange]:
-    """Return the live rows of a window as changes of a kind, with the number of the firing that emitted them."""
+    """Return the live rows of a window as changes of a kind, with the index of the firing that emitted them."""
+    # The last firing emitted them: any later one would have replaced them.
     firing = 0 if entry.trigger_state is None else entry.trigger_state.firings - 1
     changes: list[OutputChange] = []
     for live_row in entry.live:

@@ -24,7 +24,7 @@ class Closing:
     """Closes the windows of a query's keys."""
 
     def __init__(self, query: EvaluatorQuery) -> None:
-        """Take the query whose windows close."""
+        """Prepare to close the windows of a query."""
         self._query = query
         self._boundaries_move = query.window.ends_move
         self._waits_for_ends = query.waits_for_ends
@@ -34,10 +34,10 @@ class Closing:
         self._is_at_end = query.timestamps is TimestampPolicy.POINT_AT_END
 
     def steps(self, state: KeyState, previous: Progress, progress: Progress) -> Iterable[SweptWindow]:
-        """Sweep over the windows that close now, in the state with the batch applied.
+        """Sweep over the windows that close in a batch; the state has the changes of the batch already.
 
-        Where windows close out of order, every other window on the way comes without members. A state that slides then
-        starts anew after it, because it has not seen which events entered and left there.
+        Where windows close out of order, the windows between them that do not close come too, without members. Module
+        states are built anew after such a window: they missed the events that entered and left there.
 
         Cost: constant for a key without such a window, unless windows wait for the ends of events; else one sweep over
         the key's open events.
@@ -63,9 +63,9 @@ class Closing:
             yield step if closes else step._replace(members={})
 
     def has_closed(self, step: SweptWindow, watermark: int) -> bool:
-        """Return True if a window was closed at a watermark, where windows close out of order.
+        """Return True if a window is closed at a watermark, which may be an earlier one; where they close out of order.
 
-        Its present members decide this for an earlier watermark too, because a closed window does not change.
+        The present members of the window decide this for an earlier watermark too: a closed window does not change.
         """
         if watermark == INFINITY:
             return True
@@ -74,12 +74,18 @@ class Closing:
         return all(event.end < watermark for event in step.members.values())
 
     def leave_out(self, state: KeyState, affected: dict[Window, Affected], watermark: int) -> None:
-        """Leave out affected windows that had closed at a watermark before an earlier one, and so have no entry.
+        """Remove the windows from `affected` that were closed before the batch, where windows close out of order.
 
-        No legal change alters them; but where the rank of a time says whether it opens a window, each change affects
-        all windows after it.
+        No legal change alters a closed window. It is among the affected windows only where the rank of a time says
+        whether a window starts there: there a change affects all windows after it.
+
+        Args:
+            state: The state of the key, with the batch applied.
+            affected: The windows that the batch affects, which this method changes.
+            watermark: The watermark before the batch.
         """
         limit = self._boundary(watermark)
+        # A window that is emitted and not closed has an entry.
         ended = [window for window in affected if window.end <= limit and not state.windows.get(window).size]
         if not ended:
             return
@@ -95,12 +101,14 @@ class Closing:
             The number of emitted windows that are closed now.
         """
         assigner = state.assigner
+
+        # A window may close before an earlier one: the events that it alone needs are dropped here.
         is_closed: Callable[[Window], bool] | None = None
         if state.closes_out_of_order and EARLIEST < watermark < INFINITY:
             movable = _movable_members(state, watermark)
-            released = assigner.release(state.events, movable, watermark)
-            state.replace(released, ())
-            state.record_forgotten(released)
+            needless_events = assigner.release(state.events, movable, watermark)
+            state.replace(needless_events, ())
+            state.record_forgotten(needless_events)
             is_closed = partial(_is_closed, movable, self._boundary(watermark))
         assigner.close(self._limit(state, watermark))
 
@@ -121,7 +129,9 @@ class Closing:
     def timer(self, state: KeyState, progress: Progress) -> KeyTimer:
         """Return the timer of a key, with its output watermark.
 
-        The key's own watermark may be ahead of the input: a trigger that is due by it is due in any batch.
+        Args:
+            state: The state of the key after the batch.
+            progress: The progress as it counts for the key: its own watermark may be ahead of the input.
 
         Cost: linear in the key's events, by a small constant.
         """
@@ -134,11 +144,13 @@ class Closing:
         if self._event_ends_move:  # events that no window needs are kept because their ends may be revised
             closing_times += [event.end + 1 for event in events.until_at_most(assigner.frontier)]
         # A boundary that may still move is settled one tick after the end of its window.
-        closes_at = min(first_open.end + self._boundaries_move, INFINITY)
+        closes_at = min(first_open.end + int(self._boundaries_move), INFINITY)
         if self._waits_for_ends and closes_at <= watermark:
             closes_at = self._end_of_waiting(state, first_open.end, watermark)
         closing_times.append(closes_at)
 
+        # Windows become visible before they close: at their ends or, if open windows are followed, when they start. A
+        # window starts without a new event only where there is an event without an end.
         visibility = INFINITY
         if self._is_speculative:
             visibility = assigner.next_end(events, progress.max_event_time)
@@ -150,6 +162,7 @@ class Closing:
         if not self._is_final and state.windows:
             closing_times += state.windows.unsettled()
             clock, max_event_time = state.windows.wake_ups()
+            # A trigger that is due already by the key's own progress is due in the next batch, whatever that brings.
             if max_event_time <= progress.max_event_time:
                 max_event_time = EARLIEST
 
@@ -167,12 +180,12 @@ class Closing:
         return watermark
 
     def _limit(self, state: KeyState, watermark: int) -> int:
-        """Return the closing limit: no legal change can alter a window that ends at it or before.
+        """Return the closing limit: no legal change can alter a window that ends at this tick or before.
 
-        A module that sees ends outside its window holds the limit back: to the start of the earliest membership of an
-        event that can still be extended. The StreamInsight paper closes a window when "every member has RE <= c"
-        (section V.F), but the watermark is strict, so an event that ends at c can still be extended. Here every member
-        has to end before c.
+        If a module sees ends outside its window, a window stays open while the end of a member may still move. The
+        limit is then the start of the earliest membership of such an event. The StreamInsight paper closes a window
+        when "every member has RE <= c" (section V.F), but the watermark is strict, so an event that ends at c can still
+        be extended. Here every member has to end before c.
         """
         limit = self._boundary(watermark)
         if not self._waits_for_ends or watermark in (EARLIEST, INFINITY):
@@ -181,21 +194,28 @@ class Closing:
         if not state.closes_out_of_order:
             return min([limit, *[event.since for event in movable]])
         for event in sorted(movable, key=by_since):
-            # An event between two windows holds none of them back.
+            # An event that lies between two windows keeps none of them open.
             if state.assigner.overlapping(event.since, event.until, limit):
                 return event.since
         return limit
 
     def _end_of_waiting(self, state: KeyState, end: int, watermark: int) -> int:
-        """Return the least watermark that closes a window, where the first open one has ended and waits for members."""
+        """Return the least watermark that closes a window, where the first open window waits for ends of its members.
+
+        Args:
+            state: The state of the key.
+            end: The end of the first open window, which the watermark has reached.
+            watermark: The watermark.
+        """
         movable = _movable_members(state, watermark)
-        past_end = int(self._boundaries_move)
+        settling_ticks = int(self._boundaries_move)  # a boundary that may still move is settled one tick after it
         if state.closes_out_of_order:
+            # A later window may close first: the next one that ends, or one that waits for the end of an event.
             next_end = state.assigner.next_end(state.events, self._boundary(watermark))
-            next_close = min(next_end, INFINITY - past_end) + past_end
+            next_close = min(next_end, INFINITY - settling_ticks) + settling_ticks
             return min([next_close, *[event.end + 1 for event in movable]])
         member_ends = [event.end + 1 for event in movable if event.since < end]
-        return max(member_ends, default=end + past_end)
+        return max(member_ends, default=end + settling_ticks)
 
 
 def _movable_members(state: KeyState, watermark: int) -> list[StoredEvent]:
@@ -209,7 +229,13 @@ def _ends_from(watermark: int, event: StoredEvent) -> bool:
 
 
 def _is_closed(movable: Sequence[StoredEvent], limit: int, window: Window) -> bool:
-    """Return True if a window has ended and waits for the end of no member."""
+    """Return True if a window is closed: it has ended, and none of its members has an end that may still move.
+
+    Args:
+        movable: The members of windows whose end a legal change can still move.
+        limit: The tick up to which no legal change can move a window's boundary.
+        window: The window.
+    """
     if window.end > limit:
         return False
     return not any(event.since < window.end and event.until > window.start for event in movable)

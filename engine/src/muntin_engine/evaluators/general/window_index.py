@@ -74,11 +74,11 @@ NEW: Final = WindowEntry(0, [], [])
 Column: TypeAlias = "array[int] | array[float] | list[Any] | tuple[Column, ...]"
 """Values: an array of equal types, a column for each place of tuples of one length, or a list of anything."""
 
-WINDOW: Final = 700
+WINDOW_MEMORY: Final = 700
 """The memory of a window and its entry as objects, in bytes, where a result is a number: 610 as computed, and 690
 as read back from a checkpoint."""
 
-_OBJECT: Final = 100
+_OBJECT_MEMORY: Final = 100
 """The memory of a result that is in no array, in bytes, roughly."""
 
 _NO_STATES: Final[list[Any]] = []
@@ -123,7 +123,8 @@ class PackedWindows:
         sizes = array("q", [entry.size for entry in entries])
         ids = array("q", [live_row.id for live_row in plain_rows])
         values = _column([live_row.row.value for live_row in plain_rows])
-        memory = sum(map(getsizeof, (starts, ends, sizes, ids))) + _memory(values) + WINDOW * len(other_entries)
+        array_memory = sum(map(getsizeof, (starts, ends, sizes, ids))) + _memory(values)
+        memory = array_memory + WINDOW_MEMORY * len(other_entries)
         return cls(windows[0], windows[-1], memory, starts, ends, sizes, ids, values, other_entries)
 
     def __len__(self) -> int:
@@ -156,19 +157,19 @@ def _is_plain(window: Window, entry: WindowEntry) -> bool:
 
 
 def _column(values: list[Any]) -> Column:
-    """Return values as a column, from which they are read back with their types."""
-    kinds = set(map(type, values))
-    if len(kinds) != 1:
+    """Return values as a column, from which `_values` reads them back with their types."""
+    types = set(map(type, values))
+    if len(types) != 1:
         return values
-    kind = kinds.pop()
-    if kind is float:
+    (value_type,) = types
+    if value_type is float:
         return array("d", values)
-    if kind is int and min(values) >= -(2**63) and max(values) < 2**63:
+    if value_type is int and min(values) >= -(2**63) and max(values) < 2**63:  # an array has integers of 64 bits
         return array("q", values)
-    if kind is tuple:
-        widths = set(map(len, values))
-        if len(widths) == 1 and widths != {0}:
-            return tuple(_column(list(part)) for part in zip(*values, strict=True))
+    if value_type is tuple:
+        lengths = set(map(len, values))
+        if len(lengths) == 1 and lengths != {0}:
+            return tuple(_column(list(items)) for items in zip(*values, strict=True))
     return values
 
 
@@ -176,8 +177,8 @@ def _values(column: Column) -> Sequence[Any]:
     """Return the values of a column."""
     if not isinstance(column, tuple):
         return column
-    parts = [_values(part) for part in column]
-    return list(zip(*parts, strict=True))
+    columns = [_values(item_column) for item_column in column]
+    return list(zip(*columns, strict=True))
 
 
 def _memory(column: Column) -> int:
@@ -185,7 +186,7 @@ def _memory(column: Column) -> int:
     if isinstance(column, tuple):
         return sum(map(_memory, column))
     if isinstance(column, list):
-        return getsizeof(column) + _OBJECT * len(column)
+        return getsizeof(column) + _OBJECT_MEMORY * len(column)
     return getsizeof(column)
 
 
@@ -234,9 +235,11 @@ class WindowIndex:
         """Make an empty index.
 
         Args:
-            keeps_history: True to keep replaced windows too, whose output is shortened, not retracted.
-            packs: True to pack most of many windows, once they are stored. Not where windows are replaced or have
-                trigger states, or close out of order: there a batch goes through all of them.
+            keeps_history: True to keep windows that no longer exist while they have live output: it is shortened, and
+                not retracted.
+            packs: True to pack most windows when they are many, each time that the index is saved. It has to be False
+                where a batch goes through all windows: where they are replaced, have trigger states or close out of
+                order.
         """
         self._keeps_history = keeps_history
         self._packs = packs
@@ -259,7 +262,7 @@ class WindowIndex:
         """The memory of all windows in bytes; None if none is packed."""
         if not self._packed:
             return None
-        return WINDOW * len(self._entries) + self._packed_memory
+        return WINDOW_MEMORY * len(self._entries) + self._packed_memory
 
     def items(self) -> list[tuple[Window, WindowEntry]]:
         """Return all entries in order; the packed windows stay packed."""
@@ -295,12 +298,13 @@ class WindowIndex:
     def track(self) -> None:
         """Mark all entries as saved; record changes from now on.
 
-        Where there are many, and most of them did not change, they are packed.
+        Many windows of which most did not change are packed.
         """
         changed_count = len(self.changed_windows or ())
         self.changed_windows = set()
         if not self._packs:
             return
+        # The next batch is likely to unpack as many windows as this one changed: packing each time would be in vain.
         most_objects = min(max(MOST_OBJECTS, 2 * changed_count), 16 * MOST_OBJECTS)
         if len(self._entries) > most_objects:
             self._pack()
@@ -308,28 +312,28 @@ class WindowIndex:
     def touched_by(self, stretches: Sequence[tuple[int, int]]) -> list[tuple[Window, list[int]]]:
         """Return the windows with members that overlap stretches `[start, end)`, in order.
 
-        Each window comes with the numbers of the stretches that it overlaps.
+        Each window comes with the places, in `stretches`, of those that it overlaps.
 
-        Cost: a binary search and the windows found, for each stretch; all windows, where replaced windows are kept.
+        Cost: for each stretch a binary search and the windows returned; all windows, where replaced windows are kept.
         """
         if self._packed:
             for start, end in stretches:
                 first = bisect_right(self._packed, start, key=_last_end)
                 self._unpack(first, bisect_left(self._packed, end, key=_first_start))
         order = self._in_order()
-        numbers_by_place: dict[int, list[int]] = {}
-        for number, (start, end) in enumerate(stretches):
-            # Backwards from the last window that starts before the end. Ends ascend with starts, so the first window
-            # that ends before the stretch is the last one to look at; not so for replaced windows among them.
+        stretches_by_window: dict[int, list[int]] = {}  # places of stretches by the place of a window
+        for stretch_place, (start, end) in enumerate(stretches):
+            # Backwards from the last window that starts before the end of the stretch. Ends ascend with starts: if one
+            # window ends before the stretch, so do all before it. That does not hold where replaced windows are kept.
             for place in range(bisect_left(self._starts, end) - 1, -1, -1):
                 window = order[place]
                 if not self._entries[window].size:
                     continue
                 if window.end > start:
-                    numbers_by_place.setdefault(place, []).append(number)
+                    stretches_by_window.setdefault(place, []).append(stretch_place)
                 elif not self._keeps_history:
                     break
-        return [(order[place], numbers_by_place[place]) for place in sorted(numbers_by_place)]
+        return [(order[place], stretches_by_window[place]) for place in sorted(stretches_by_window)]
 
     def close(self, frontier: int, watermark: int, is_closed: Callable[[Window], bool] | None = None) -> int:
         """Remove the closed windows, and the final output of replaced windows.
@@ -348,6 +352,7 @@ class WindowIndex:
         candidates = order[:place]
         if is_closed is not None:
             candidates += filter(is_closed, order[place:])
+        # A replaced window has no members: it stays until all its output is final.
         closed_windows = [window for window in candidates if self._entries[window].size]
         for window in closed_windows:
             self._discard(window)
@@ -396,8 +401,9 @@ class WindowIndex:
             self.changed_windows.add(window)
 
     def _pack(self) -> None:
-        """Pack all windows. A short run is packed with the one before it, so that runs do not become many."""
-        # Backwards, so that the places of the runs before a stretch stay as they are.
+        """Pack all windows, as runs of at most `RUN` windows."""
+        # Few windows between two runs would become a short run: they are packed with the run before them, which is
+        # unpacked first. Backwards, so that the places of the runs before a stretch stay as they are.
         order = self._in_order()
         for stretch in reversed(self._unpacked_stretches(order)):
             if stretch.end - stretch.first < RUN // 2 and stretch.runs_before:
@@ -415,10 +421,10 @@ class WindowIndex:
         self._starts = []
 
     def _unpacked_stretches(self, order: Sequence[Window]) -> list[_UnpackedStretch]:
-        """Return the stretches between packed runs that the windows which are not packed lie in.
+        """Divide the windows that are not packed at the packed runs between them.
 
         Args:
-            order: These windows in order.
+            order: The windows that are not packed, in order.
         """
         stretches: list[_UnpackedStretch] = []
         first = 0
@@ -454,7 +460,7 @@ class WindowIndex:
         """Return the windows that are not packed, in order: new ones are put in their places first."""
         order = self._order
         starts = self._starts
-        if len(self._new) + len(self._gone) > len(order) // MANY:
+        if len(self._new) + len(self._gone) > len(order) // MANY:  # sorting is cheaper than a search for each
             order = sorted(self._entries, key=by_window)
             self._order = order
             self._starts = [window.start for window in order]

@@ -31,8 +31,8 @@ class Admission(RevisedEvents):
         """Admit the changes of the batch.
 
         Args:
-            changes: In any order.
-            watermark: The watermark after the batch, by which rows stop waiting.
+            changes: The rows, in any order.
+            watermark: The watermark after the batch, by which rows stop waiting for other rows of their event.
         """
         samples = self._state.samples
         pending = self._state.pending
@@ -40,7 +40,7 @@ class Admission(RevisedEvents):
         if not other_changes and not pending:
             return
 
-        # Rows whose event has one row alone are admitted at once; the others are gathered by event.
+        # The first insertion of an event is admitted at once; further rows of the event, and revisions, are gathered.
         first_insertions: dict[Identity, InputChange] = {}
         rows_by_event: dict[Identity, list[InputChange]] = {}
         for change in other_changes:
@@ -52,15 +52,16 @@ class Admission(RevisedEvents):
                 self._insert(change, first_insertions, rows_by_event)
 
         for identity, rows in rows_by_event.items():
-            is_alone = len(rows) == 1 and identity not in pending
-            if is_alone and self.revise(identity, rows[0]):
+            is_only_row = len(rows) == 1 and identity not in pending
+            if is_only_row and self.revise(identity, rows[0]):
                 continue
-            if identity in first_insertions:  # admitted by itself, until further rows of its event came
+            # The insertion was admitted as if it were alone; now it is chained with the other rows of its event.
+            if identity in first_insertions:
                 rows.append(first_insertions[identity])
                 del self.changes_by_id[identity]
             self.chain(identity, rows, watermark)
 
-        # Rows of events that the batch has none of stop waiting as the watermark advances.
+        # Rows that wait may be rejected as the watermark advances, also where the batch has no row of their event.
         if pending:
             for identity in [identity for identity in pending if identity not in rows_by_event]:
                 self.chain(identity, [], watermark)
@@ -69,8 +70,8 @@ class Admission(RevisedEvents):
         """Admit the valid insertions that no other row can be about, all at once; return the other rows."""
         state = self._state
         watermark = self._late_rule.watermark
-        # Fields by place, and lateness as `LateRule` decides it, as this runs for every row: id, start, end, payload,
-        # new_end.
+        # This runs for every row: so it reads fields by their places, which are those of id, start, end, payload and
+        # new_end, and decides lateness in place of `LateRule`.
         plain = [
             change
             for change in changes
@@ -101,7 +102,13 @@ class Admission(RevisedEvents):
         first_insertions: dict[Identity, InputChange],
         rows_by_event: dict[Identity, list[InputChange]],
     ) -> None:
-        """Admit an insertion, or gather it if its event has other rows."""
+        """Admit an insertion, or gather it if its event has other rows.
+
+        Args:
+            change: The insertion.
+            first_insertions: The insertions that were admitted, by event; this method adds to them.
+            rows_by_event: The rows that are gathered, by event; this method adds to them.
+        """
         end = INFINITY if change.end is None else change.end
         start = self._late_rule.legal_start(change.start, end)
         if end <= start:
@@ -137,8 +144,8 @@ class Admission(RevisedEvents):
             self.reject(Reason.EMPTY_LIFETIME, message, change)
         elif change.id is not None:
             rows_by_event.setdefault((change.id, start), []).append(change)
-        elif self.is_in_time(change, start):
-            self.reject_unknown(change)
+        elif not self.reject_if_late(change, start):
+            self.reject_unknown(change)  # it has no id to find its event by
 
     def _admit_sample(self, change: InputChange, samples: Samples) -> None:
         """Insert a sample between its neighbours: it ends the previous one and is ended by the next one.
@@ -166,7 +173,13 @@ class Admission(RevisedEvents):
         self.put_new(id, change.start, end, change.payload)
 
     def _choose_sample(self, change: InputChange, present_id: Hashable, samples: Samples) -> None:
-        """Let a sample replace the present one of its time, if it comes after that by order; reject the other one."""
+        """Keep the last by order of two samples of one time, and reject the other one.
+
+        Args:
+            change: The new sample.
+            present_id: The id of the sample that the key has at that time.
+            samples: The samples of the key.
+        """
         present: StoredEvent | None = self.current(present_id)
         assert present is not None, "a sample that may still be replaced is not forgotten"
         rejected_row = change
@@ -184,8 +197,8 @@ class Admission(RevisedEvents):
     def _rank_of_sample(self, payload: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the rank of a sample among those of its time, as a value: its order, then all of its values.
 
-        The values decide between samples that are alike in order, or all where the query has none. So the choice
-        depends neither on the order in which samples come nor on micro-batches.
+        The values decide between samples that are equal in order, or between all samples if the query has no order. So
+        the choice depends neither on the order in which samples come nor on micro-batches.
         """
         order = self._state.query.order
         return payload if order is None else (order(payload), payload)

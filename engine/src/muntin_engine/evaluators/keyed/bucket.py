@@ -105,10 +105,11 @@ class KeyedBucket:
         has_patterns = any(report.patterns for report in reports)
         if work or has_patterns or run.is_signalled or metadata.timer.is_reached(run.due_at):
             store = open_store(state, self._codec)
-            # A key has work if it has rows, if its timer is due, or if a pattern advances its watermark.
+            # A key has work if it has rows, if its timer is due, or if a pattern advances its watermark. Keys are
+            # sorted, so that a batch that is run again gives its output in the same order.
             due_keys = store.take_due(run.due_at, is_signalled=run.is_signalled)
             for name in sorted({*work, *due_keys, *run.keys_ahead(store)}):
-                # Taken out of the dictionary, so that the rows of a key are let go with it: that saves memory.
+                # Taken out of the dictionary, so that the memory of a key's rows is freed with the key.
                 key_work = work.pop(name, None) or KeyWork(tuple(self._codec.unpack(name)))
                 output = run.process_key(store, name, key_work)
                 if output:

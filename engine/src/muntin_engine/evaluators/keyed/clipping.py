@@ -25,9 +25,10 @@ class Clipping:
         self._extent = extent
 
     def lifetime(self, start: int, end: int, window: Window) -> tuple[int, int]:
-        """Return a member's lifetime as the module sees it.
+        """Return the start and the end of a member's lifetime as the module sees it.
 
-        A member by count or by reach may lie wholly outside the window; it is then not clipped on that side.
+        A member may lie wholly outside the window if windows count events, or reach beyond their ends; it is then not
+        clipped on that side.
         """
         if self._extent is not None:
             window = self._extent(window)

@@ -27,12 +27,13 @@ class ModuleComputation(MethodCalls):
 
     Attributes:
         module: The module.
-        is_incremental: True if it keeps a state from one result to the next. One that reads the order of events does
-            only where they come in it: over windows of time a late one may lie before those that are in the state.
-        can_remove: True if events can be taken out of a state again; of one that reads the order, the oldest.
-        is_choosy: True if it does not accept every payload.
-        can_slide: True if the state of a window can be updated to that of the next, at least if no event leaves. That
-            is so if the module's view of an event does not depend on the window.
+        is_incremental: True if the module keeps a state from one result to the next. A module that reads the order of
+            events keeps one only where events come in that order: elsewhere a late event may belong before events that
+            the state has already.
+        can_remove: True if the module can remove events from a state: any, or the oldest if it reads their order.
+        is_choosy: True if the module does not accept every payload.
+        can_slide: True if the state of a window can be updated to that of the next one, at least if no event leaves.
+            That is so if the module's view of an event does not depend on the window.
         lifetime: Returns a member's lifetime as the module sees it: see `Clipping`.
     """
 
@@ -47,37 +48,45 @@ class ModuleComputation(MethodCalls):
 
         Args:
             binding: The module.
-            clip: The part of lifetimes that it sees.
+            clip: The part of lifetimes that the module sees.
             extent: The function from windows to their extents; None if each window is its own extent.
-            place: Returns the place of an event in their order; None where events come in it.
+            place: Returns the sort key of an event in the order of the query; None where events come in that order.
         """
         super().__init__(binding, extent)
         module = binding.module
         self.module: Any = module
+
+        # A module that skips payloads is called by a wrapper, which counts in its state how many were accepted.
         self._called = binding.called
         self.is_choosy = binding.called is not module
+
+        # Events are sorted only for a module that reads their order.
         self._place = place if module.reads_order else None
         self.is_incremental = module.is_incremental and self._place is None
         self.can_remove = self.is_incremental and hasattr(module, "remove_events")
         self.can_slide = self.is_incremental and not module.is_time_sensitive
+
+        # The module's view of an event.
         self._select = binding.select
         self._clips = clip is not ClipPolicy.NONE
         self.lifetime = Clipping(clip, extent).lifetime
         self._reads_times = module.reads_times
+
+        # Its results, which become plain data unless they are already.
         self._plain = binding.plain
         self._is_plain = binding.plain is None and not module.is_operator
         self._compute = self._called.compute_result if self._is_plain else self._compute_plain
 
     @property
     def sees_events(self) -> bool:
-        """True if it sees more of events than their payloads, or looks at it to find their order."""
+        """True if payloads alone do not do: the module sees times, or events are sorted for it by more than these."""
         return self._is_time_sensitive or self._place is not None
 
     def payloads(self, columns: Sequence[list[Any]], count: int) -> Payloads:
-        """Return the module's input for rows that come as columns, unless it `sees_events`.
+        """Return the inputs of a module that does not `sees_events`, for rows that come as columns.
 
         Args:
-            columns: The columns.
+            columns: The columns of the payloads.
             count: The number of rows.
         """
         return payloads_of(self._select, columns, count)
@@ -85,9 +94,9 @@ class ModuleComputation(MethodCalls):
     def inputs_of(self, events: Iterable[StoredEvent], window: Window) -> list[object]:
         """Return the module's inputs for members: their payloads, or events with clipped lifetimes.
 
-        Members whose input it skips, such as a null, are left out. A module that reads the order gets them in the order
-        of the query. Members at one place of it are in the order of their inputs: so the result does not depend on when
-        they arrived.
+        Members whose input the module skips, such as a null, are left out. A module that reads the order of events gets
+        them in the order of the query, and those that are equal in it in the order of their inputs. So the result does
+        not depend on when members arrived.
         """
         # Comprehensions, as this runs for every member of every window.
         select = self._select
@@ -115,12 +124,15 @@ class ModuleComputation(MethodCalls):
         clipped: list[tuple[StoredEvent, Event[Any]]] = []
         for event, payload in accepted:
             clipped.append((event, Event(*self.lifetime(event.start, event.end, window), payload)))
-        # Of equal payloads alone the ends decide, which may still move.
+        # Payloads are compared before ends: an end may still move, and decides only between equal payloads.
         in_order = in_sequence(clipped, lambda pair: place(pair[0]), lambda pair: (pair[1].payload, pair[1].end))
         return [clipped_event for _, clipped_event in in_order]
 
     def sees_same(self, previous: StoredEvent, present: StoredEvent, window: Window) -> bool:
-        """Return True if two versions of an event are the same to the module, so that its result stays."""
+        """Return True if the module sees no difference between two versions of an event, so that its result stays.
+
+        The versions have the same payload; their lifetimes may differ.
+        """
         if not self._reads_times:
             return True
         previous_lifetime = self.lifetime(previous.start, previous.end, window)
@@ -167,11 +179,11 @@ class ModuleComputation(MethodCalls):
         return self.result_of_state(state, key, window)
 
     def results_of_groups(self, payloads: Payloads, bounds: Sequence[int], windows: CalledWindows) -> list[Any]:
-        """Return the result of each window from the payloads of all its rows, unless the module `sees_events`.
+        """Return the result of each window from the payloads of all its rows, of a module that does not `sees_events`.
 
         Args:
             payloads: The payloads, window by window.
-            bounds: The place of the first payload of each window, and at last the number of all; each window has a row.
+            bounds: The place of the first payload of each window, then the number of all payloads. No window is empty.
             windows: The windows.
         """
         groups = payloads.groups(bounds)
@@ -182,6 +194,7 @@ class ModuleComputation(MethodCalls):
             return results
         compute = self._compute
         if self.is_choosy and not payloads.has_skipped:
+            # No payload is skipped: the module is called without the wrapper, which would count the accepted ones.
             compute = self.module.compute_result if self._is_plain else self._compute_accepted
         return self.call_for_each("compute_result", windows, compute, groups)
 
@@ -190,7 +203,7 @@ class ModuleComputation(MethodCalls):
         return self._plain_result(self._called.compute_result(*arguments))
 
     def _compute_accepted(self, payloads: list[object]) -> object:
-        """Return the result, as plain data, of payloads that are all accepted: none needs to be counted."""
+        """Return the result, as plain data, of payloads that the module accepts all."""
         return self._plain_result(self.module.compute_result(payloads))
 
     def _plain_result(self, result: Any) -> object:
@@ -209,14 +222,14 @@ class Slide:
     is rebuilt from the members where more events left than stayed, or where the module cannot remove those that left.
     """
 
-    __slots__ = ("_computation", "_is_at_step", "_key", "_state")
+    __slots__ = ("_computation", "_has_state", "_key", "_state")
 
     def __init__(self, computation: ModuleComputation, key: object) -> None:
         """Begin before the first window of a sweep."""
         self._computation = computation
         self._key = key
-        self._state: Any = None
-        self._is_at_step = False
+        self._state: Any = None  # of the last window, if that has one; a module's state may be None
+        self._has_state = False
 
     def result(self, step: SweptWindow) -> Any:
         """Return the module's result for a step that has members."""
@@ -233,30 +246,32 @@ class Slide:
                 state = computation.remove(state, step.departed, key, window)
             state = computation.add(state, step.entered, key, window)
         self._state = state
-        self._is_at_step = True
+        self._has_state = True
         return computation.result_of_state(state, key, window)
 
     def _must_rebuild(self, step: SweptWindow) -> bool:
-        """Return True if the state cannot go on from the last step, or it costs more than to build it anew."""
-        if not self._is_at_step or len(step.departed) > len(step.members):
+        """Return True if the last state cannot be updated to a step, or if that costs more than to build it anew."""
+        if not self._has_state or len(step.departed) > len(step.members):
             return True
         if not step.departed:
             return False
         computation = self._computation
         if not computation.can_remove:
             return True
+        # A module that reads the order of events can remove the oldest ones alone.
         return computation.module.reads_order and not _are_oldest(step)
 
     def skip(self) -> None:
-        """Skip a step; the state is rebuilt at the next one."""
+        """Skip a step without members; the state is built anew at the next step."""
         self._state = None
-        self._is_at_step = False
+        self._has_state = False
 
 
 def _are_oldest(step: SweptWindow) -> bool:
-    """Return True if the rows that departed are the oldest.
+    """Return True if the rows that departed are older than all members.
 
-    Row windows number their rows as they come, and keep them in order.
+    This holds for row windows alone: the ids of their rows are numbers in the order in which rows came, and `members`
+    is in that order too.
     """
     oldest_member: Any = next(iter(step.members), INFINITY)
     return all(event.id < oldest_member for event in step.departed)
@@ -272,7 +287,12 @@ class WindowResults:
     """
 
     def __init__(self, query: EvaluatorQuery, *, in_order: bool = False) -> None:
-        """Prepare to compute the windows of a query, whose events come in order or not."""
+        """Prepare to compute the windows of a query.
+
+        Args:
+            query: The query.
+            in_order: True if events come in the order of the query, so that no module needs them sorted.
+        """
         self.extent = extent_of(query)
         place = None if in_order else query.place
         self.computations = [ModuleComputation(binding, query.clip, self.extent, place) for binding in query.bindings]
@@ -296,9 +316,9 @@ class WindowResults:
                 yield step, [slide.result(step) for slide in slides]
             else:
                 for slide in slides:
-                    slide.skip()
+                    slide.skip()  # a window without members has no state
 
 
 def results_in_order(query: EvaluatorQuery) -> WindowResults:
-    """Return the computation of windows for a query whose events come in order; for `once`."""
+    """Return the computation of windows for a query whose events come in order: a function to give to `query.once`."""
     return WindowResults(query, in_order=True)

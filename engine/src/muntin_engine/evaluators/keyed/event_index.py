@@ -78,7 +78,10 @@ in_order: Final = attrgetter("until", "since")
 """Sort key: the order of events in an index."""
 
 MANY: Final = 32
-"""At most one in so many is put into a sorted list one by one; for more, the list is sorted."""
+"""New items are put into a sorted list one by one if they are at most one in so many; else the list is sorted anew."""
+
+_FEW_TO_SCAN: Final = 32
+"""So many events are looked at one by one rather than searched."""
 
 
 class _Replacement(NamedTuple):
@@ -200,10 +203,10 @@ class EventIndex:
         forgotten = past
         if is_needed is not None and past:
             needed = [event for event in past if is_needed(event)]
-            if needed:
+            if needed:  # else nothing is copied: the common case
                 forgotten = [event for event in past if not is_needed(event)]
         if forgotten:
-            self._ordered[: len(past)] = needed
+            self._ordered[: len(past)] = needed  # past events are the first in the order
             self.size -= len(forgotten)
             self._record_change(forgotten, ())
         return forgotten
@@ -237,25 +240,27 @@ class EventIndex:
             self._by_id.update(zip(map(by_id, new_events), new_events, strict=True))
 
     def _update_first(self, old_events: Sequence[StoredEvent], new_events: Sequence[StoredEvent]) -> None:
-        """Bring the membership that starts first up to date, or forget it where another event may be the first."""
+        """Bring the membership that starts first up to date, or drop it where another event may be the first."""
         assert self._first is not None
         tick, first = self._first
         if new_events and min(map(by_since, new_events)) < first.since:
-            first = min([first, *(event for event in new_events if event.until > tick)], key=by_since)
-        is_gone = first.until > tick and first.since in map(by_since, old_events)
-        self._first = None if is_gone else _FirstMembership(tick, first)
+            new_candidates = [event for event in new_events if event.until > tick]
+            first = min([first, *new_candidates], key=by_since)
+        # Starts are compared and not events: that is cheaper, and an answer that is dropped in vain is only found anew.
+        may_be_gone = first.until > tick and first.since in map(by_since, old_events)
+        self._first = None if may_be_gone else _FirstMembership(tick, first)
 
     def overlapping(self, start: int, end: int) -> list[StoredEvent]:
         """Return the events whose membership shares a tick with `[start, end)`."""
         ordered = self.ordered
         first = bisect_right(ordered, start, key=by_until)
-        if len(ordered) - first <= MANY:
+        if len(ordered) - first <= _FEW_TO_SCAN:
             return [event for event in ordered[first:] if event.since < end and event.since < event.until]
-        # A membership that starts before the end of the stretch ends within the longest one of it, or has no end.
+        # No membership with an end is longer than `_longest`: one that starts before `end` ends before their sum.
         if self._longest is None:
             self._longest = _longest_of(ordered, 0)
         last = bisect_left(ordered, min(end + self._longest, INFINITY), first, key=by_until)
-        endless = bisect_left(ordered, INFINITY, last, key=by_until)
+        endless = bisect_left(ordered, INFINITY, last, key=by_until)  # the first membership without an end
         candidates = chain(ordered[first:last], ordered[endless:])
         return [event for event in candidates if event.since < end and event.since < event.until]
 
@@ -266,13 +271,14 @@ class EventIndex:
 
     def until_at_most(self, tick: int) -> list[StoredEvent]:
         """Return the events whose membership ends at a tick or before."""
+        # New events need not be put in order while each of their memberships ends after the tick.
         ordered = self._ordered if tick < self._unordered_until else self.ordered
         return ordered[: bisect_right(ordered, tick, key=by_until)]
 
     def last_end(self) -> int:
         """Return the greatest end of a member that has one; `EARLIEST` if none has."""
         ordered = self.ordered
-        endless = bisect_left(ordered, INFINITY, key=by_until)
+        endless = bisect_left(ordered, INFINITY, key=by_until)  # the first membership without an end
         for place in range(endless - 1, -1, -1):
             if ordered[place].is_member:
                 return ordered[place].until
@@ -299,11 +305,15 @@ class EventIndex:
 
 def _longest_of(events: Iterable[StoredEvent], least: int) -> int:
     """Return the length of the longest membership that has an end; `least` if all are shorter."""
-    return max([least, *[event.until - event.since for event in events if event.until < INFINITY]])
+    lengths = [event.until - event.since for event in events if event.until < INFINITY]
+    return max([least, *lengths])
 
 
 def union(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return disjoint stretches that cover the same ticks, in order.
+    """Merge stretches that overlap or touch; return disjoint ones that cover the same ticks, in order.
+
+    Args:
+        stretches: The start and the end of each stretch.
 
     Example:
         >>> union([(4, 6), (0, 3), (2, 4)])

@@ -114,7 +114,8 @@ class KeyIntake:
         progress = self.progress
         late_rule = self._late_rule
 
-        # A key may be ahead of the input, by its own punctuation or by a pattern.
+        # A key may be ahead of the input, by its own punctuation or by a pattern. Its rows are late by the watermark
+        # before the batch; its windows close by the watermark after it.
         key_watermark = max([state.key_watermark, *key_watermarks])
         if key_watermark > EARLIEST or pattern_watermarks is not NO_PATTERNS:
             previous_watermark = max(state.key_watermark, pattern_watermarks.previous)
@@ -132,11 +133,10 @@ class KeyIntake:
                     self._query, progress_of_key(self._reported_progress, present_watermark)
                 )
             is_ahead = key_watermark > self.progress.watermark
-            state.key_watermark = key_watermark if is_ahead else EARLIEST
+            state.key_watermark = key_watermark if is_ahead else EARLIEST  # once reached, it says nothing any more
         if not rows and not state.pending:
             return AdmittedRows(NetChanges(state), previous, progress)
 
-        # A row that waits is counted when it is no longer pending: as accepted, or as rejected.
         row_count = self._filter.count(rows) + self._filter.count(state.pending_rows)
         shed: list[Rejection] = []
         if self._shedding is not None:
@@ -144,6 +144,8 @@ class KeyIntake:
         admission = Admission(state, late_rule)
         admission.admit(rows, progress.watermark)
         self._filter.leave_out(state, admission)
+
+        # A row that waits for others is counted when it no longer waits: as accepted, or as rejected.
         rejections = self._filter.visible(admission.rejections + shed)
         if rejections:
             self._rejections += [(key, rejection) for rejection in rejections]
@@ -162,7 +164,10 @@ class Filter:
         self._keeps = keeps
 
     def leave_out(self, state: KeyEvents, admission: Admission) -> None:
-        """Move the events that the filter leaves out from an admission to the state, marked as filtered."""
+        """Move the events that the filter leaves out from an admission to the state, marked as filtered.
+
+        A filtered event is never a member of a window; it is kept so that its revisions find it.
+        """
         keeps = self._keeps
         if keeps is None:
             return
@@ -197,14 +202,15 @@ class Filter:
 
     def count(self, changes: Sequence[InputChange]) -> int:
         """Return the number of rows that metrics count: all but the insertions that the filter leaves out."""
-        return len(changes) if self._keeps is None else sum(map(self.counts, changes))
+        return len(changes) if self._keeps is None else sum(map(self.is_counted, changes))
 
     def visible(self, rejections: list[Rejection]) -> list[Rejection]:
         """Return rejections without those of insertions that are left out anyway."""
         if self._keeps is None:
             return rejections
-        return [rejection for rejection in rejections if self.counts(rejection.change)]
+        return [rejection for rejection in rejections if self.is_counted(rejection.change)]
 
-    def counts(self, change: InputChange) -> bool:
+    def is_counted(self, change: InputChange) -> bool:
         """Return True if metrics count a row: it is not an insertion that the filter leaves out."""
-        return self._keeps is None or change.new_end is not None or bool(self._keeps(change.payload))
+        is_revision = change.new_end is not None
+        return self._keeps is None or is_revision or bool(self._keeps(change.payload))

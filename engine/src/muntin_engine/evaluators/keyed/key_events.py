@@ -44,7 +44,8 @@ class EventsData(NamedTuple):
 
     Attributes:
         serial: The largest serial number in use.
-        gone_columns: The ids of saved events that are gone, as columns: one, or two where the input has ids.
+        gone_columns: The identities of saved events that are gone, as columns: one of serial numbers, or two, of ids
+            and of starts, where the input has ids.
         input_ids: The ids of the events.
         origins: The starts that events were inserted with, where late ones are adjusted; empty if they are `starts`.
         starts: The starts of the events.
@@ -87,7 +88,7 @@ class Samples:
         return time in self._id_by_time
 
     def around(self, time: int) -> tuple[Sample | None, Sample | None]:
-        """Return the last sample at a time or before it, and the first after it."""
+        """Return the last sample at a time or before it, and the first after it; None where there is none."""
         place = self._id_by_time.bisect_right(time)
         previous = Sample(*self._id_by_time.peekitem(place - 1)) if place > 0 else None
         following = Sample(*self._id_by_time.peekitem(place)) if place < len(self._id_by_time) else None
@@ -167,7 +168,7 @@ class KeyEvents:
         return [(("anonymous", serial), start) for serial, start in zip(serials, starts, strict=True)]
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the stretch for which an event with a lifetime is needed: here the lifetime itself."""
+        """Return the start and the end of the stretch for which an event is needed: here those of its lifetime."""
         return start, end
 
     def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
@@ -175,9 +176,9 @@ class KeyEvents:
         return starts, ends
 
     def replace(self, old_events: Sequence[StoredEvent], new_events: Sequence[StoredEvent]) -> None:
-        """Remove events, and add others except those that nothing needs and nothing revises."""
+        """Remove events, and add others except those that nothing needs."""
         needed = new_events
-        if not self.query.event_ends_move:
+        if not self.query.event_ends_move:  # else a revision may still make any event a member of a window
             needed = [event for event in new_events if event.since < event.until]
         self.events.replace(old_events, needed)
 
@@ -192,7 +193,14 @@ class KeyEvents:
         self.events.track()
 
     def waiting_times(self, watermark: int) -> list[int]:
-        """Return the watermarks at which rows stop waiting for others of their event, or the key's own is reached."""
+        """Return the later watermarks of the input at which the key has work besides its windows.
+
+        That is when a row may stop waiting for other rows of its event, and when the watermark reaches the key's own,
+        which is then dropped.
+
+        Args:
+            watermark: The present watermark.
+        """
         times: list[int] = []
         if self.key_watermark > EARLIEST:
             times.append(self.key_watermark)
@@ -204,6 +212,7 @@ class KeyEvents:
             event = self.event(identity)
             if event is not None:
                 nodes.add(event.end)  # nothing can follow an event that has ended
+            # A row that changes the tick of a node is late once the watermark lies beyond that tick.
             times += [node + 1 for node in nodes if watermark <= node < INFINITY]
         return times
 
@@ -233,7 +242,11 @@ class KeyEvents:
             yield StateRow("watermark", (), self.key_watermark, INFINITY, None, input=input_name)
 
     def id_of(self, id: Hashable) -> Hashable:
-        """Return the id that the input gave an event; None if it gave none."""
+        """Return the id that the input gave an event; None if it gave none.
+
+        Args:
+            id: The id of the event in the index: an `Identity`, or a serial number.
+        """
         if not self.query.names_events or not isinstance(id, tuple):
             return None
         input_id = id[0]
@@ -246,9 +259,12 @@ class KeyEvents:
         return self.events.tracks
 
     def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
-        """Return the state as plain data, events column by column, or its difference to the saved state.
+        """Return the state as plain data, events column by column: the fields of `EventsData`.
 
-        The difference has the ids of saved events that are gone, and further events, with all else.
+        Args:
+            serializer: Encodes the states of modules, if a subclass has any.
+            key: The key, for errors.
+            is_whole: False to leave out the events that are saved already, and to list the saved ones that are gone.
 
         Raises:
             StateError: A module's state cannot be stored.
@@ -292,7 +308,13 @@ class KeyEvents:
     def from_data(
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> Self:
-        """Return the state that `to_data` wrote, with the differences after it; older schema versions are upgraded.
+        """Return the state that `to_data` wrote; states of modules of older schema versions are upgraded.
+
+        Args:
+            query: The query.
+            stored: The whole state, and the differences that were written after it, in order.
+            serializer: Decodes the states of modules, if a subclass has any.
+            key: The key, for errors.
 
         Raises:
             ModuleFailedError: A module's `upgrade_state` raised an exception.
@@ -306,9 +328,11 @@ class KeyEvents:
         """Restore the events and the waiting rows from records.
 
         Args:
-            stored: As for `from_data`. The state that the memberships of events depend on is restored already.
+            stored: The whole state, and the differences that were written after it, in order. A subclass whose
+                `memberships` depend on its own state has restored that already.
             is_ordered: True if the events are in the order of an index.
         """
+        # Only events are written as differences: all else is in the last record.
         last_record = EventsData(*stored[-1])
         self.serial = last_record.serial
         self.key_watermark = last_record.key_watermark
@@ -316,7 +340,7 @@ class KeyEvents:
         memberships = self.memberships(starts, ends)
         events = list(map(stored_event, zip(ids, starts, ends, payloads, *memberships, strict=True)))
         keeps = self.query.keeps
-        if keeps is not None:
+        if keeps is not None:  # which events are filtered is not saved: it follows from their payloads
             events = [event if keeps(event.payload) else event.filtered() for event in events]
         if not is_ordered:
             events.sort(key=in_order)
@@ -343,7 +367,8 @@ def payloads_of(values: Sequence[Any], width: int, count: int) -> list[tuple[Any
 def _pending_to_data(identity: Identity, pending: PendingRows) -> list[object]:
     """Return the rows of an event that wait for others as plain data."""
     rows = [list(row[2:]) for row in pending.rows]  # all but the id and the start, which the identity has
-    return [*identity, rows, list(pending.base) if pending.base else None]
+    base = list(pending.base) if pending.base else None
+    return [*identity, rows, base]
 
 
 def _pending_from_data(id: Hashable, start: int, rows: Sequence[Any], base: Sequence[Any] | None) -> PendingRows:
@@ -358,28 +383,34 @@ def _pending_from_data(id: Hashable, start: int, rows: Sequence[Any], base: Sequ
 
 
 def _event_columns(stored: Sequence[list[Any]], *, has_ids: bool) -> Sequence[Sequence[Any]]:
-    """Return the ids, the starts, the ends and the payloads of saved events, after all changes of them.
+    """Return four columns of the saved events that are not gone: their ids, starts, ends and payloads.
 
     Args:
         stored: The whole record, and the records of changes after it.
         has_ids: True if the input has ids.
     """
-    # Backwards, so that what later records say is gone is known when an earlier one is read.
-    gone_later: set[Hashable] = set()
-    parts: list[Sequence[Sequence[Any]]] = []
+    # Backwards: the events that later records say are gone are known when an earlier record is read.
+    gone_ids: set[Hashable] = set()
+    columns_by_record: list[Sequence[Sequence[Any]]] = []
     for record in reversed(stored):
         data = EventsData(*record)
         payloads = payloads_of(data.values, data.width, len(data.input_ids))
-        names = data.input_ids
+        ids = data.input_ids
         if has_ids:
-            names = list(zip(data.input_ids, data.origins or data.starts, strict=True))
-        columns: Sequence[Sequence[Any]] = (names, data.starts, data.ends, payloads)
-        if gone_later:
-            is_live = [name not in gone_later for name in names]
+            ids = list(zip(data.input_ids, data.origins or data.starts, strict=True))
+        columns: Sequence[Sequence[Any]] = (ids, data.starts, data.ends, payloads)
+        if gone_ids:
+            is_live = [id not in gone_ids for id in ids]
             columns = [list(compress(column, is_live)) for column in columns]
-        parts.append(columns)
-        gone_later.update(zip(*data.gone_columns, strict=True) if has_ids else chain(*data.gone_columns))
-    if len(parts) == 1:
-        return parts[0]
-    in_order_of_time = parts[::-1]
-    return [list(chain.from_iterable(columns)) for columns in zip(*in_order_of_time, strict=True)]
+        columns_by_record.append(columns)
+
+        # A record may replace an event of an earlier one: then the event is gone there, and is among the new ones here.
+        if has_ids:
+            gone_ids.update(zip(*data.gone_columns, strict=True))
+        else:
+            gone_ids.update(*data.gone_columns)
+
+    if len(columns_by_record) == 1:
+        return columns_by_record[0]
+    columns_by_record.reverse()
+    return [list(chain.from_iterable(columns)) for columns in zip(*columns_by_record, strict=True)]

@@ -27,7 +27,8 @@ def query_without_modules(identity: QueryIdentity, input_identity: QueryIdentity
     has_ids = input_identity["id"] is not None
     read_by_name = {name: itemgetter(place) for place, name in enumerate(column_names)}
 
-    # An input with ids or samples keeps filtered events: the last value of a payload is the mark of the others.
+    # An input with ids or samples keeps filtered events too: the value after the columns of a payload is False for
+    # these.
     keeps_filtered = input_identity["where"] and (has_ids or is_edge)
     read_mark = itemgetter(len(column_names)) if keeps_filtered else None
     return EvaluatorQuery(
@@ -52,6 +53,8 @@ def rows_of_keys(bucket: BucketReader, state_class: Any, query: Any) -> Iterator
     """
     codec = bucket.codec
     states = StateReader(bucket)
+
+    # The last batch that wrote each key. The names of keys are the first column of an entry.
     last_batches: dict[bytes, int] = {}
     for dated in bucket.entries:
         names = codec.unpack(dated.entry.data)[0]
@@ -73,10 +76,13 @@ class _ColumnsByName(dict[str, Callable[[Any], Any]]):
     """Columns of the input by their names. A checkpoint has no values of other expressions."""
 
     def __missing__(self, expression: str) -> Callable[[Any], Any]:
-        """Return a function that refuses to evaluate an expression that is no column."""
+        """Return a function that raises an error when it is called, in the place of an expression that is no column.
+
+        Most states are read without a value of the expression: so the error is raised only if one is needed.
+        """
 
         def refuse(payload: object) -> object:
-            """Refuse to be called: a checkpoint has the names of expressions, not the functions."""
+            """Raise the error: a checkpoint has the texts of expressions, not their values."""
             raise StateError(
                 f"rows that came since the state of a key was written whole are in partitions by {expression!r}\n"
                 f"  expected: a column; the checkpoint does not tell it of {payload!r}"

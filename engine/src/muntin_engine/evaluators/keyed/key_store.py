@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import islice
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from muntin import INFINITY
@@ -30,24 +30,24 @@ allows; a smaller key is written whole each time."""
 MOST_RECORDS: Final = 8
 """Rows are appended to a key that has fewer records; one that has more is written whole, with a window that closes."""
 
-_HEAD: Final = 16
-"""The size of a record besides its data, roughly."""
+_RECORD_OVERHEAD: Final = 16
+"""The bytes of a record besides its data, roughly."""
 
-_OBJECTS: Final = 512
-"""The memory of a key besides its data, roughly."""
+_MEMORY_PER_KEY: Final = 512
+"""The memory of a key with one record besides its data in bytes, roughly."""
 
-_RECORD: Final = 128
-"""The memory of each further record besides its data, roughly."""
+_MEMORY_PER_RECORD: Final = 128
+"""The memory of each further record besides its data in bytes, roughly."""
 
-_FIELDS: Final = range(len(KeyTimer._fields))
+_TIMER_FIELDS: Final = range(len(KeyTimer._fields))
 _DUE_FIELDS: Final = tuple(map(KeyTimer._fields.index, Due._fields))
 """The fields of a timer that make a key due, in the order of those of `Due`."""
 
-_MANY: Final = 2
-"""The index of timers is rebuilt with over twice the entries that all keys need at most."""
+_REBUILD_FACTOR: Final = 2
+"""The index of timers is rebuilt once it has over so many times the entries that all keys need at most."""
 
-_NAME: Final = itemgetter(0)
-_NUMBER: Final = itemgetter(0)
+_by_name: Final = itemgetter(0)
+_by_batch: Final = attrgetter("batch")
 
 
 class DecodedState(Protocol):
@@ -87,15 +87,20 @@ class Record(NamedTuple):
     """A part of the state of a key.
 
     Attributes:
-        number: The number of the batch that wrote it.
-        events: The number of events, if it is whole and replaces all records before it; 0 if that keeps more than
-            events. None if it holds changes.
+        batch: The number of the batch that wrote the record.
+        event_count: None if the record holds changes. A whole record, which replaces all records before it, has the
+            number of events, or 0 if the state keeps more than events.
         data: The state, or its changes, as bytes; empty if the key has no state any more.
     """
 
-    number: int
-    events: int | None
+    batch: int
+    event_count: int | None
     data: bytes
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the record holds a whole state, and not changes of one."""
+        return self.event_count is not None
 
 
 @dataclass(slots=True)
@@ -107,39 +112,40 @@ class KeyRecords(Generic[StateT]):
         records: The whole record, and the records of changes after it.
         size: The size of the records in bytes.
         state: The decoded state; None if it is not cached.
-        decoded: The memory of the decoded state in bytes, roughly.
+        decoded_size: The memory of the decoded state in bytes, roughly; 0 if it is not cached.
     """
 
     timer: KeyTimer
     records: list[Record]
     size: int
     state: StateT | None = None
-    decoded: int = 0
+    decoded_size: int = 0
 
     @property
     def has_few_rows(self) -> bool:
         """True if the state is small and keeps events alone, so that rows may be appended as they came."""
-        return self.size < LARGE and bool(self.records[0].events)
+        return self.size < LARGE and bool(self.records[0].event_count)
 
-    def appendable(self, events: int) -> int:
-        """Return the bytes of changes that may still be appended, until the state is written whole again.
+    def appendable(self, event_count: int) -> int:
+        """Return the bytes of changes that may still be appended; if it is 0, the state is written whole again.
 
-        Records may take twice what the state would take whole now: as many bytes per event as it took last. So a key
-        that only grows is not written whole again, as that would make its records no fewer bytes. No bytes may be
-        appended where the last changes would not fit once more, as the next ones are likely to be as many.
+        All records together may take twice the bytes that the state would take if it were written whole now. These are
+        estimated from the last whole record, by its bytes per event. So a key that only gains events is not written
+        whole again: its records would not become smaller.
 
         Args:
-            events: The number of events now; 0 if the state keeps more than events.
+            event_count: The number of events now; 0 if the state keeps more than events.
         """
         whole = self.records[0]
         last = self.records[-1]
         whole_size = len(whole.data)
         if whole_size < LARGE:
-            return 0
-        live_size = whole_size
-        if events and whole.events:
-            live_size = whole_size * events // whole.events
-        appendable = 2 * live_size - self.size
+            return 0  # a small state is written whole each time
+        estimated_size = whole_size
+        if event_count and whole.event_count:
+            estimated_size = whole_size * event_count // whole.event_count
+        appendable = 2 * estimated_size - self.size
+        # The next changes are likely to be as large as the last ones: they are encoded only if they are likely to fit.
         if last is not whole and len(last.data) > appendable:
             return 0
         return appendable
@@ -148,15 +154,20 @@ class KeyRecords(Generic[StateT]):
 class TimerIndex:
     """Keys that have timers: for each field of a timer a heap of its values, and the keys by value.
 
-    An entry, a key under a value, is outdated if the key has another value by now; it is dropped when the value is the
-    smallest, or when the index is rebuilt.
+    An entry is a key under a value of one of its fields. It is outdated if the key has another value by now. Outdated
+    entries stay until their value is the smallest, or until the index is rebuilt.
 
     Cost: a constant for each key that gets a timer or is due, and logarithmic in the number of distinct values for each
     of these.
     """
 
     def __init__(self, keys: Mapping[bytes, KeyRecords[Any]]) -> None:
-        """Start an index over a mapping of keys, whose timers are looked up there from then on."""
+        """Index the timers of keys.
+
+        Args:
+            keys: The records of each key by its encoded name. The index keeps this mapping, and reads the present
+                timers of keys from it.
+        """
         self._keys = keys
         self._clear()
         self.update(keys)
@@ -164,8 +175,9 @@ class TimerIndex:
     def update(self, changed_keys: Collection[bytes]) -> None:
         """Enter the new timers of changed keys, some of which may be gone."""
         keys = self._keys
-        most_needed = len(_FIELDS) * (len(keys) + len(changed_keys))
-        if self._entry_count > _MANY * most_needed:
+        # Most entries are outdated if there are over twice as many as all keys need: then all are entered anew.
+        most_needed = len(_TIMER_FIELDS) * (len(keys) + len(changed_keys))
+        if self._entry_count > _REBUILD_FACTOR * most_needed:
             self._clear()
             changed_keys = keys
 
@@ -177,7 +189,7 @@ class TimerIndex:
         for timer, names in names_by_timer.items():
             for value, heap, names_by_value in zip(timer, self._heaps, self._names_by_value, strict=True):
                 if value == INFINITY:
-                    continue
+                    continue  # this field never makes the key due
                 if value not in names_by_value:
                     heappush(heap, value)
                     names_by_value[value] = []
@@ -185,10 +197,11 @@ class TimerIndex:
                 self._entry_count += len(names)
 
     def take_due(self, due: Due) -> set[bytes]:
-        """Take out the keys that are due, and return them; the caller gives each of them a new timer by `update`.
+        """Remove the keys that are due from the index, and return them; `update` enters them again.
 
         Args:
-            due: The progress, below `INFINITY`: there all keys are due, and the index is not asked.
+            due: The progress that timers are compared with. It is below `INFINITY`: the index does not have timers that
+                are never reached before the end of the input.
         """
         due_keys: set[bytes] = set()
         for field, limit in zip(_DUE_FIELDS, due, strict=True):
@@ -198,15 +211,20 @@ class TimerIndex:
                 value = heappop(heap)
                 names = names_by_value.pop(value)
                 self._entry_count -= len(names)
+                # A key with another value by now has a further entry under that one: this entry is outdated.
                 due_keys.update([name for name in names if self._timer(name)[field] == value])
         return due_keys
 
     def soonest(self) -> KeyTimer:
-        """Return the smallest value of each field."""
-        return KeyTimer(*[self._least(field) for field in _FIELDS])
+        """Return a timer that has the smallest value of any key in each field."""
+        return KeyTimer(*[self._least(field) for field in _TIMER_FIELDS])
 
     def _least(self, field: int) -> int:
-        """Return the smallest value of a field that a key has, and drop the outdated entries before it."""
+        """Return the smallest value that any key has in a field, and drop the outdated entries before it.
+
+        Args:
+            field: The place of the field in `KeyTimer`.
+        """
         heap = self._heaps[field]
         while heap:
             value = heap[0]
@@ -223,8 +241,8 @@ class TimerIndex:
     def _clear(self) -> None:
         """Drop all entries."""
         self._entry_count = 0
-        self._heaps: list[list[int]] = [[] for _ in _FIELDS]
-        self._names_by_value: list[dict[int, list[bytes]]] = [{} for _ in _FIELDS]
+        self._heaps: list[list[int]] = [[] for _ in _TIMER_FIELDS]
+        self._names_by_value: list[dict[int, list[bytes]]] = [{} for _ in _TIMER_FIELDS]
 
     def _timer(self, name: bytes) -> KeyTimer:
         """Return the present timer of a key; `NO_TIMER` if the key is gone."""
@@ -265,16 +283,16 @@ class KeyStore(Generic[StateT]):
 
     Attributes:
         size: The size in bytes of all live records.
-        decoded: The memory of decoded states in bytes, roughly.
+        decoded_size: The memory of decoded states in bytes, roughly.
         timer: The soonest timer of all keys, as of the last `write`.
-        number: The number that records of this batch get, larger than that of all earlier ones.
+        batch: The number of this batch, which its records get. It is larger than those of all earlier batches.
     """
 
     def __init__(self, codec: Codec) -> None:
-        """Open a store without keys; a codec packs their states."""
+        """Open a store without keys, whose states a codec will encode."""
         self.size = 0
-        self.decoded = 0
-        self.number = 0
+        self.decoded_size = 0
+        self.batch = 0
         self.timer = NO_TIMER
         self._codec = codec
         self._keys: dict[bytes, KeyRecords[StateT]] = {}
@@ -291,23 +309,28 @@ class KeyStore(Generic[StateT]):
         return self._keys.items()
 
     @classmethod
-    def of(cls, codec: Codec, entries: Iterable[LogEntry], keys: int) -> KeyStore[StateT]:
+    def of(cls, codec: Codec, entries: Iterable[LogEntry], key_count: int) -> KeyStore[StateT]:
         """Rebuild a store from the entries of its log.
+
+        Args:
+            codec: Decodes the entries.
+            entries: All entries of the log.
+            key_count: The number of keys, as the metadata of the bucket has it.
 
         Raises:
             StateError: The log does not have as many keys as the metadata says.
         """
         store = cls(codec)
-        equal_timers: dict[KeyTimer, KeyTimer] = {}
+        equal_timers: dict[KeyTimer, KeyTimer] = {}  # keys with equal timers share one object
         for name, (timer, records) in merge_records(codec, entries).items():
             if not records[-1].data:
                 continue  # the key has no state any more
-            size = sum(len(record.data) + _HEAD for record in records)
+            size = sum(len(record.data) + _RECORD_OVERHEAD for record in records)
             store._keys[name] = KeyRecords(equal_timers.setdefault(timer, timer), records, size)
         store._timers.update(store._keys)
         store.timer = store._timers.soonest()
-        if len(store) != keys:
-            raise damaged("metadata", f"it lists {keys:,} keys, and the log has {len(store):,}")
+        if len(store) != key_count:
+            raise damaged("metadata", f"it lists {key_count:,} keys, and the log has {len(store):,}")
         store.size = sum(key.size for _, key in store.items())
         store._record_count = sum(len(key.records) for _, key in store.items())
         return store
@@ -315,22 +338,30 @@ class KeyStore(Generic[StateT]):
     @property
     def memory(self) -> int:
         """The memory of the records and of decoded states in bytes, roughly."""
-        keys = len(self)
-        return self.size + _OBJECTS * keys + _RECORD * (self._record_count - keys) + self.decoded
+        key_count = len(self)
+        further_records = self._record_count - key_count
+        return self.size + _MEMORY_PER_KEY * key_count + _MEMORY_PER_RECORD * further_records + self.decoded_size
 
     def take_due(self, due: Due, *, is_signalled: bool) -> AbstractSet[bytes]:
-        """Return the encoded keys that have work, each of which is then written or removed.
+        """Return the encoded keys whose timers are due; the caller has to `put` or `remove` each of them in this batch.
 
         Args:
-            due: The progress.
-            is_signalled: True if every key has work, whatever its timer says.
+            due: The progress that timers are compared with.
+            is_signalled: True to return all keys, whatever their timers say.
         """
-        if is_signalled or max(due) >= INFINITY:
+        if is_signalled or max(due) >= INFINITY:  # the end of the input makes all keys due
             return self._keys.keys()
         return self._timers.take_due(due)
 
     def get(self, name: bytes, decode: Decode[StateT], serializer: StateSerializer, key: object) -> StateT | None:
-        """Return the state of a key; None if it has none. The state of a large key tracks its changes."""
+        """Return the state of a key, decoded; None if the key has none.
+
+        Args:
+            name: The key, encoded.
+            decode: Makes a state from records, if it is not cached.
+            serializer: Decodes the states of modules.
+            key: The key itself, for errors.
+        """
         key_records = self._keys.get(name)
         if key_records is None:
             return None
@@ -338,28 +369,29 @@ class KeyStore(Generic[StateT]):
             return key_records.state
         state = decode([self._codec.unpack(record.data) for record in key_records.records], serializer, key)
         if key_records.size >= LARGE:
-            state.track()
+            state.track()  # so that `put` can append its changes
         return state
 
     def find(self, name: bytes) -> KeyRecords[StateT] | None:
         """Return the records of a key; None if it has no state."""
         return self._keys.get(name)
 
-    def append(self, name: bytes, timer: KeyTimer, events: int, data: bytes) -> None:
+    def append(self, name: bytes, timer: KeyTimer, row_count: int, data: bytes) -> None:
         """Append a record of rows to a key that `has_few_rows`, or begin a key with them.
 
         Args:
             name: The key, encoded.
-            timer: The timer that it would have if it kept these rows alone.
-            events: The number of rows.
-            data: The rows.
+            timer: The timer that the key would have if it kept these rows alone.
+            row_count: The number of rows.
+            data: The rows, encoded.
         """
         key_records = self._keys.get(name)
-        size = len(data) + _HEAD
-        record = Record(self.number, events if key_records is None else None, data)
+        size = len(data) + _RECORD_OVERHEAD
         if key_records is None:
+            record = Record(self.batch, row_count, data)  # the first rows are a whole state
             self._keys[name] = KeyRecords(self._equal_timers.setdefault(timer, timer), [record], size)
         else:
+            record = Record(self.batch, None, data)
             if key_records.timer != timer:
                 timer = soonest((key_records.timer, timer))
                 key_records.timer = self._equal_timers.setdefault(timer, timer)
@@ -370,14 +402,23 @@ class KeyStore(Generic[StateT]):
         self._unwritten[name] = record
 
     def put(self, name: bytes, timer: KeyTimer, state: StateT, serializer: StateSerializer, key: object) -> None:
-        """Append changes to a key's records if there is room, or else replace them all. A large key stays decoded.
+        """Write the state of a key: append its changes if there is room for them, or else write it whole.
+
+        The state of a large key stays in memory, decoded.
+
+        Args:
+            name: The key, encoded.
+            timer: The timer of the key.
+            state: The state of the key.
+            serializer: Encodes the states of modules.
+            key: The key itself, for errors.
 
         Raises:
             StateError: The state holds a value that cannot be stored.
         """
-        previous = self._take(name)
+        previous = self._take_out(name)
 
-        # Changes are appended if they fit in; a state that does not track them has none to append.
+        # A state that does not track its changes has none to append.
         event_count = state.plain_count
         appendable = 0
         if previous is not None and state.tracks:
@@ -387,38 +428,38 @@ class KeyStore(Generic[StateT]):
             changes = self._codec.pack(state.to_data(serializer, key, is_whole=False))
 
         if previous is not None and 0 < len(changes) <= appendable:
-            record = Record(self.number, None, changes)
+            record = Record(self.batch, None, changes)
             records = previous.records
             size = previous.size
         else:
-            record = Record(self.number, event_count, self._codec.pack(state.to_data(serializer, key)))
+            record = Record(self.batch, event_count, self._codec.pack(state.to_data(serializer, key)))
             records = []
             size = 0
         records.append(record)
-        size += len(record.data) + _HEAD
+        size += len(record.data) + _RECORD_OVERHEAD
 
         key_records: KeyRecords[StateT] = KeyRecords(self._equal_timers.setdefault(timer, timer), records, size)
         if size >= LARGE:
             state.track()
             key_records.state = state
-            key_records.decoded = state.memory(size)
+            key_records.decoded_size = state.memory(size)
         self.size += size
-        self.decoded += key_records.decoded
+        self.decoded_size += key_records.decoded_size
         self._record_count += len(records)
         self._keys[name] = key_records
         self._unwritten[name] = record
 
     def remove(self, name: bytes) -> None:
-        """Remove a key, if it has a state."""
-        if self._take(name) is not None:
-            self._unwritten[name] = Record(self.number, 0, b"")
+        """Remove a key, if it has a state; the log gets an empty record, which replaces those before it."""
+        if self._take_out(name) is not None:
+            self._unwritten[name] = Record(self.batch, 0, b"")
 
-    def _take(self, name: bytes) -> KeyRecords[StateT] | None:
-        """Take the records of a key out, also of the counts of the store; return None if it has none."""
+    def _take_out(self, name: bytes) -> KeyRecords[StateT] | None:
+        """Remove the records of a key from the store and from its totals, and return them; None if it has none."""
         key_records = self._keys.pop(name, None)
         if key_records is not None:
             self.size -= key_records.size
-            self.decoded -= key_records.decoded
+            self.decoded_size -= key_records.decoded_size
             self._record_count -= len(key_records.records)
         return key_records
 
@@ -426,16 +467,16 @@ class KeyStore(Generic[StateT]):
         """Drop the decoded states, and keep the bytes alone."""
         for _, key_records in self.items():
             key_records.state = None
-            key_records.decoded = 0
-        self.decoded = 0
+            key_records.decoded_size = 0
+        self.decoded_size = 0
 
     def write(self) -> list[Entry]:
-        """Return the records since the last call as log entries of a few megabytes."""
+        """Return the records since the last call as log entries of a few megabytes, and update the soonest timer."""
         if not self._unwritten:
             return []
         records_by_name = self._unwritten
         self._unwritten = {}
-        self._equal_timers = {}
+        self._equal_timers = {}  # it would otherwise grow with the timers of all batches
         self._timers.update(records_by_name)
         self.timer = self._timers.soonest()
         return self._entries(
@@ -444,15 +485,15 @@ class KeyStore(Generic[StateT]):
 
     def whole(self) -> list[Entry]:
         """Return all live records as log entries."""
-        in_order = sorted(self.items(), key=_NAME)
+        in_order = sorted(self.items(), key=_by_name)
         return self._entries(
             _NamedRecords(name, key_records.timer, key_records.records) for name, key_records in in_order
         )
 
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into as few as possible."""
-        del first_live  # an entry has keys that end at any time
-        in_order = sorted(merge_records(self._codec, entries).items(), key=_NAME)
+        del first_live  # no part of an entry dies with time: the records of a key are live until later ones replace it
+        in_order = sorted(merge_records(self._codec, entries).items(), key=_by_name)
         return self._entries(_NamedRecords(name, *merged) for name, merged in in_order)
 
     def _timer_of(self, name: bytes) -> KeyTimer:
@@ -461,20 +502,23 @@ class KeyStore(Generic[StateT]):
         return NO_TIMER if key_records is None else key_records.timer
 
     def _entries(self, keys: Iterable[_NamedRecords]) -> list[Entry]:
-        """Return records as entries of a few megabytes, column by column."""
+        """Encode the records of keys as log entries of a few megabytes; `merge_records` reads them.
+
+        An entry has three columns with a value for each key, and three with a value for each record.
+        """
         entries: list[Entry] = []
         columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
-        names, timers, counts, numbers, events, contents = columns
+        names, timers, record_counts, batches, event_counts, contents = columns
         size = 0
         for name, timer, records in keys:
             names.append(name)
             timers.append(timer.to_data())
-            counts.append(len(records))
-            for number, event_count, data in records:
-                numbers.append(number)
-                events.append(event_count)
+            record_counts.append(len(records))
+            for batch, event_count, data in records:
+                batches.append(batch)
+                event_counts.append(event_count)
                 contents.append(data)
-                size += len(data) + _HEAD
+                size += len(data) + _RECORD_OVERHEAD
             if size >= FULL_ENTRY:
                 entries.append(Entry(0, INFINITY, self._codec.pack(list(columns))))
                 size = 0
@@ -487,41 +531,52 @@ class KeyStore(Generic[StateT]):
 
 def open_store(state: BucketState, codec: Codec) -> KeyStore[Any]:
     """Return the store of a bucket for a micro-batch, from the cache or from its log."""
-    held_keys = state.metadata.held.keys
-    store = state.open(lambda entries: KeyStore[Any].of(codec, entries, held_keys))
-    store.number = state.log.serial + 1
+    key_count = state.metadata.held.keys
+    store = state.open(lambda entries: KeyStore[Any].of(codec, entries, key_count))
+    # Every batch that changes a key appends an entry to the log, so this number grows from batch to batch.
+    store.batch = state.log.serial + 1
     return store
 
 
 def write_store(state: BucketState, store: KeyStore[Any]) -> None:
-    """Write what a micro-batch changed to the log, and put the store into the cache."""
+    """Write the records of a micro-batch to the log, and put the store into the cache."""
     state.log.append(store.write())
     state.metadata.timer = store.timer
     state.log.tidy(store, store.size, store.whole)
     if not state.keep(store, store.memory):
-        store.forget_decoded()  # the bytes alone may have room
+        # The cache has no room for the decoded states; it may have room for the bytes alone.
+        store.forget_decoded()
         state.keep(store, store.memory)
 
 
 def merge_records(codec: Codec, entries: Iterable[LogEntry]) -> dict[bytes, MergedRecords]:
-    """Merge log entries; return the records of each key by its encoded name."""
+    """Merge the records of log entries by key.
+
+    Returns:
+        The records of each key, by the encoded key: its last whole record, and the changes after that.
+    """
     merged: dict[bytes, MergedRecords] = {}
     for entry in entries:
-        names, timers, counts, *columns = codec.unpack(entry.data)
-        all_records = map(Record, *columns)
-        for name, timer_data, count in zip(names, timers, counts, strict=True):
-            records = list(islice(all_records, count))
+        names, timers, record_counts, *record_columns = codec.unpack(entry.data)
+        entry_records = map(Record, *record_columns)  # of all keys of the entry, key by key
+        for name, timer_data, record_count in zip(names, timers, record_counts, strict=True):
+            records = list(islice(entry_records, record_count))
             timer = KeyTimer(*timer_data)
-            earlier = merged.get(name)
-            if earlier is None:
+            other_records = merged.get(name)
+            if other_records is None:
                 merged[name] = MergedRecords(timer, records)
                 continue
-            # Batch numbers say the order: a compacted entry may have records from before and from after another one.
-            last_timer = timer if records[-1].number > earlier.records[-1].number else earlier.timer
-            in_order = sorted([*earlier.records, *records], key=_NUMBER)
+
+            # The numbers of batches say the order: a compacted entry may have records from before and from after those
+            # of another entry.
+            is_newer = records[-1].batch > other_records.records[-1].batch
+            last_timer = timer if is_newer else other_records.timer
+            in_order = sorted([*other_records.records, *records], key=_by_batch)
+
+            # A whole record replaces all records before it.
             last_whole = 0
             for place, record in enumerate(in_order):
-                if record.events is not None:
+                if record.is_whole:
                     last_whole = place
             merged[name] = MergedRecords(last_timer, in_order[last_whole:])
     return merged

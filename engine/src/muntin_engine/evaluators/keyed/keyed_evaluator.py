@@ -66,20 +66,20 @@ class KeyedEvaluator(KeepsState):
         )
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
-        """Return the evaluator of a query as a new process has it; each input is as complete as its progress says."""
+        """Return a bucket of a query in this process, without a cache; its inputs report the watermark themselves."""
         trackers = [ProgressTracker() for _ in plan.inputs]
         bucket = KeyedBucket(self.run_class(plan), self.query_of(plan), cells, codec, plan_identity(plan), trackers)
         return KeyedInMemory(bucket, len(plan.inputs))
 
 
 def _metrics(plan: Plan, result: BatchResult) -> Mapping[str, int]:
-    """Return the values of metrics, also of those that the plan's evaluator does not report."""
+    """Return the values of metrics by name; those that the plan's evaluator does not report are ignored."""
     metrics = {
         "keys": result.keys,
         "windows_closed": result.windows_closed,
         "keys_forgotten": result.keys_forgotten,
         "windows_revisable": result.held.windows,
-        "partitions_held": result.held.windows,  # of row windows, which are never revised
+        "partitions_held": result.held.windows,  # row windows, which are never revised, count partitions there
         "keys_held": result.held.keys,
         "events_held": result.held.events,
         "state_bytes": result.held.bytes,
@@ -100,7 +100,7 @@ class KeyedInMemory:
     """
 
     def __init__(self, bucket: KeyedBucket, input_count: int) -> None:
-        """Take the bucket, and the number of its inputs."""
+        """Wrap a bucket that has a number of inputs."""
         self.evicted: Sequence[tuple[Key, OutputChange]] = ()
         self._bucket = bucket
         self._input_count = input_count

@@ -70,7 +70,7 @@ class BatchResult:
 
 
 class PatternChange(NamedTuple):
-    """The patterns of keys that are complete beyond the watermark.
+    """The patterns of keys that are complete beyond the watermark, such as all keys of one site.
 
     Attributes:
         previous: The patterns before the batch.
@@ -101,6 +101,27 @@ class BatchStart(NamedTuple):
     signals: frozenset[str]
 
 
+@dataclass(slots=True)
+class HeldCount:
+    """The keys, events and windows in the state of a bucket, counted as they come and go.
+
+    Attributes:
+        keys: The number of keys with state.
+        events: The number of their events.
+        windows: The number of windows that have been emitted and may still change.
+    """
+
+    keys: int
+    events: int
+    windows: int
+
+    def add(self, keys: int, events: int, windows: int = 0) -> None:
+        """Count further keys, events and windows; negative numbers count those that left the state."""
+        self.keys += keys
+        self.events += events
+        self.windows += windows
+
+
 class KeyedRun(ABC):
     """A micro-batch on its way through the keys of a bucket.
 
@@ -110,6 +131,7 @@ class KeyedRun(ABC):
         metadata: The metadata of the bucket.
         codec: Encodes and decodes the state.
         result: The result of the batch so far.
+        held: The count of what the state keeps, as the batch has left it so far.
         intakes: Admit the rows of each input.
         due_at: The progress by which timers are due.
         is_signalled: True if every key has work, whatever its timer says.
@@ -124,7 +146,7 @@ class KeyedRun(ABC):
 
         Args:
             query: The query, as the state class takes it. Its `sides` say how the events of each input come.
-            start: The progress and the state of the bucket.
+            start: The progress and the metadata of the bucket.
         """
         self.query = query
         self.metadata = start.metadata
@@ -137,10 +159,10 @@ class KeyedRun(ABC):
         self._patterns = start.patterns
         self._decode = partial(self.state_class.from_data, query)
         self._serial = start.metadata.serial
+
+        # The totals of the state, which each key changes as it is processed.
         held = start.metadata.held
-        self._keys_held = held.keys
-        self._events_held = held.events
-        self._windows_held = held.windows
+        self.held = HeldCount(held.keys, held.events, held.windows)
 
     @abstractmethod
     def process_rows(self, key: Key, state: Any, work: KeyWork) -> list[OutputChange]:
@@ -148,7 +170,7 @@ class KeyedRun(ABC):
 
     @abstractmethod
     def timer_of(self, state: Any) -> KeyTimer:
-        """Return the timer of the key whose rows were processed last."""
+        """Return the timer of a key; its rows were the last that `process_rows` got."""
 
     @abstractmethod
     def output_watermark(self, earliest: int) -> int:
@@ -159,7 +181,7 @@ class KeyedRun(ABC):
         """
 
     def why_unstorable(self, key: Key, state: Any) -> StateError | None:
-        """Return an error that names the value of a state that cannot be stored, where a run can find it."""
+        """Return an error that names the value of a state that cannot be stored; None if no such value was found."""
         del key, state
         return None
 
@@ -169,14 +191,24 @@ class KeyedRun(ABC):
         return StateSerializer(self.query.sides[0], self.codec, self.metadata.schema_versions)
 
     def process_key(self, store: KeyStore[Any], name: bytes, work: KeyWork) -> list[OutputChange]:
-        """Process a key, whose encoded name is given, and write its state; return the changes of its output."""
+        """Process a key and write its state; return the changes of its output.
+
+        Args:
+            store: The states of the keys.
+            name: The key, encoded.
+            work: The part of the batch for the key.
+
+        Raises:
+            StateError: The state holds a value that cannot be stored.
+        """
         key = work.key
         state = store.get(name, self._decode, self.serializer, key)
         if state is None:
+            # It goes on from the serial numbers of keys that were forgotten: this key may be one of them.
             state = self.state_class(self.query, self._serial)
         else:
             # The state is counted out as it was, and in again as it is after the rows.
-            self.count_held(keys=-1, events=-state.held_count, windows=-state.held_windows)
+            self.held.add(keys=-1, events=-state.held_count, windows=-state.held_windows)
 
         output = self.process_rows(key, state, work)
 
@@ -185,7 +217,7 @@ class KeyedRun(ABC):
             self.metadata.serial = max(self.metadata.serial, state.serial)
             store.remove(name)
             return output
-        self.count_held(keys=1, events=state.held_count, windows=state.held_windows)
+        self.held.add(keys=1, events=state.held_count, windows=state.held_windows)
         try:
             store.put(name, self.timer_of(state), state, self.serializer, key)
         except StateError as error:
@@ -195,14 +227,8 @@ class KeyedRun(ABC):
             raise named_error from error
         return output
 
-    def count_held(self, keys: int, events: int, windows: int = 0) -> None:
-        """Count further keys, events and windows in the state; negative numbers count those that left it."""
-        self._keys_held += keys
-        self._events_held += events
-        self._windows_held += windows
-
     def keys_ahead(self, store: KeyStore[Any]) -> list[bytes]:
-        """Return the encoded keys whose watermark the patterns of the batch advance."""
+        """Return the encoded keys whose watermarks are advanced by the patterns that the batch brings."""
         if self._patterns is None:
             return []
         previous, present = self._patterns
@@ -223,17 +249,19 @@ class KeyedRun(ABC):
         return PatternWatermarks(previous.watermark_of(key), present.watermark_of(key))
 
     def last_finite_watermark(self, work: KeyWork) -> int:
-        """Return the batch's latest watermark of a key alone, apart from the one that says that the key is done."""
+        """Return the latest watermark that the batch has for one key alone; `EARLIEST` if there is none.
+
+        A watermark of `INFINITY`, which says that the key gets no more rows, does not count.
+        """
         watermarks = [watermark for watermark in work.watermarks if watermark < INFINITY]
         if self._patterns is not None:
-            watermarks.append(self._patterns.present.reached_by(work.key))
+            watermarks.append(self._patterns.present.finite_watermark_of(work.key))
         return max(watermarks, default=EARLIEST)
 
     def finish(self) -> None:
         """Count the outcome of all keys, in the result and in the metadata."""
-        # The bytes are known only when the state has been written.
-        self.metadata.held = StateSize(
-            bytes=0, keys=self._keys_held, events=self._events_held, windows=self._windows_held
-        )
+        # The bytes are 0 here: they are known only when the state has been written.
+        held = self.held
+        self.metadata.held = StateSize(bytes=0, keys=held.keys, events=held.events, windows=held.windows)
         for intake in self.intakes:
             self.result.accepted += intake.accepted

@@ -12,11 +12,11 @@ from muntin_engine.time.window_grid import grid_of, settled
 
 
 def with_allowed_lateness(query: EvaluatorQuery, progress: Progress) -> Progress:
-    """Return the progress with the watermark after allowed lateness, by which windows close and rows are late.
+    """Return a progress whose watermark is the one after allowed lateness, by which windows close and rows are late.
 
-    It differs from the input's progress only where late rows correct results. Windows are then emitted on time: by the
-    max event time, or by the input's watermark if results wait for it. Windows on a grid close at their ends alone, so
-    a row is late if a window that it belongs to, or one before it, has closed.
+    It differs from the input's progress only if late rows correct results. Then windows are emitted before they close:
+    by the max event time, or by the input's watermark if results wait for it. Windows on a grid close at their ends
+    alone, so a row is late if a window that it belongs to, or a window before that, has closed.
     """
     if not query.late.corrects:
         return progress
@@ -36,8 +36,8 @@ class LateRule(NamedTuple):
     A row is late if its sync time, the earliest tick that it changes, lies before the watermark.
 
     Attributes:
-        watermark: The watermark, after allowed lateness and in steps.
-        watermark_to_the_tick: The watermark as it is, of which a late row says how far it is behind.
+        watermark: The watermark after allowed lateness; with windows on a grid, it moves from end to end of these.
+        watermark_to_the_tick: The watermark of the input, for the message that says how late a row is.
         axis: The axis, for the messages of rejections.
         adjusts: True to let a late insertion that ends after the watermark start there.
 

@@ -33,7 +33,15 @@ class LiveRow(NamedTuple):
         timing: Timing = Timing.FINAL,
         firing: int = 0,
     ) -> OutputChange:
-        """Return a change of the event in the output."""
+        """Return a change of this event in the output.
+
+        Args:
+            kind: The kind of the change.
+            window: The window whose row it is.
+            new_end: The end that a revision gives the event.
+            timing: The time of the result: early or final.
+            firing: The number of earlier firings of the window; 0 without early results.
+        """
         return OutputChange(kind, self.id, window, *self.row, new_end, timing, firing)
 
 
@@ -54,7 +62,17 @@ def replace_rows(
 def replace_rows_from(
     since: int, window: Window, live: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
 ) -> tuple[list[LiveRow], list[OutputChange]]:
-    """Replace a window's live rows from a tick on: output before it stays, and rows across it are shortened."""
+    """Replace a window's live rows from a tick on; return the rows that are live then, and the output changes.
+
+    Output before the tick stays as it is. A live row that covers the tick and is not among the new rows ends there.
+
+    Args:
+        since: The tick.
+        window: The window.
+        live: Its live rows.
+        rows: Its new rows.
+        next_id: Returns a new id for an output event.
+    """
     past_rows: list[LiveRow] = []
     rows_by_id: dict[int, LiveRow] = {}
     for live_row in live:
@@ -90,22 +108,25 @@ def _part_from(since: int, row: OutputRow) -> OutputRow:
 
 
 def netted(changes: list[OutputChange], *, revises: bool = False) -> tuple[list[OutputChange], dict[int, int]]:
-    """Net the changes of a micro-batch, whichever parts of a key they come from: rows that are there throughout stay.
+    """Net the changes of a key in a micro-batch: a row that is retracted and inserted again stays as it is.
 
     Args:
-        changes: Insertions and retractions.
-        revises: True to revise the end of a retracted row in the place of inserting one that differs in its end alone.
+        changes: Insertions and retractions, of any windows of the key.
+        revises: True if a retracted row and an inserted row that differ in their ends alone become one revision, also
+            if they are of different windows.
 
     Returns:
         The net changes; and by the id of each insertion that is left out, the id of the row that is live instead.
     """
     if all(change.kind is OutputKind.INSERT for change in changes):
         return changes, {}
-    # Retractions by all that makes a row but its end, then by end. A row may be revised under another window.
+    # Retractions are looked up by all that makes a row but its end, then by its end.
     retractions: dict[Hashable, dict[int, list[OutputChange]]] = {}
     insertions: list[tuple[Hashable, OutputChange]] = []
     for change in changes:
-        row: Hashable = (change.start, freeze(change.value), change.timing, change.firing, revises or change.window)
+        row: Hashable = (change.start, freeze(change.value), change.timing, change.firing)
+        if not revises:
+            row = (row, change.window)
         if change.kind is OutputKind.RETRACT:
             retractions.setdefault(row, {}).setdefault(change.end, []).append(change)
         else:
@@ -153,7 +174,7 @@ class _MatchedRows(NamedTuple):
 
 
 def _match(live: Iterable[LiveRow], rows: Iterable[OutputRow]) -> _MatchedRows:
-    """Match live rows and new rows that are equal, each once."""
+    """Match each new row with a live row that equals it; a live row matches one new row at most."""
     live_by_row: dict[Hashable, list[LiveRow]] = {}
     for live_row in live:
         live_by_row.setdefault(_identity(live_row.row), []).append(live_row)

@@ -36,7 +36,14 @@ class MethodCalls:
         self._extent = extent
 
     def call(self, name: str, key: object, window: Window, method: Callable[..., T], *arguments: object) -> T:
-        """Return the result of a method of the module, which may be a handler of one that follows rows.
+        """Call a method of the module, and return its result.
+
+        Args:
+            name: The name of the method, for errors.
+            key: The key that the call is for.
+            window: The window that the call is for; a time-sensitive module gets its extent as the last argument.
+            method: The method, or one of the handlers of a module that handles rows.
+            arguments: The other arguments of the call.
 
         Raises:
             ModuleFailedError: The method raised an exception.
@@ -45,7 +52,7 @@ class MethodCalls:
             window = self._extent(window)
         if CURRENT_CALL.window is not window or CURRENT_CALL.key is not key or CURRENT_CALL.label is not self._label:
             CURRENT_CALL.set_window(self._label, key, window)
-        # As `Meter.sampled`, in place: this runs for every call of a module.
+        # The lines of `Meter.sampled`, which would be one more call for every call of a module.
         meter = self._meter
         if meter.skips:
             meter.skips -= 1
@@ -59,9 +66,16 @@ class MethodCalls:
     def call_for_each(
         self, name: str, windows: CalledWindows, method: Callable[[U], T], arguments: Iterable[U]
     ) -> list[T]:
-        """Return the results of a method of the module for many windows in turn; it does not read their times.
+        """Call a method of the module, which is not time-sensitive, for many windows in turn; return its results.
 
-        Cost: nothing besides the calls: all are timed as one, and the number of results says which window's call runs.
+        Args:
+            name: The name of the method, for errors.
+            windows: The windows.
+            method: The method.
+            arguments: The argument for each window.
+
+        Cost: nothing besides the calls. All calls are timed as one. The number of results so far says for which window
+        the present call is.
 
         Raises:
             ModuleFailedError: The method raised an exception.
@@ -72,7 +86,7 @@ class MethodCalls:
             key, window = windows.located(place)
             return key, window if self._extent is None else self._extent(window)
 
-        if CURRENT_CALL.is_traced:  # each window must be on record should the process die in it
+        if CURRENT_CALL.is_traced:  # the window of each call must be on record in case the process dies in it
             arguments = self._recorded(arguments, windows)
         results: list[T] = []
         CURRENT_CALL.set_windows(self._label, located, results)
@@ -85,6 +99,7 @@ class MethodCalls:
             CURRENT_CALL.set_window(self._label, key, window)
             raise self._failure(name, key, window, error) from safe_cause(error)
         self._meter.since(started)
+        # No call runs any more: `located` must not be asked for a window after the last one.
         CURRENT_CALL.set_module(self._label)
         if results:
             CURRENT_CALL.set_window(self._label, *located(len(results) - 1))

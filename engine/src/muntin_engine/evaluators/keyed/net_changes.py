@@ -27,10 +27,11 @@ class NetChanges:
     Attributes:
         inserted: New events that no other row can be about.
         changes_by_id: The other net changes by the id of their event: an event revised twice in a batch appears once.
-        recut: The stretch of the axis in which windows are cut elsewhere than before; None if there is none.
+        changed_bounds: The start and the end of the stretch of the axis in which windows have other bounds than before
+            the batch, although no event there changed; None if there is none.
     """
 
-    recut: tuple[int, int] | None = None
+    changed_bounds: tuple[int, int] | None = None
 
     def __init__(self, state: KeyEvents) -> None:
         """Collect changes of the events of a key; there are none yet."""
@@ -39,7 +40,7 @@ class NetChanges:
         self._state = state
 
     def apply(self) -> None:
-        """Apply the changes to the index and the windows."""
+        """Apply the changes to the state of the key: its index of events, and its windows."""
         old_events: list[StoredEvent] = []
         new_events = self.inserted
         if self.changes_by_id:  # most batches have insertions alone, which are not copied
@@ -58,18 +59,18 @@ class NetChanges:
         return self._state.event(id) if change is None else change.present
 
     def put_new(self, id: Hashable, start: int, end: int, payload: tuple[Any, ...]) -> None:
-        """Add an event."""
+        """Record that the batch brings an event."""
         event = StoredEvent(id, start, end, payload, *self._state.membership(start, end))
         self.changes_by_id[id] = EventChange(None, event)
 
     def put_end(self, event: StoredEvent, new_end: int) -> None:
-        """Give an event another end."""
+        """Record that the batch gives an event another end."""
         since, until = self._state.membership(event.start, new_end)
         present = event._replace(end=new_end, since=since, until=until)
         self.changes_by_id[event.id] = EventChange(self._previous_version(event), present)
 
     def delete(self, event: StoredEvent) -> None:
-        """Remove an event."""
+        """Record that the batch removes an event."""
         previous = self._previous_version(event)
         if previous is None:  # it came in this batch
             del self.changes_by_id[event.id]

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from muntin import EARLIEST, INFINITY, RowOperator
+from muntin import EARLIEST, INFINITY, RowOperator, Window
 from muntin.errors.safe_text import safe_repr
 from muntin.schemas import Field
 from muntin_engine.time.changes import Key, OutputChange
@@ -23,8 +23,8 @@ MOST_ROWS: Final = 100_000
 MOST_BYTES: Final = 32 * 2**20
 
 
-class _Output(NamedTuple):
-    """The columns of an output.
+class _OutputColumns(NamedTuple):
+    """The columns of one of the two outputs of a query.
 
     Attributes:
         schema: All columns: first those of `lead_columns`, then those of the modules.
@@ -45,7 +45,7 @@ def result_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[Output
     """
     is_operator = task.plan.join is None and task.query.is_operator
     row = task.query.bindings[0].module.result_field() if is_operator else None
-    return _tables(task, output, _Output(task.results, task.plan.outputs, row))
+    return _tables(task, output, _OutputColumns(task.results, task.plan.outputs, row))
 
 
 def evicted_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[pa.Table]:
@@ -57,30 +57,32 @@ def evicted_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[Outpu
     """
     module = task.query.bindings[0].module
     if isinstance(module, RowOperator) and task.evicted is not None:
-        yield from _tables(task, output, _Output(task.evicted, task.plan.evicted, module.evicted_field()))
+        yield from _tables(task, output, _OutputColumns(task.evicted, task.plan.evicted, module.evicted_field()))
         return
+    # The module declares no such rows: the first one is refused.
     for key, changes in output:
         first_change = changes[0]
         raise _undeclared_output(task, key, first_change)
 
 
 def _tables(
-    task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]], shape: _Output
+    task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]], output_columns: _OutputColumns
 ) -> Iterator[pa.Table]:
-    """Yield changes as tables."""
+    """Yield the changes of an output as tables."""
     keyed_changes = [(key, change) for key, changes in output for change in changes]
+    schema = output_columns.schema
     for start in range(0, len(keyed_changes), MOST_ROWS):
         table_changes = keyed_changes[start : start + MOST_ROWS]
-        outputs = _outputs(task, table_changes, shape)
-        lead_fields = list(shape.schema)[: len(shape.schema) - len(outputs)]
+        results = _result_arrays(task, table_changes, output_columns)
+        lead_fields = list(schema)[: len(schema) - len(results)]
         columns = lead_columns(task, table_changes, lead_fields)
-        yield from in_pieces(pa.table([*columns, *outputs], schema=shape.schema))
+        yield from in_pieces(pa.table([*columns, *results], schema=schema))
 
 
 def _undeclared_output(task: TaskPayload, key: Key, change: OutputChange) -> Exception:
     """Return the error of a module whose `on_evict` returned a row, although its class declares none."""
     module = task.query.bindings[0].module
-    results = ResultColumns(task, f"{module.name} {module.version}", lambda _: (key, change.window))
+    results = ResultColumns(task, f"{module.name} {module.version}", lambda _row: (key, change.window))
     return results.contract_error(f"on_evict returned {safe_repr(change.value)}, declared None", 0)
 
 
@@ -137,20 +139,31 @@ def _finite(ticks: Iterable[int | None]) -> list[int | None]:
     return [None if tick is None or tick >= INFINITY or tick == EARLIEST else tick for tick in ticks]
 
 
-def _outputs(task: TaskPayload, keyed_changes: Sequence[tuple[Key, OutputChange]], shape: _Output) -> list[pa.Array]:
-    """Return the columns of results: one per aggregate, or one per part of an operator's rows or of a join's."""
-    fields = list(shape.schema)[len(shape.schema) - len(shape.outputs) :]
+def _result_arrays(
+    task: TaskPayload, keyed_changes: Sequence[tuple[Key, OutputChange]], output_columns: _OutputColumns
+) -> list[pa.Array]:
+    """Return the columns of results: one per aggregate, or one per field of an operator's rows or of a join's."""
+
+    def key_and_window(row: int) -> tuple[Key, Window]:
+        """Return the key and the window of a row, for errors."""
+        key, change = keyed_changes[row]
+        return key, change.window
+
+    schema = output_columns.schema
+    fields = list(schema)[len(schema) - len(output_columns.outputs) :]
     values = [change.value for _, change in keyed_changes]
     if task.plan.join is not None:
         join_columns = zip(*values, strict=True)
         return [arrow_array(column, field.type) for column, field in zip(join_columns, fields, strict=True)]
-    columns: list[pa.Array] = []
-    for place, (output, field) in enumerate(zip(shape.outputs, fields, strict=True)):
-        module = task.query.bindings[0 if shape.row is not None else place].module
-        label = f"{module.name} {module.version}"
-        results = ResultColumns(task, label, lambda row: (keyed_changes[row][0], keyed_changes[row][1].window))
-        if shape.row is None:
-            columns.append(results.column([value[place] for value in values], output, field.type))
+
+    row_field = output_columns.row
+    arrays: list[pa.Array] = []
+    for place, (output, field) in enumerate(zip(output_columns.outputs, fields, strict=True)):
+        is_operator = row_field is not None  # an operator, the only module, makes all columns
+        module = task.query.bindings[0 if is_operator else place].module
+        results = ResultColumns(task, f"{module.name} {module.version}", key_and_window)
+        if row_field is None:
+            arrays.append(results.column([value[place] for value in values], output, field.type))
         else:
-            columns.append(results.part(values, shape.row, place, output, field.type))
-    return columns
+            arrays.append(results.part(values, row_field, place, output, field.type))
+    return arrays

@@ -32,7 +32,7 @@ class RevisedEvents(NetChanges):
         self._late_rule = late_rule
 
     def revise(self, identity: Identity, change: InputChange) -> bool:
-        """Apply the only row of an event, if it is a legal revision of a live event; return True if it was."""
+        """Apply the only row of an event if it is a legal revision of a live event; return False if it is not."""
         event = self.current(identity)
         new_end = change.new_end
         if event is None or new_end is None or new_end <= event.start:
@@ -55,10 +55,12 @@ class RevisedEvents(NetChanges):
         """
         event = self._state.event(identity)
 
-        # Of the rows that waited, and of the new ones, those that can be about the event are chained.
+        # Rows that waited go on from the state of the event that was kept with them, if there is one.
         pending = self._state.pending.pop(identity, NO_PENDING)
         base = self._base(identity, event, [*pending.rows, *rows], watermark)
         start_of_chain = (pending.base or base).start
+
+        # Of the rows that waited, and of the new ones, those that can be about the event are chained.
         chainable: list[InputChange] = []
         for row in pending.rows:
             if _may_fit(row, start_of_chain):
@@ -66,13 +68,13 @@ class RevisedEvents(NetChanges):
             else:
                 self.reject_unknown(row)
 
-        end = base.end if event is None else event.end
+        has_ended = self._late_rule.is_late(base.end)
         for row in rows:
             if row.new_end is None:
                 chainable.append(row)
-            elif not self.is_in_time(row, base.start):
+            elif self.reject_if_late(row, base.start):
                 continue
-            elif self._late_rule.is_late(end) or not _may_fit(row, start_of_chain):
+            elif has_ended or not _may_fit(row, start_of_chain):
                 self.reject_unknown(row)
             else:
                 chainable.append(row)
@@ -84,22 +86,36 @@ class RevisedEvents(NetChanges):
             self._state.pending[identity] = pending
         self._put_state(identity, event, event_state)
 
-    def is_in_time(self, change: InputChange, start: int) -> bool:
-        """Return False for a revision that is late by the row alone, and reject it."""
+    def reject_if_late(self, change: InputChange, start: int) -> bool:
+        """Reject a revision if it is late; return True if it was.
+
+        Args:
+            change: The revision.
+            start: The start of its event.
+        """
         changed_tick = sync_time(start, change)
         if not self._late_rule.is_late(changed_tick):
-            return True
+            return False
         self.reject_late(change, changed_tick)
-        return False
+        return True
 
     def _base(
         self, identity: Identity, event: StoredEvent | None, rows: Iterable[InputChange], watermark: int
     ) -> EventState:
-        """Return the state of an event before the batch; an absent one may be inserted late if that is adjusted."""
+        """Return the state of an event before the batch; that of an absent event ends at its start.
+
+        Args:
+            identity: The identity of the event.
+            event: The event in the index; None if it is absent.
+            rows: The rows of the event, both those that waited and those of the batch.
+            watermark: The watermark after the batch.
+        """
         if event is not None:
             return EventState(event.start, event.end, event.payload)
         start: int = identity[1]
         if self._late_rule.adjusts:
+            # A late insertion makes its event start at the watermark before the batch that brings it. If no insertion
+            # is here, it may come with the next batch: the watermark is then that after this batch.
             has_insertion = any(row.new_end is None for row in rows)
             start = max(start, self._late_rule.watermark if has_insertion else watermark)
         return EventState(start, start, ())
@@ -114,7 +130,8 @@ class RevisedEvents(NetChanges):
         if not event_state.is_alive:
             self.changes_by_id[identity] = EventChange(event, None)
             return
-        # An event keeps its payload object where it can: that says of a change that it moved the end alone.
+        # If the payload is the same, the event keeps the object: by that, readers of the change see that only its end
+        # moved.
         if _is_same(payload, event.payload):
             payload = event.payload
         if end != event.end or payload is not event.payload:
@@ -153,7 +170,7 @@ class RevisedEvents(NetChanges):
 
 
 def _may_fit(row: InputChange, start: int) -> bool:
-    """Return False for a revision from an end at which nothing is left of an event whose start was adjusted."""
+    """Return True unless a row revises an end that does not lie after the start that its event was adjusted to."""
     return row.new_end is None or row.end is None or row.end > start
 
 

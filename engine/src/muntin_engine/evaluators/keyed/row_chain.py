@@ -150,7 +150,8 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], until: int) -> Cha
         are_detours = not waiting_misfits
     waiting_edges = [] if are_detours else edges_beside
 
-    # The state of the event now. While an insertion or a retraction waits, the payload may still be another one.
+    # The state of the event now. Insertions and retractions are the edges at the start. If one of them is missing, the
+    # rows beside the walk say nothing of the payload yet.
     is_open = any(start in (edge.source, edge.target) for edge in waiting_edges)
     applied = walk if is_open and imbalance[start] else walk + edges_beside
     payload, has_retracted_payloads = _payload(event_before_walk, end, applied)
@@ -159,7 +160,9 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], until: int) -> Cha
         rejected += blind_rows
         blind_rows = []
 
-    # If the payload is unsure, all rows wait, from the state before them: they are chained again with the next ones.
+    # The payload is unsure if a row retracts one that was not inserted, and that insertion may still come; or if an
+    # insertion or a retraction waits after others have changed the payload. All rows wait then, from the state before
+    # them: they are chained again together with the next ones.
     is_unsure = not has_retracted_payloads and start >= first_legal
     if is_open and not is_unsure:
         leads_through_start = any(start in (edge.source, edge.target) for edge in walk)
@@ -169,7 +172,8 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], until: int) -> Cha
     waiting_rows = [edge.row for edge in waiting_edges] + blind_rows
     if not waiting_rows:
         return ChainedRows(event, NO_PENDING, rejected)
-    return ChainedRows(event, PendingRows(tuple(waiting_rows), event_before_walk if is_unsure else None), rejected)
+    base_of_waiting = event_before_walk if is_unsure else None
+    return ChainedRows(event, PendingRows(tuple(waiting_rows), base_of_waiting), rejected)
 
 
 def _lacks_late_rows(imbalance: Counter[int], first_legal: int) -> bool:
@@ -213,7 +217,7 @@ def _walk(edges: _Edges, node: int) -> list[_RowEdge]:
 
 
 def _detours(edges: Iterable[_RowEdge]) -> tuple[list[_RowEdge], list[_RowEdge]]:
-    """Return the edges that lead from a node back to it, and those that do not."""
+    """Divide edges into those of walks that lead back to their first node, and those of no such walk."""
     edges_by_source = _by_source(edges)
     detours: list[_RowEdge] = []
     misfits: list[_RowEdge] = []
@@ -281,7 +285,7 @@ def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[t
 
 
 def _nodes_that_lead_to(node: int, start: int, edges: Sequence[_RowEdge]) -> set[int]:
-    """Return the nodes from which edges lead to a node, and that node, without ways through the start."""
+    """Return the nodes from which edges lead to a node, and that node itself; edges at the start do not count."""
     sources_by_target: dict[int, set[int]] = {}
     for edge in edges:
         if start not in (edge.source, edge.target):

@@ -12,14 +12,14 @@ T = TypeVar("T")
 
 
 def in_sequence(events: Iterable[T], place: Callable[[T], tuple[Any, ...]], content: Callable[[T], object]) -> list[T]:
-    """Sort events, whatever the order in which they came.
+    """Sort events; the result does not depend on the order in which they came.
 
     Args:
         events: The events.
-        place: Returns a sort key: the time and the order of an event.
-        content: Returns the value that tells two events of one place apart.
+        place: Returns a sort key: the time of an event, and its order by the query.
+        content: Returns the value that decides between events with equal sort keys.
 
-    Cost: a sort by place; the contents of events are compared where places are equal.
+    Cost: a sort by place; the contents of events are compared only where places are equal.
     """
     ordered: list[T] = []
     for _, group in groupby(sorted(events, key=place), key=place):

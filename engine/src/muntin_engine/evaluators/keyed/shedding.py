@@ -46,7 +46,7 @@ class Shedding:
     """
 
     def __init__(self, query: EvaluatorQuery) -> None:
-        """Take the number of events that a key has room for."""
+        """Shed by the limit of a query."""
         self._most_held = query.most_held or 0
         self._fails = query.fails_when_full
 
@@ -66,7 +66,7 @@ class Shedding:
         """
         held = state.held_count
         room = max(self._most_held - held, 0)
-        if len(rows) <= room:  # whatever they are
+        if len(rows) <= room:  # there is room even if each row is a new event
             return rows, []
         new_events = self._new_events(state, rows, late_rule)
         if len(new_events) <= room:
@@ -89,7 +89,11 @@ class Shedding:
     def _new_events(
         self, state: KeyEvents, rows: Sequence[InputChange], late_rule: LateRule
     ) -> Mapping[Hashable, _NewEvent]:
-        """Return the events that legal insertions would add to a key."""
+        """Return the events that legal insertions would add to a key, by what identifies them in the batch.
+
+        That is the time of a sample, the id and the start of an event that has an id, and otherwise the place of the
+        insertion among the rows.
+        """
         new_events: dict[Hashable, _NewEvent] = {}
         for place, change in enumerate(rows):
             end = INFINITY if change.end is None else change.end
@@ -97,30 +101,41 @@ class Shedding:
                 continue
             if late_rule.is_late_insertion(change.start, end):
                 continue
-            name: Hashable
+            identity: Hashable
             if state.samples is not None:
-                name = change.start
+                identity = change.start
                 is_known = state.samples.has(change.start)
             elif change.id is not None:
-                name = (change.id, change.start)
-                is_known = state.event(name) is not None
+                identity = (change.id, change.start)
+                is_known = state.event(identity) is not None
             else:
-                name = place
+                identity = place
                 is_known = False
             if not is_known:
-                new_events.setdefault(name, _NewEvent(change.start, [])).places.append(place)
+                new_event = new_events.setdefault(identity, _NewEvent(change.start, []))
+                new_event.places.append(place)
         return new_events
 
 
 def _in_order_of_room(events: list[_NewEvent], rows: Sequence[InputChange], room: int) -> list[_NewEvent]:
-    """Return events in the order in which they get room: by start, and at the start where the room ends by value."""
+    """Return events in the order in which they get room: by start, and those of one start by value.
+
+    Args:
+        events: The new events, more than there is room for.
+        rows: The rows of the batch.
+        room: The number of events that get room.
+    """
+
+    def rank_of(event: _NewEvent) -> object:
+        """Return the rank of an event among those with its start."""
+        return _rank_of([rows[place] for place in event.places])
+
+    # Values are compared only for the start at which the room ends: for every other start, all events get room or none.
     ordered = sorted(events, key=_by_start)
-    edge = ordered[room].start
-    first = bisect_left(ordered, edge, key=_by_start)
-    last = bisect_right(ordered, edge, key=_by_start)
-    ordered[first:last] = sorted_by_value(
-        ordered[first:last], lambda event: _rank_of([rows[place] for place in event.places])
-    )
+    start_at_limit = ordered[room].start
+    first = bisect_left(ordered, start_at_limit, key=_by_start)
+    end = bisect_right(ordered, start_at_limit, key=_by_start)
+    ordered[first:end] = sorted_by_value(ordered[first:end], rank_of)
     return ordered
 
 

@@ -46,6 +46,7 @@ class StateSerializer:
 
     @property
     def _computations(self) -> Sequence[ModuleComputation]:
+        """The modules of the query; they are made when a state is first read or written, once for each query."""
         return self._query.once(WindowResults).computations
 
     def pack(self, states: Sequence[Sequence[object]], key: object, windows: Sequence[Window]) -> list[bytes]:
@@ -71,6 +72,15 @@ class StateSerializer:
         self, packed: Sequence[bytes], schema_version: int, key: object, windows: Sequence[Window]
     ) -> list[list[object]]:
         """Return the states that `pack` encoded, upgraded to the present schema version.
+
+        Args:
+            packed: The bytes of each module; none if no window has states.
+            schema_version: The number of the schema version that encoded them.
+            key: The key of the windows.
+            windows: The windows.
+
+        Returns:
+            The states of each window: one per module, or none.
 
         Raises:
             ModuleFailedError: A module's `upgrade_state` raised an exception.
@@ -98,9 +108,9 @@ class StateSerializer:
         unstorable_value = find_unstorable(values, self._codec)
         if unstorable_value is None:
             return None
-        place, reason = unstorable_value
+        module_place, reason = unstorable_value
         spelled_window = self._axis.spell_interval(window.start, window.end)
-        return unstorable(self._computations[place].module, "a result", key, spelled_window, reason)
+        return unstorable(self._computations[module_place].module, "a result", key, spelled_window, reason)
 
     def _pack_module(self, place: int, states: list[object], key: object, windows: Sequence[Window]) -> bytes:
         """Encode the states of the module at a place."""
@@ -110,8 +120,8 @@ class StateSerializer:
             unstorable_state = find_unstorable(states, self._codec)
             if unstorable_state is None:
                 raise
-            number, reason = unstorable_state
-            window = windows[number]
+            window_place, reason = unstorable_state
+            window = windows[window_place]
             spelled_window = self._axis.spell_interval(window.start, window.end)
             raise unstorable(self._computations[place].module, "a state", key, spelled_window, reason) from error
 
@@ -131,5 +141,6 @@ class StateSerializer:
         return states
 
     def _unpack(self, data: bytes) -> list[Any]:
+        """Decode the states of a module that need no upgrade."""
         states: list[Any] = self._codec.unpack(data)
         return states

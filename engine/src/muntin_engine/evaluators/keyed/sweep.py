@@ -27,16 +27,19 @@ class SweptWindow(NamedTuple):
 
 
 def sweep(windows: Iterable[Window], leaving: Sequence[StoredEvent]) -> Iterator[SweptWindow]:
-    """Yield windows in order, each with its members, unless neither it nor the window before it has any.
+    """Yield windows in order, each with its members.
+
+    A window without members is left out, unless the window before it has some, which then depart.
 
     Args:
-        windows: Ordered by start and by end.
-        leaving: The members, in order of the ends of their memberships.
+        windows: The windows, ordered by start and by end.
+        leaving: The members of all windows, in order of the ends of their memberships.
 
     Cost:
         Sorting the members by start; then each enters once and leaves once, however much the windows overlap. The
         members of a window are not copied.
     """
+    # Windows start and end later and later: so members enter in order of start, and leave in order of end.
     entering = sorted(leaving, key=by_since)
     members: dict[Hashable, StoredEvent] = {}
     entered_count = 0
@@ -44,17 +47,18 @@ def sweep(windows: Iterable[Window], leaving: Sequence[StoredEvent]) -> Iterator
     for window in windows:
         start = window.start
         end = window.end
-        place = bisect_left(entering, end, entered_count, key=by_since)
-        entered = [event for event in entering[entered_count:place] if event.until > start]
+        first_entering = entered_count
+        entered_count = bisect_left(entering, end, first_entering, key=by_since)
+        entered = [event for event in entering[first_entering:entered_count] if event.until > start]
         members.update(zip(map(by_id, entered), entered, strict=True))
-        entered_count = place
 
-        place = bisect_right(leaving, start, departed_count, key=by_until)
+        first_leaving = departed_count
+        departed_count = bisect_right(leaving, start, first_leaving, key=by_until)
         departed: list[StoredEvent] = []
-        for event in leaving[departed_count:place]:
-            was_member = members.pop(event.id, None) is not None  # others have ended between two windows
+        for event in leaving[first_leaving:departed_count]:
+            # An event that lies between two windows was a member of neither.
+            was_member = members.pop(event.id, None) is not None
             if was_member:
                 departed.append(event)
-        departed_count = place
         if members or departed:
             yield SweptWindow(window, members, entered, departed)

@@ -16,16 +16,22 @@ class Timestamper:
     """Turns the results of a window into rows with lifetimes."""
 
     def __init__(self, query: EvaluatorQuery) -> None:
-        """Take the policy that gives results their lifetimes."""
+        """Prepare to give the results of a query their lifetimes."""
         self._policy = query.timestamps
         self._is_operator = query.is_operator
         self._module = query.bindings[0].module
         self._is_of_window = not query.timestamps.is_set_by_module
+        # Time-bound output does not start before the tick at which a window's members are known.
         self._known_at = query.window.known_at if query.is_cut_at_changes else None
         self._extent = extent_of(query)
 
     def rows(self, key: object, window: Window, results: Sequence[Any]) -> list[OutputRow]:
-        """Return the rows of a window of a key from one result per computation.
+        """Return the rows of a window, with their lifetimes.
+
+        Args:
+            key: The key of the window, for errors.
+            window: The window.
+            results: The rows that the query's operator returned, as the only item; or the result of each aggregate.
 
         Raises:
             ModuleContractError: A module's output starts before its window, and the policy keeps it.
@@ -36,7 +42,7 @@ class Timestamper:
         end = window.end
         if self._policy is TimestampPolicy.POINT_AT_END:
             if end == INFINITY:
-                return []
+                return []  # a window without an end has no point at it
             start = end
             end = start + 1
         elif self._known_at is not None:
@@ -54,7 +60,7 @@ class Timestamper:
             elif self._policy is TimestampPolicy.UNCHANGED:
                 check_start(self._module, value, window, key)
                 rows.append(OutputRow(value.start, value.end, value.payload))
-            else:
+            else:  # the policy clips lifetimes to the window, and drops those outside it
                 clipped_start = max(value.start, start)
                 clipped_end = min(value.end, end)
                 if clipped_start < clipped_end:

@@ -17,12 +17,12 @@ from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_state import Due
 from muntin_engine.time.changes import Key, OutputChange, Progress
 
-_BY_TIME_AND_KIND: Final = itemgetter(0, 1)
+_by_time_and_kind: Final = itemgetter(0, 1)
 """Sort key of edges: the time, and at one time ends before starts."""
 
 
 class Edge(NamedTuple):
-    """The start or the end of an event, released.
+    """The start or the end of an event, which the watermark has passed.
 
     Attributes:
         time: The time of the start, or of the end.
@@ -76,8 +76,9 @@ class DelayBuffer(KeyEvents, ABC):
         return 0
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the stretch up to the tick at which an event waits."""
+        """Return the stretch from the start of an event to the tick at which it waits for the watermark."""
         waits_at = start
+        # An event whose start was released waits at its end, if ends are released too.
         if self.releases_ends and start < self.released_before:
             waits_at = min(end, INFINITY - 1)
         return start, waits_at + 1
@@ -87,20 +88,22 @@ class DelayBuffer(KeyEvents, ABC):
         return starts, [until for _, until in map(self.membership, starts, ends)]
 
     def release(self, watermark: int) -> list[Edge]:
-        """Release the events that the watermark has passed: in order of time, at one time ends first, then in sequence.
+        """Release the starts and ends of events that the watermark has passed, in order of time.
 
-        Events that a filter left out are released to nobody.
+        At one time ends come before starts, and both are in the order of the query. Events that a filter left out are
+        only forgotten.
         """
         previous_watermark = self.released_before
         self.released_before = watermark
-        is_needed = self._is_awaited if self.query.keeps is not None else None
+        is_needed = self._may_be_revised if self.query.keeps is not None else None
         due_events = self.events.forget(watermark, is_needed)
         if not due_events:
             return []
-        in_order = in_sequence([event for event in due_events if event.is_member], self.query.place, by_payload)
+        visible_events = [event for event in due_events if event.is_member]
+        in_order = in_sequence(visible_events, self.query.place, by_payload)
         starts: list[Edge] = []
         for event in in_order:
-            if event.start >= previous_watermark:  # others have waited at their ends
+            if event.start >= previous_watermark:  # all others waited at their ends: their starts were released before
                 starts.append(Edge(event.start, is_start=True, event=event))
         if not self.releases_ends:
             self.record_forgotten(due_events)
@@ -110,14 +113,15 @@ class DelayBuffer(KeyEvents, ABC):
         for event in in_order:
             if event.end < watermark:
                 ends.append(Edge(event.end, is_start=False, event=event))
-        # Released events whose ends are to come wait on, at their ends.
-        lasting: list[StoredEvent] = []
+
+        # An event whose start is released, and whose end is to come, goes back to the buffer and waits at its end.
+        lasting_events: list[StoredEvent] = []
         if watermark < INFINITY:
-            lasting = [edge.event for edge in starts if watermark <= edge.event.end]
-        self.events.replace((), [self._waiting_at_end(event) for event in lasting])
-        lasting_ids = {event.id for event in lasting}
+            lasting_events = [edge.event for edge in starts if watermark <= edge.event.end]
+        self.events.replace((), [self._waiting_at_end(event) for event in lasting_events])
+        lasting_ids = {event.id for event in lasting_events}
         self.record_forgotten([event for event in due_events if event.id not in lasting_ids])
-        return sorted(starts + ends, key=_BY_TIME_AND_KIND)
+        return sorted(starts + ends, key=_by_time_and_kind)
 
     def _waiting_at_end(self, event: StoredEvent) -> StoredEvent:
         """Return an event whose start was released, as it waits at its end."""
@@ -125,26 +129,30 @@ class DelayBuffer(KeyEvents, ABC):
         return event._replace(until=until)
 
     def due(self, watermark: int) -> int:
-        """Return the smallest watermark that releases an event, or lets one be forgotten."""
+        """Return the smallest watermark at which an event is released, or one that a filter left out is forgotten.
+
+        Args:
+            watermark: The present watermark.
+        """
         times = self.waiting_times(watermark)
         for event in self.events:  # in the order in which they are due, so the first member is enough
             if event.is_member:
                 times.append(event.until)
                 break
-            # An event that a filter left out, which is forgotten when it can no longer be revised.
+            # An event that a filter left out is forgotten when it can no longer be revised.
             _, until = self.membership(event.start, event.end)
             times.append(until)
         return min(times, default=INFINITY)
 
-    def _is_awaited(self, event: StoredEvent) -> bool:
-        """Return True if an event that a filter left out may still be revised, so that its revision has to find it."""
+    def _may_be_revised(self, event: StoredEvent) -> bool:
+        """Return True for an event that a filter left out if it may still be revised: the revision has to find it."""
         if not event.is_filtered:
             return False
         _, until = self.membership(event.start, event.end)
         return until > self.released_before
 
     def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
-        """Return the state as plain data, or its difference to the saved state: of the follower, and of the buffer."""
+        """Return the state of the follower and of the buffer as plain data, or their difference to the saved state."""
         follower = self.follower_data(serializer, key, is_whole=is_whole)
         buffer = super().to_data(serializer, key, is_whole=is_whole)
         return list(_BufferRecord(follower, self.released_before, buffer))
@@ -167,7 +175,7 @@ class DelayBuffer(KeyEvents, ABC):
     def from_data(
         cls, query: EvaluatorQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> Self:
-        """Return the state that `to_data` wrote, with the differences after it."""
+        """Return the state that `to_data` wrote, with the differences that were written after it."""
         state = cls(query)
         records = [_BufferRecord(*record) for record in stored]
         state.released_before = records[-1].released_before
@@ -192,7 +200,7 @@ class _BufferRecord(NamedTuple):
 
 
 class OrderedRun(KeyedRun):
-    """A micro-batch of events that wait in the delay buffers of their keys, and of what follows the released ones.
+    """A micro-batch of events that wait in the delay buffers of their keys, and are processed when they are released.
 
     Attributes:
         progress: The progress of the input after the batch, with the watermark after allowed lateness.

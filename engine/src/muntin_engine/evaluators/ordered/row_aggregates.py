@@ -27,8 +27,8 @@ class _WindowOfRows:
     Attributes:
         members: Its rows.
         slides: The modules' states, as they go from one computation to the next.
-        entered: The rows that came since it was last computed, and are still there.
-        departed: The rows that it had when it was last computed, and that are gone.
+        entered: The rows that came since the window was last computed, and are still there.
+        departed: The rows that the window had when it was last computed, and that are gone.
     """
 
     members: Members
@@ -37,17 +37,18 @@ class _WindowOfRows:
     departed: list[StoredEvent] = field(default_factory=list)
 
     def insert(self, row: StoredEvent) -> None:
-        """Note a row that came."""
+        """Record a row that came, for the next computation."""
         self.entered[row.id] = row
 
     def evict(self, rows: Iterable[StoredEvent]) -> None:
-        """Note rows that left; of one that came after the last computation no module knows."""
+        """Record rows that left, for the next computation."""
         for row in rows:
+            # A row that came after the last computation is in no module's state.
             if self.entered.pop(row.id, None) is None:
                 self.departed.append(row)
 
     def results(self, window: Window) -> list[Any]:
-        """Return the result of each module, and begin to note rows for the next computation."""
+        """Compute the window: return the result of each module, and record rows anew for the next computation."""
         step = SweptWindow(window, self.members, list(self.entered.values()), self.departed)
         self.entered = {}
         self.departed = []
@@ -71,14 +72,14 @@ class _WindowOfStates:
     entered: list[StoredEvent] = field(default_factory=list)
 
     def insert(self, row: StoredEvent) -> None:
-        """Note a row that came."""
+        """Record a row that came, which the next computation adds to the states."""
         self.entered.append(row)
 
     def folded_states(self, window: Window | None = None) -> list[Any]:
-        """Return the states with all rows folded in.
+        """Add the rows that came to the states of the modules, and return these.
 
         Args:
-            window: The window, for errors of modules; by default the extent of the rows that are folded in.
+            window: The window, for errors of modules; by default the stretch of the rows that are added.
         """
         if not self.entered and self.states is not None:
             return self.states
@@ -115,30 +116,30 @@ class AggregatesRun(RowsRun):
         super().__init__(query, start)
         modules = [binding.module for binding in query.bindings]
         self._has_states = states_replace_rows(self.windows, modules)
-        self._open: dict[Hashable, _WindowOfRows | _WindowOfStates] = {}
+        self._open_windows: dict[Hashable, _WindowOfRows | _WindowOfStates] = {}  # of the present key, by partition
 
     def process_released(self, released: Iterable[Edge], previous: Progress, progress: Progress) -> None:
         """Process the rows that are released, let time pass, and keep the states that took the place of rows."""
-        self._open = {}
+        self._open_windows = {}
         super().process_released(released, previous, progress)
-        if self.state.rows is None:
+        if self.state.windows_state is None:
             return  # the windows were forgotten
-        for partition, window in self._open.items():
+        for partition, window in self._open_windows.items():
             if isinstance(window, _WindowOfStates):
                 self.state.states[partition] = window.folded_states()
 
     def process_row(self, event: StoredEvent) -> None:
         """Process the next released row."""
         row, member = self.state.next_row(event)
-        self.process_actions(self.windows.step(self.state.rows, row), event.start, member)
+        self.process_actions(self.windows.step(self.state.windows_state, row), event.start, member)
 
     def advance(self, tick: int) -> None:
         """Let time pass up to a tick."""
-        self.process_actions(self.windows.advance(self.state.rows, tick), tick)
+        self.process_actions(self.windows.advance(self.state.windows_state, tick), tick)
 
     def is_new(self) -> bool:
         """Return True if the windows are as good as new ones."""
-        return bool(self.windows.is_empty(self.state.rows))
+        return bool(self.windows.is_empty(self.state.windows_state))
 
     def process_actions(self, actions: Iterable[Action], time: int, row: StoredEvent | None = None) -> None:
         """Apply actions of the windows, and emit the windows that are computed.
@@ -146,7 +147,7 @@ class AggregatesRun(RowsRun):
         Args:
             actions: The actions.
             time: The tick.
-            row: The row that comes, by its number; None if time alone advances.
+            row: The row that comes, with its number for an id; None if time alone advances.
         """
         del time
         for (kind, partition, _, extent), rows in self.state.apply(actions, row):
@@ -160,27 +161,27 @@ class AggregatesRun(RowsRun):
                 window.evict(rows)
                 continue
 
-            # Any other action has an extent if it computes the window; some of them then empty it.
+            # Any other action has an extent if it computes the window. Some of these actions empty it after that.
             if extent is not None:
                 results = self._open_window(partition).results(extent)
                 output_partition = None if self.windows.partition_by is None else partition
                 self.result.windows_closed += 1
                 self.emit(extent, results, output_partition, key=self.key, ends_window=True)
             if kind in LEAVING:
-                self._open.pop(partition, None)
+                self._open_windows.pop(partition, None)
 
     def _open_window(self, partition: Hashable) -> _WindowOfRows | _WindowOfStates:
-        """Return the window of a partition, as it goes through the batch."""
-        window = self._open.get(partition)
+        """Return the window of a partition during the batch; it is made when the batch first needs it."""
+        window = self._open_windows.get(partition)
         if window is not None:
             return window
         state = self.state
         if self._has_states:
             states = state.states.get(partition)
-            if states == []:  # as states are read that all are None
+            if states == []:  # the serializer returns an empty list for states that are all None
                 states = [None] * len(self.results.computations)
             window = _WindowOfStates(self.key, self.results.computations, states)
         else:
             window = _WindowOfRows(state.members.setdefault(partition, {}), self.results.slides(self.key))
-        self._open[partition] = window
+        self._open_windows[partition] = window
         return window

@@ -55,6 +55,8 @@ class Handlers:
             if getattr(type(module), name) is not getattr(RowOperator, name):
                 defined.add(name)
         self.defined = frozenset(defined)
+
+        # The rows of `on_evict` are of another type than those of all other handlers.
         result_field = module.result_field()
         evicted_field = module.evicted_field()
         plain_evicted = None if evicted_field is None else plain_of(evicted_field)
@@ -71,13 +73,13 @@ class Handlers:
         return self._call("create_state", key, ALWAYS, self._create)
 
     def is_new(self, state: Any, key: object, serializer: StateSerializer) -> bool:
-        """Return True if a state is as good as a new one."""
+        """Return True if a state is as good as a new one: it is encoded as the same bytes."""
         if self._new_state is None:
             self._new_state = serializer.pack([[self.create_state(key)]], key, [ALWAYS])
         return serializer.pack([[state]], key, [ALWAYS]) == self._new_state
 
     def call(self, name: str, key: object, window: Window, *arguments: object) -> list[Any]:
-        """Return the rows of a handler that the module defines."""
+        """Call a handler that the module defines, and return its rows."""
         return self._call(name, key, window, self._methods[name], *arguments)
 
 
@@ -106,6 +108,8 @@ class HandlersRun(RowsRun):
         self._evicted = []
         if state.module_state is None:
             state.module_state = self._handlers.create_state(self.key)
+
+        # The members that the key has from earlier batches.
         self._member_rows = {}
         for partition, rows in state.members.items():
             member_rows: dict[int, MemberRow[Any]] = {}
@@ -123,30 +127,32 @@ class HandlersRun(RowsRun):
         state = self.state
         time = event.start
         self.advance(time)
+        # A key that is as good as a new one begins anew, as it does when it was forgotten between two batches: the
+        # numbers of rows must not depend on where batches end.
         if self.is_new():
-            state.rows = self.windows.create_state()
-            state.released = 0
+            state.windows_state = self.windows.create_state()
+            state.released_count = 0
             state.members = {}
             self._member_rows = {}
         row, numbered_event = state.next_row(event)
         member_row = self._member_row(numbered_event)
-        is_inserted = self._process(self.windows.step(state.rows, row), time, numbered_event, member_row)
+        is_inserted = self._process(self.windows.step(state.windows_state, row), time, numbered_event, member_row)
         if member_row is not None and not is_inserted:
             partition = 0 if self._partition_place is None else row.values[self._partition_place]
             self._call("on_pass", partition, time, extent=None, argument=member_row)
 
     def advance(self, tick: int) -> None:
-        """Let time pass, tick by tick."""
+        """Let time pass up to a tick, with a stop at each tick at which the windows have something to do."""
         while True:
-            due_tick = self.windows.next_tick(self.state.rows)
+            due_tick = self.windows.next_tick(self.state.windows_state)
             if due_tick > tick or due_tick == INFINITY:
                 return
-            self.process_actions(self.windows.advance(self.state.rows, due_tick), due_tick)
+            self.process_actions(self.windows.advance(self.state.windows_state, due_tick), due_tick)
 
     def is_new(self) -> bool:
         """Return True if the windows and the module's state are as good as new ones."""
         state = self.state
-        if state.was_full or not self.windows.is_empty(state.rows):
+        if state.was_full or not self.windows.is_empty(state.windows_state):
             return False
         return self._handlers.is_new(state.module_state, self.key, self.serializer)
 
@@ -166,12 +172,12 @@ class HandlersRun(RowsRun):
         row: StoredEvent | None = None,
         member_row: MemberRow[Any] | None = None,
     ) -> bool:
-        """Apply actions of the windows, and call the handlers; return True if the row comes into a window.
+        """Apply actions of the windows, and call the handlers; return True if the row becomes a member.
 
         Args:
             actions: The actions.
             time: The tick.
-            row: The row that comes, by its number; None if time alone advances.
+            row: The row that comes, with its number for an id; None if time alone advances.
             member_row: The row as the module gets it; None if the module does not accept it.
         """
         is_inserted = False
@@ -182,6 +188,7 @@ class HandlersRun(RowsRun):
                     self._member_rows.setdefault(partition, {})[member_row.number] = member_row
                     self._call("on_insert", partition, time, extent=None, argument=member_row)
                 continue
+            # A window is handled while it has its rows; then the rows that leave by the same action are handled.
             if kind is not EVICT:
                 self._call(_HANDLER_OF[kind], partition, time, extent)
             evicted = self._evict(partition, rows)
@@ -211,7 +218,7 @@ class HandlersRun(RowsRun):
     ) -> None:
         """Call a handler, if the module defines it, and emit its rows.
 
-        Rows of the second output lie at the tick at which their cause left.
+        The rows of `on_evict` go to the second output; each lies at the tick at which the members left.
 
         Args:
             name: The handler.
@@ -231,13 +238,15 @@ class HandlersRun(RowsRun):
         rows = self._handlers.call(name, self.key, window, state.module_state, *arguments, view)
         if not rows:
             return
-        output_partition = None if self._partition_place is None or name == "on_empty" else partition
+        # A marker that comes while there is no member, which `on_empty` handles, is of no partition.
+        has_partition = self._partition_place is not None and name != "on_empty"
+        output_partition = partition if has_partition else None
         if name != "on_evict":
             ends_window = name in ("on_trigger", "on_flush")
             self.emit(window, [rows], output_partition, key=None, ends_window=ends_window)
             return
+        # Rows of the second output are never changed: they need no ids.
+        start = window.start
         for row in rows:
-            start = window.start
-            self._evicted.append(
-                OutputChange(OutputKind.INSERT, 0, window, start, start + 1, row, partition=output_partition)
-            )
+            change = OutputChange(OutputKind.INSERT, 0, window, start, start + 1, row, partition=output_partition)
+            self._evicted.append(change)

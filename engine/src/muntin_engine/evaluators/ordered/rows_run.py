@@ -59,10 +59,10 @@ class RowsRun(OrderedRun):
         """Return True if the key can be forgotten: its state is that of a new key."""
 
     def process_released(self, released: Iterable[Edge], previous: Progress, progress: Progress) -> None:
-        """Process the rows that are released, and let time pass."""
+        """Process the rows that are released, and let time pass up to the watermark, or to the end of the stream."""
         state = self.state
-        if state.rows is None:
-            state.rows = self.windows.create_state()
+        if state.windows_state is None:
+            state.windows_state = self.windows.create_state()
         for edge in released:
             self.process_row(edge.event)
         if progress.watermark < INFINITY:
@@ -70,7 +70,8 @@ class RowsRun(OrderedRun):
         else:
             end = self._end(previous, progress)
             self.advance(end)
-            self.process_actions(self.windows.close(state.rows, end), end)
+            self.process_actions(self.windows.close(state.windows_state, end), end)
+        # The stream has ended for the key, or the key can be forgotten.
         if progress.watermark == INFINITY or self.is_new():
             state.clear()
 
@@ -96,13 +97,13 @@ class RowsRun(OrderedRun):
 
         Args:
             window: The window.
-            results: The results of each module.
-            partition: The partition of the window; None where there are none.
+            results: The result of each module.
+            partition: The partition of the window; None where rows are not partitioned.
             key: The key, for errors of aggregates.
-            ends_window: True if these are all results of the window, so that the last one ends it.
+            ends_window: True if the window has no further results: then its last row is marked.
         """
         rows = self.results.stamper.rows(key, window, results)
-        for number, (start, end, value) in enumerate(rows, 1):
+        for row_number, (start, end, value) in enumerate(rows, 1):
             change = OutputChange(
                 OutputKind.INSERT,
                 self.state.next_serial(),
@@ -111,12 +112,16 @@ class RowsRun(OrderedRun):
                 end,
                 value,
                 partition=partition,
-                ends_window=ends_window and number == len(rows),
+                ends_window=ends_window and row_number == len(rows),
             )
             self.output.append(change)
 
     def output_watermark(self, earliest: int) -> int:
-        """Return the least start of a window that a row may yet be in; where results are points, the watermark."""
+        """Return the least start of a window that is yet to be computed; where results are points, the watermark.
+
+        Args:
+            earliest: The least such start for the rows of any key.
+        """
         watermark = self.progress.watermark
         if watermark in (EARLIEST, INFINITY) or not self._is_aligned:
             return watermark
@@ -124,7 +129,7 @@ class RowsRun(OrderedRun):
         return min(watermark, start_of_new, earliest)
 
     def timer_of(self, state: RowsState) -> KeyTimer:
-        """Return the timer of a key: when the next row is released, or time does something."""
+        """Return the timer of a key: when its next row is released, or its windows act without a row."""
         watermark = self.key_progress.watermark
         output_watermark = INFINITY
         if self._is_aligned:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from muntin import EARLIEST, INFINITY
 from muntin.rows import Action, ActionKind, Row, RowWindows
@@ -32,12 +32,33 @@ Members: TypeAlias = dict[Hashable, StoredEvent]
 """The rows in the window of a partition, by number, the oldest first."""
 
 
+class _SavedWindows(NamedTuple):
+    """The data of the windows that `RowsState.follower_data` wrote, and of the modules over them.
+
+    Attributes:
+        windows: The data of the state of the windows; None if it is as good as a new one.
+        order: The number and the time of the last row that was released, whether `on_full` was called, and the number
+            of the schema version.
+        members: The members of each partition: the partition, their numbers, and their columns.
+        partitions: The partitions that have states of modules in the place of rows.
+        partition_states: The encoded states of these.
+        module_state: The encoded state of a module that follows rows; empty without one.
+    """
+
+    windows: Any
+    order: list[Any]
+    members: list[Any]
+    partitions: list[Hashable]
+    partition_states: list[bytes]
+    module_state: list[bytes]
+
+
 class RowsState(DelayBuffer):
     """The state of a key.
 
     Attributes:
-        rows: The state of the windows; None if it is as good as a new one.
-        released: The number of the last row that was released.
+        windows_state: The state of the windows; None if it is as good as a new one.
+        released_count: The number of rows that were released, which is the number of the last one.
         newest: The time of that row.
         members: The rows in the window of each partition, where they are kept.
         states: The state of each module in the window of each partition, where these take the place of rows.
@@ -52,8 +73,8 @@ class RowsState(DelayBuffer):
         self._reads = [query.expressions[expression] for expression in self._windows.reads]
         modules = [binding.module for binding in query.bindings]  # a reader of checkpoints has none
         self._keeps_rows = not modules or not states_replace_rows(self._windows, modules)
-        self.rows: Any = None
-        self.released = 0
+        self.windows_state: Any = None
+        self.released_count = 0
         self.newest = EARLIEST
         self.members: dict[Hashable, Members] = {}
         self.states: dict[Hashable, list[object]] = {}
@@ -64,7 +85,7 @@ class RowsState(DelayBuffer):
     @property
     def is_empty(self) -> bool:
         """True if forgetting the key loses nothing."""
-        return self.rows is None and super().is_empty
+        return self.windows_state is None and super().is_empty
 
     @property
     def held_count(self) -> int:
@@ -77,25 +98,29 @@ class RowsState(DelayBuffer):
         return len(self.members) + len(self.states)
 
     def next_row(self, event: StoredEvent) -> tuple[Row, StoredEvent]:
-        """Number a released event; return it as the next row of the windows, and with its number for an id."""
-        self.released += 1
+        """Number a released event; return it as the next row of the windows, and as an event with the number as its id.
+
+        This changes the state: it counts the row.
+        """
+        self.released_count += 1
         self.newest = event.start
         if self._released_since_save is not None:
             self._released_since_save.append(event)
         values = tuple([canonical(read(event.payload)) for read in self._reads])
-        return Row(self.released, event.start, values), event._replace(id=self.released)
+        number = self.released_count
+        return Row(number, event.start, values), event._replace(id=number)
 
     def apply(
         self, actions: Iterable[Action], row: StoredEvent | None = None
     ) -> Iterator[tuple[Action, Sequence[StoredEvent]]]:
-        """Apply the actions of the windows to their rows, and yield each action with the rows that it is applied to.
+        """Apply the actions of the windows to their rows, and yield each action with the rows that enter or leave.
 
-        Rows are there when their insertion is yielded, and gone when they are evicted; all rows of a window that is
-        flushed or removed leave after that.
+        When an insertion is yielded, the row is a member already; when an eviction is yielded, the rows are members no
+        more. A window that is flushed or removed has its rows when that is yielded, and none after it.
 
         Args:
             actions: The actions.
-            row: The row that comes, by its number; None where time alone advances.
+            row: The row that comes, with its number for an id; None where time alone advances.
         """
         members = self.members
         for action in actions:
@@ -110,15 +135,15 @@ class RowsState(DelayBuffer):
             elif kind is EVICT:
                 yield action, list(map(members[partition].pop, numbers))
             elif kind in LEAVING:
-                yield action, [*members.get(partition, {}).values()]
+                yield action, list(members.get(partition, {}).values())
                 members.pop(partition, None)
                 self.states.pop(partition, None)
             else:
                 yield action, ()
 
     def clear(self) -> None:
-        """Forget the windows, which are as good as new ones."""
-        self.rows = None
+        """Forget the windows and the states of modules: the caller knows that they are as good as new ones."""
+        self.windows_state = None
         self.members = {}
         self.states = {}
         self.module_state = None
@@ -126,21 +151,22 @@ class RowsState(DelayBuffer):
 
     def next_tick(self) -> int:
         """Return the next tick at which time does something to the windows without a row."""
-        return INFINITY if self.rows is None else self._windows.next_tick(self.rows)
+        return INFINITY if self.windows_state is None else self._windows.next_tick(self.windows_state)
 
     def earliest_start(self, watermark: int, start_of_new: int) -> int:
-        """Return the earliest start of windows that may yet be computed.
+        """Return the earliest start of windows that may yet be computed from the rows of the key.
 
         Args:
             watermark: The watermark of the key.
             start_of_new: The earliest start that windows without rows have at the tick `LATER`.
         """
         first_waiting = next((event.start for event in self.events if event.is_member), INFINITY)
-        if self.rows is None:
+        if self.windows_state is None:
             return first_waiting
-        if self._windows.earliest_start(self.rows, LATER) >= start_of_new:
-            return first_waiting  # time moves it as that of a new key
-        return min(first_waiting, self._windows.earliest_start(self.rows, watermark))
+        if self._windows.earliest_start(self.windows_state, LATER) >= start_of_new:
+            # No row holds the start back: it advances with the watermark, as that of windows without rows.
+            return first_waiting
+        return min(first_waiting, self._windows.earliest_start(self.windows_state, watermark))
 
     def track(self) -> None:
         """Mark the state as saved; record changes from now on."""
@@ -149,9 +175,17 @@ class RowsState(DelayBuffer):
 
     @property
     def tracks(self) -> bool:
-        """True if the released rows are recorded, and make the windows what they are; not so the states of modules."""
+        """True if the rows that were released since the save are recorded, and the state follows from them.
+
+        The states of modules do not: to read them back, the modules would be called again.
+        """
         has_states = self.module_state is not None or bool(self.states)
-        return self._released_since_save is not None and self.rows is not None and not has_states and super().tracks
+        return (
+            self._released_since_save is not None
+            and self.windows_state is not None
+            and not has_states
+            and super().tracks
+        )
 
     def state_rows(self, states: StateReader, inputs: Sequence[NamedInput]) -> Iterator[StateRow]:
         """Yield the rows that wait, those in the window of each partition, and the states of modules."""
@@ -162,53 +196,62 @@ class RowsState(DelayBuffer):
                 value = payload_of(input_identity, row.payload)
                 yield StateRow("member", (), row.start, row.end, value, events=1, partition=partition)
         for partition, module_states in self.states.items():
-            of_partition = StateRow("partition", (), EARLIEST, INFINITY, None, partition=partition)
-            yield from states.rows(of_partition, cast(Sequence[ModuleState], module_states))
-        of_key = StateRow("key", (), EARLIEST, INFINITY, None)
-        yield from states.rows(of_key, [] if self.module_state is None else [self.module_state])
+            partition_row = StateRow("partition", (), EARLIEST, INFINITY, None, partition=partition)
+            yield from states.rows(partition_row, cast(Sequence[ModuleState], module_states))
+        key_row = StateRow("key", (), EARLIEST, INFINITY, None)
+        yield from states.rows(key_row, [] if self.module_state is None else [self.module_state])
 
     def follower_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
-        """Return the windows as plain data, rows column by column, or the rows that were released since the save."""
+        """Return the windows as plain data, or the columns of the rows that were released since the save.
+
+        The windows are the fields of `_SavedWindows`.
+        """
         if not is_whole:
             return _columns(self._released_since_save or ())
         members: list[object] = []
         for partition, rows in self.members.items():
             members.append([partition, list(rows), *_columns(rows.values())])
-        partition_states = serializer.pack([*self.states.values()], key, [ALWAYS] * len(self.states))
         module_state: list[bytes] = []
         if self.module_state is not None:
             module_state = serializer.pack([[self.module_state]], key, [ALWAYS])
-        windows = None if self.rows is None else self._windows.to_data(self.rows)
-        order = [self.released, self.newest, self.was_full, serializer.schema_version]
-        return [windows, order, members, [*self.states], partition_states, module_state]
+        windows = _SavedWindows(
+            windows=None if self.windows_state is None else self._windows.to_data(self.windows_state),
+            order=[self.released_count, self.newest, self.was_full, serializer.schema_version],
+            members=members,
+            partitions=list(self.states),
+            partition_states=serializer.pack(list(self.states.values()), key, [ALWAYS] * len(self.states)),
+            module_state=module_state,
+        )
+        return list(windows)
 
     def restore_follower(self, stored: Sequence[FollowerRecord], serializer: StateSerializer, key: object) -> None:
-        """Restore the windows; the rows that were released later go through them once more."""
+        """Restore the windows as they were saved whole; then pass the rows that were released later through them."""
         whole, *changes = stored
-        windows, order, members, partitions, partition_states, module_state = whole.data
-        self.released, self.newest, self.was_full, schema_version = order
-        self.rows = None if windows is None else self._windows.from_data(windows)
-        if partitions:
-            states = serializer.unpack(partition_states, schema_version, key, [ALWAYS] * len(partitions))
-            self.states = dict(zip(partitions, states, strict=True))
-        if module_state:
-            ((self.module_state,),) = serializer.unpack(module_state, schema_version, key, [ALWAYS])
-        for partition, numbers, *columns in members:
+        saved = _SavedWindows(*whole.data)
+        self.released_count, self.newest, self.was_full, schema_version = saved.order
+        self.windows_state = None if saved.windows is None else self._windows.from_data(saved.windows)
+        if saved.partitions:
+            windows = [ALWAYS] * len(saved.partitions)
+            states = serializer.unpack(saved.partition_states, schema_version, key, windows)
+            self.states = dict(zip(saved.partitions, states, strict=True))
+        if saved.module_state:
+            ((self.module_state,),) = serializer.unpack(saved.module_state, schema_version, key, [ALWAYS])
+        for partition, numbers, *columns in saved.members:
             self.members[partition] = dict(zip(numbers, _events(numbers, *columns), strict=True))
 
         for change in changes:
-            if self.rows is None:  # all rows waited when it was saved
-                self.rows = self._windows.create_state()
+            if self.windows_state is None:  # no row had been released when the windows were saved
+                self.windows_state = self._windows.create_state()
             starts, ends, values = change.data
-            for event in _events(starts, starts, ends, values):  # they are numbered anew, so any ids will do
+            for event in _events(starts, starts, ends, values):  # `next_row` numbers them: any ids will do
                 row, numbered_event = self.next_row(event)
-                self._apply_again(self._windows.step(self.rows, row), numbered_event)
-            self._apply_again(self._windows.advance(self.rows, change.released_before))
+                self._apply_again(self._windows.step(self.windows_state, row), numbered_event)
+            self._apply_again(self._windows.advance(self.windows_state, change.released_before))
 
     def _apply_again(self, actions: Iterable[Action], row: StoredEvent | None = None) -> None:
         """Apply actions whose results were emitted in an earlier batch."""
         for _ in self.apply(actions, row):
-            pass
+            pass  # `apply` does its work as it is iterated over
 
 
 def _columns(rows: Iterable[StoredEvent]) -> list[object]:
@@ -223,7 +266,7 @@ def _columns(rows: Iterable[StoredEvent]) -> list[object]:
 def _events(
     ids: Sequence[int], starts: Sequence[int], ends: Sequence[int], values: Sequence[Any]
 ) -> Iterable[StoredEvent]:
-    """Yield rows from their columns."""
+    """Yield rows from their columns; `values` has all values of the first row, then those of the second, and so on."""
     width = len(values) // max(len(ids), 1)
     payloads = payloads_of(values, width, len(ids))
     return map(StoredEvent, ids, starts, ends, payloads, starts, ends)

@@ -42,31 +42,35 @@ def results_of(task: TaskPayload, rows: pa.Table) -> pa.Table:
     times: list[int] = event_times.tolist()
 
     def locate(place: int) -> tuple[Key, Window]:
-        """Return the key of a row, and the tick that it lies at, for messages."""
+        """Return the key of an input row, and its tick, for messages."""
         key = tuples_of(rows.slice(place, 1), input_task.key_names)[0]
         return key, Window(times[place], times[place] + 1)
 
     payloads = payloads_of(binding.select, columns_of(rows, input_task.payload_names), len(times))
-    rows_of_events = calls(binding, times, payloads.values, locate)
+    rows_of_events = call_for_each(binding, times, payloads.values, locate)
 
-    # A result is a point at the time of its cause, the event that the operator was called with.
+    # A result is a point at the time of its cause, the input row that the operator was called with.
     row_counts = np.fromiter(map(len, rows_of_events), np.int64, len(times))
-    causes = np.repeat(np.arange(len(times)), row_counts)
+    causes = np.repeat(np.arange(len(times)), row_counts)  # the place of the cause of each result
     starts = event_times[causes]
     ends = starts + 1
     values = list(chain.from_iterable(rows_of_events))
-    has_lifetimes = any(issubclass(kind, Event) for kind in set(map(type, values)))
-    if has_lifetimes:
-        for number, row in enumerate(values):
-            if isinstance(row, Event):
-                cause = int(causes[number])
-                check_cause(module, row.start, times[cause], locate(cause)[0])
-                starts[number] = row.start
-                ends[number] = row.end
-                values[number] = row.payload
 
+    # A result that is an event has a lifetime of its own.
+    has_lifetimes = any(issubclass(value_type, Event) for value_type in set(map(type, values)))
+    if has_lifetimes:
+        for result_place, row in enumerate(values):
+            if isinstance(row, Event):
+                cause = int(causes[result_place])
+                key, _ = locate(cause)
+                check_cause(module, row.start, times[cause], key)
+                starts[result_place] = row.start
+                ends[result_place] = row.end
+                values[result_place] = row.payload
+
+    # The columns: the keys of the causes, the lifetimes, and the fields of the operator's rows.
     label = f"{module.name} {module.version}"
-    result_columns = ResultColumns(task, label, lambda number: locate(int(causes[number])))
+    result_columns = ResultColumns(task, label, lambda result_place: locate(int(causes[result_place])))
     keys = rows.select(input_task.key_names).take(arrow_array(causes))
     columns = [keys.column(name).combine_chunks() for name in input_task.key_names]
     columns.append(extents(task, starts, arrow_array(ends, mask=ends >= INFINITY)))
@@ -92,7 +96,7 @@ def passed_events(task: TaskPayload, rows: pa.Table) -> pa.Table:
     return pa.table(columns, schema=task.results)
 
 
-def calls(
+def call_for_each(
     binding: Binding,
     times: Sequence[int],
     payloads: Sequence[object],
@@ -102,8 +106,8 @@ def calls(
 
     Args:
         binding: The operator.
-        times: When the events happened.
-        payloads: Their payloads; `SKIPPED` where it does not accept one.
+        times: The time of each event.
+        payloads: The payload of each event; `SKIPPED` if the operator does not accept it.
         locate: Returns the key and the tick of an event by its place, for errors.
 
     Raises:
@@ -118,10 +122,11 @@ def calls(
     started = meter.now()
     try:
         for payload, time in zip(payloads, times, strict=True):
-            rows_of_events.append(() if payload is SKIPPED else on_event(None, payload, time))
+            rows = () if payload is SKIPPED else on_event(None, payload, time)  # the operator has no state
+            rows_of_events.append(rows)
     except BaseException as error:  # an exit, too, is the module's failure
         key, tick = locate(len(rows_of_events))
-        failed = ModuleFailedError(module.name, module.version, key, tick, "on_event", error)
-        raise failed from safe_cause(error)
+        failure = ModuleFailedError(module.name, module.version, key, tick, "on_event", error)
+        raise failure from safe_cause(error)
     meter.since(started)
     return rows_of_events

@@ -32,7 +32,7 @@ class OperatorCalls:
     """
 
     def __init__(self, query: EvaluatorQuery) -> None:
-        """Find the methods of the only module of a query that are called."""
+        """Prepare to call the only module of a query."""
         (binding,) = query.bindings
         module = binding.module
         assert isinstance(module, StreamOperator), "only such modules follow a stream"
@@ -41,14 +41,18 @@ class OperatorCalls:
         self.is_periodic = module.is_periodic
         self._module = module
         self._axis = query.axis
+        # Calls a method so that an exception inside it gets the key and the tick.
         self._call = query.once(results_in_order).computations[0].call
         self._create: Callable[[], Any] = module.create_state
+
+        # The methods that return rows return them as lists of plain data.
         result_field = module.result_field()
         self._event_method = "on_start" if isinstance(module, IntervalOperator) else "on_event"
         self._on_event = listing(getattr(module, self._event_method), binding.plain, result_field)
         self._on_end = listing(getattr(module, "on_end", module.on_event), binding.plain, result_field)
         self._on_time = listing(module.on_time, binding.plain, result_field)
-        # Methods that the module does not define are not called: most modules have neither.
+
+        # Methods that the module does not define are not called: most modules have neither of these two.
         module_class = type(module)
         self._next_time = module.next_time if module_class.next_time is not StreamOperator.next_time else None
         self._is_empty = module.is_empty if module_class.is_empty is not StreamOperator.is_empty else None
@@ -58,17 +62,17 @@ class OperatorCalls:
         return self._call("create_state", key, tick, self._create)
 
     def on_event(self, key: object, tick: Window, state: Any, payload: Any, *, is_end: bool = False) -> list[Any]:
-        """Return the rows for an event, or for its end."""
+        """Call the operator with an event, or with the end of one, and return its rows."""
         if is_end:
             return self._call("on_end", key, tick, self._on_end, state, payload, tick.start)
         return self._call(self._event_method, key, tick, self._on_event, state, payload, tick.start)
 
     def on_time(self, key: object, tick: Window, state: Any) -> list[Any]:
-        """Return the rows for a wake-up."""
+        """Wake the operator, and return its rows."""
         return self._call("on_time", key, tick, self._on_time, state, tick.start)
 
     def is_empty(self, key: object, tick: Window, state: Any) -> bool:
-        """Return True if the key can be forgotten."""
+        """Return True if the operator says that the key can be forgotten; without `is_empty`, if the state is None."""
         if self._is_empty is None:
             return state is None
         return bool(self._call("is_empty", key, tick, self._is_empty, state))
@@ -102,8 +106,9 @@ class OperatorState(DelayBuffer):
     Attributes:
         operator_state: The operator's state; None if the key is as good as a new one.
         wake_up: The time at which the operator is called next; `INFINITY` if it asked for nothing.
-        requested_time: The time that it asked for, which differs from `wake_up` if it had passed.
-        answered_time: The time that it was woken for and has asked for ever since; None if it has asked for another.
+        requested_time: The time that the operator asked for. If that had passed, `wake_up` is later.
+        answered_time: The time that the operator asked for before its last wake-up, if it has asked for the same time
+            after each call since; None if it has asked for another.
     """
 
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
@@ -122,15 +127,15 @@ class OperatorState(DelayBuffer):
         self.answered_time = None
 
     def set_wake_up(self, requested_time: int | None, call_time: int, first_possible: int) -> None:
-        """Set the time at which the operator is called next.
+        """Set the time at which the operator is woken next.
 
-        A time that has passed is answered as soon as possible, and once: an operator that asks for it again has not
-        noticed its wake-up, and would be called without end.
+        A time that has passed is answered as soon as possible, and only once: an operator that asks for the same time
+        again has not noticed its wake-up, and would be called without end.
 
         Args:
             requested_time: The time that the operator asks for; None if it asks for none.
             call_time: The time of the call after which it asks.
-            first_possible: The earliest time at which it can be called next.
+            first_possible: The earliest time at which it can be woken.
         """
         if requested_time != self.answered_time:
             self.answered_time = None  # the operator has noticed its wake-up, and may ask for that time anew
@@ -149,16 +154,16 @@ class OperatorState(DelayBuffer):
     def state_rows(self, states: StateReader, inputs: Sequence[NamedInput]) -> Iterator[StateRow]:
         """Yield the events that wait, the operator's state, and its wake-up."""
         yield from super().state_rows(states, inputs)
-        of_key = StateRow("key", (), EARLIEST, INFINITY, None)
-        yield from states.rows(of_key, [] if self.operator_state is None else [self.operator_state])
+        key_row = StateRow("key", (), EARLIEST, INFINITY, None)
+        yield from states.rows(key_row, [] if self.operator_state is None else [self.operator_state])
         if self.wake_up < INFINITY:
-            yield of_key._replace(kind="wake-up", start=self.wake_up)
+            yield key_row._replace(kind="wake-up", start=self.wake_up)
 
     def follower_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
         """Return the operator's state, its wake-up, and the time that was answered last.
 
-        A wake-up that is still to come lies ahead, so it is the time that the operator asked for: those that had passed
-        were answered in their micro-batch.
+        `requested_time` is not stored: it equals `wake_up` now, since a request for a time that had passed was answered
+        in its own micro-batch.
         """
         del is_whole
         packed: list[bytes] = []
@@ -167,10 +172,10 @@ class OperatorState(DelayBuffer):
         return [packed, serializer.schema_version, self.wake_up, self.answered_time]
 
     def restore_follower(self, stored: Sequence[FollowerRecord], serializer: StateSerializer, key: object) -> None:
-        """Restore the operator's state and its wake-up as they were saved last: each time as a whole."""
+        """Restore the operator's state and its wake-up; each record has them whole, so the last one is enough."""
         packed, schema_version, self.wake_up, *answered_times = stored[-1].data
         self.requested_time = self.wake_up
-        if answered_times:  # earlier versions stored none, and called an operator only at times that lay ahead
+        if answered_times:  # earlier versions stored none: they woke an operator only at times that lay ahead
             (self.answered_time,) = answered_times
         if packed:
             ((self.operator_state,),) = serializer.unpack(packed, schema_version, key, [ALWAYS])
@@ -199,7 +204,7 @@ class StreamRun(OrderedRun):
         self._calls = query.once(OperatorCalls)
 
     def output_watermark(self, earliest: int) -> int:
-        """Return the watermark: events that are released later lie at it or after it, and no row before its cause."""
+        """Return the watermark: later releases lie there or after it, and no row lies before its cause."""
         del earliest
         return self.progress.watermark
 
@@ -214,7 +219,7 @@ class StreamRun(OrderedRun):
         state = self.state
         calls = self._calls
         self._wake_ups_left = self.query.most_wake_ups
-        self._woken = state.wake_up  # for messages, until the first wake-up of the micro-batch
+        self._woken = state.wake_up  # the time of the last wake-up, for messages; before the first, of that to come
         for time, is_start, event in released:
             payload = calls.select(event.payload)
             if payload is SKIPPED:
@@ -236,10 +241,10 @@ class StreamRun(OrderedRun):
         state.forget_operator()
 
     def _advance(self, time: int) -> None:
-        """Wake the operator at the times up to one, as long as it asks for a number of them that ends.
+        """Wake the operator at each time that it asks for, up to a time.
 
         Raises:
-            ModuleContractError: The operator asks for more.
+            ModuleContractError: The operator asks for more wake-ups in the micro-batch than it may.
         """
         while (wake_up := self.state.wake_up) <= time:
             if not self._wake_ups_left:
@@ -255,12 +260,12 @@ class StreamRun(OrderedRun):
             self._wake(wake_up)
 
     def _finish_key(self) -> None:
-        """Wake the operator at the times that it still waits for at the end of the stream, in order.
+        """Wake the operator, at the end of the stream, at the times that it still asks for.
 
-        A periodic operator waits for one: each wake-up asks for another.
+        A periodic operator is woken once: it would ask for another time without end.
 
         Raises:
-            ModuleContractError: The operator is not declared as periodic, and asks again and again.
+            ModuleContractError: The operator is not declared as periodic, and asks for more wake-ups than it may.
         """
         state = self.state
         if self._calls.is_periodic:
@@ -280,7 +285,7 @@ class StreamRun(OrderedRun):
             self._wake(state.wake_up)
 
     def _wake(self, time: int) -> None:
-        """Call the operator at a time that it asked for, or as soon as possible after it."""
+        """Wake the operator at a time: the one that it asked for, or a later one if that had passed."""
         key = self.key
         state = self.state
         tick = Window(time, time + 1)
@@ -291,7 +296,13 @@ class StreamRun(OrderedRun):
         self._finish_call(tick, rows, first_wake_up=time)
 
     def _finish_call(self, tick: Window, rows: list[Any], first_wake_up: int) -> None:
-        """Emit the rows of a call, and ask the operator how to go on."""
+        """Emit the rows of a call; then ask the operator if the key can be forgotten, and when it is to be woken.
+
+        Args:
+            tick: The tick of the call.
+            rows: The rows that the operator returned.
+            first_wake_up: The earliest time at which the operator can be woken.
+        """
         key = self.key
         state = self.state
         calls = self._calls

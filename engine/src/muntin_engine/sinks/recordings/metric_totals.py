@@ -19,12 +19,12 @@ def totals_of(metrics: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Add up the metrics of the buckets of a micro-batch; those of modules are left out."""
     values_by_name: dict[str, list[int]] = {}
     for name, value in metrics:
-        is_of_module = ":" in name
+        is_of_module = ":" in name  # such as `module_us:longest`
         if not is_of_module:
             values_by_name.setdefault(name, []).append(value)
 
     totals: dict[str, int] = {}
     for name, values in values_by_name.items():
-        total = _TOTALS.get(name, Total.SUM)
-        totals[name] = _FUNCTIONS[total](values)
+        add_up = _FUNCTIONS[_TOTALS.get(name, Total.SUM)]
+        totals[name] = add_up(values)
     return totals

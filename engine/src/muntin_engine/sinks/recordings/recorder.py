@@ -39,14 +39,19 @@ class Recorder:
     most_bytes: str | int = "1 GB"
 
     def __post_init__(self) -> None:
-        _size_in_bytes(self.most_bytes)  # refuses what is no size
-        local_path(self.path)  # refuses what is not on this machine
+        """Refuse arguments that a query writer may have confused.
+
+        Raises:
+            QueryError: The size cannot be read, the path is not on this machine, or `keys` is a single text.
+        """
+        _size_in_bytes(self.most_bytes)  # called for its error: the text must be a size
+        local_path(self.path)  # called for its error: the folder must be on this machine
         if isinstance(self.keys, str):
             raise QueryError(f"keys={self.keys!r} is one text\n  expected: a list of keys, keys=[{self.keys!r}]")
 
     @classmethod
     def of(cls, record: object) -> Self:
-        """Return the recorder of an argument `record`: the recorder itself, or one of a folder.
+        """Return the recorder that an argument `record` of `write` is, or one for the folder that it names.
 
         Raises:
             QueryError: The argument is neither a recorder nor a path.
@@ -67,7 +72,7 @@ class Recorder:
 
     @property
     def key_tuples(self) -> tuple[tuple[Any, ...], ...] | None:
-        """The keys, each as a tuple; None for all."""
+        """The keys, each as a tuple of a value per key column; None for all keys."""
         if self.keys is None:
             return None
         return tuple(key if isinstance(key, tuple) else (key,) for key in self.keys)
@@ -79,7 +84,7 @@ class Recorder:
 
 
 def _size_in_bytes(size: str | int) -> int:
-    """Read a size.
+    """Return a size in bytes, given as a number of bytes or as a text such as `500 MB`.
 
     Raises:
         QueryError: The text is no number with a unit.

@@ -42,11 +42,12 @@ def write_run(
     Args:
         folder: The recording.
         number: The number of the start, from 0.
-        query: The query as data.
-        first_batch: The number of its first micro-batch.
-        reads: The queries whose results it reads itself, by their places among the recordings in `before/`.
-        cells: The state; None if the earlier micro-batches of the recording lead to it.
-        keys: The keys whose rows are recorded, as plain data; None for all.
+        query: The query as data, see `task_to_data`.
+        first_batch: The number of the first micro-batch after the start.
+        reads: The queries whose results the query reads, by the numbers of their recordings in `before/`.
+        cells: The state, with the columns `CELLS`; None if a replay of the micro-batches that are recorded already
+            comes to the same state.
+        keys: The keys whose rows are recorded, as plain data; None for all keys.
     """
     (folder / RUNS).mkdir(parents=True, exist_ok=True)
     name = f"{number:04}"
@@ -80,11 +81,11 @@ def write_batch(
     Args:
         folder: The recording.
         number: The number of the micro-batch.
-        run: The number of the start of the query.
+        run: The number of the start of the query that the micro-batch comes after.
         query_id: The id that Spark gave the query; empty if it is not known.
         metrics: The metrics after the micro-batch, by name.
-        files: The number of rows by the name of their file.
-        is_end: True for the end of the stream, which has no rows.
+        files: The files with the rows of the micro-batch: the number of rows in each, by its name.
+        is_end: True for the micro-batch that closes the stream, which has no rows.
     """
     (folder / BATCHES).mkdir(parents=True, exist_ok=True)
     data = {

@@ -43,98 +43,106 @@ class RecordedQuery(NamedTuple):
 
     Attributes:
         data: The query as data, see `task_to_data`.
-        cells: Reads its state after the last micro-batch that was committed, with the columns `CELLS`.
-        reads: The queries whose results it reads itself, by their places among those before it.
+        read_cells: Reads the query's state after the last committed micro-batch, as a table with the columns `CELLS`.
+        reads: The queries whose results the query reads, by their numbers among the inner queries of the recording.
     """
 
     data: Mapping[str, Any]
-    cells: Callable[[], pa.Table]
+    read_cells: Callable[[], pa.Table]
     reads: tuple[int, ...] = ()
 
     @classmethod
     def of(
-        cls, plan: Plan, task: TaskPayload, cells: Callable[[], pa.Table], reads: tuple[int, ...] = ()
+        cls, plan: Plan, task: TaskPayload, read_cells: Callable[[], pa.Table], reads: tuple[int, ...] = ()
     ) -> RecordedQuery:
-        """Return a query as data, and warn of what data cannot hold.
+        """Return a query as data, and log a warning for each parameter of it that data cannot hold.
 
         Args:
-            plan: Its plan, as the driver has it.
+            plan: The plan of the query, as the driver has it.
             task: The payload that is sent to its workers.
-            cells: Reads its state.
-            reads: The queries whose results it reads itself.
+            read_cells: Reads its state, see the attribute.
+            reads: The queries whose results it reads, see the attribute.
         """
         data = task_to_data(plan, task)
         for parameter in unwritten_parameters(data["plan"]):
             _LOG.warning("a recording cannot hold a part of the query, which a replay has to be given: %s", parameter)
-        return cls(data, cells, reads)
+        return cls(data, read_cells, reads)
 
 
 class RecordingWriter:
     """Writes a run of a query: its start, and the micro-batches that are committed.
 
+    The query may read the results of other queries, its inner queries. Each of these has a recording of its own in the
+    folder `before/`. An inner query comes after the queries whose results it reads itself.
+
     Attributes:
-        rows: The folder and the keys for which map tasks record rows.
-        before: The folders of the queries whose results it reads, each after those that it reads itself.
+        rows: The folder of the recording and the keys, for the map tasks, which record rows.
+        inner_rows: The same for the map tasks of each inner query.
     """
 
-    def __init__(self, recorder: Recorder, before: int = 0) -> None:
+    def __init__(self, recorder: Recorder, inner_queries: int = 0) -> None:
         """Open a recording; nothing is written yet.
 
         Args:
             recorder: The settings of the recording.
-            before: The number of queries whose results the query reads.
+            inner_queries: The number of inner queries.
         """
         self._recorder = recorder
         self._folder = recorder.folder
-        run = len([*(self._folder / RUNS).glob("*.json")])
+        run = len([*(self._folder / RUNS).glob("*.json")])  # each earlier run has a file
         self.rows = RowRecording(str(self._folder), run, recorder.key_tuples)
-        folders_before = [self._folder / BEFORE / f"{place:04}" for place in range(before)]
-        self.before = tuple(RowRecording(str(folder), run) for folder in folders_before)
+        inner_folders = [self._folder / BEFORE / f"{number:04}" for number in range(inner_queries)]
+        self.inner_rows = tuple(RowRecording(str(folder), run) for folder in inner_folders)
         self._bytes = sum(file.stat().st_size for file in self._row_files("*", "*"))
 
     def begin(
-        self, query: RecordedQuery, query_id: str, last_commit: int, before: Sequence[RecordedQuery] = ()
+        self, query: RecordedQuery, query_id: str, last_commit: int, inner_queries: Sequence[RecordedQuery] = ()
     ) -> None:
-        """Write the start of the query, and the state that it begins with where the recording lacks it.
+        """Write the start of the query, with the state that it begins with if the recording does not lead to it.
 
         Args:
             query: The query.
-            query_id: The id that Spark gave it; empty where there is none yet.
+            query_id: The id that Spark gave the query; empty if it has none yet.
             last_commit: The last micro-batch that was committed; -1 if there is none.
-            before: The queries whose results it reads, each after those that it reads itself.
+            inner_queries: The inner queries.
 
         Raises:
             RecordingError: The folder has the recording of another query, or of a later time of this one.
         """
         last_recorded = self._last_recorded(query_id, last_commit)
-        stopped = self._folder / STOPPED
-        is_stopped = stopped.exists()
-        is_full = is_stopped and json.loads(stopped.read_text(encoding="utf-8"))["is_full"]
+        stopped_file = self._folder / STOPPED
+        is_stopped = stopped_file.exists()
+        is_full = is_stopped and json.loads(stopped_file.read_text(encoding="utf-8"))["is_full"]
         if is_full:
             _LOG.warning("the recording %s is full, and nothing is added to it", self._folder)
         elif is_stopped:
-            # Rows are missing since it stopped, so it goes on from a state, as if it began here.
+            # The recording had stopped because of an error, and lacks the rows since. It goes on with the state of now,
+            # as if it began here.
             for folder in self._folders:
                 (folder / STOPPED).unlink(missing_ok=True)
             last_recorded = _NO_BATCH
 
         needs_state = last_commit > _NO_BATCH and last_recorded < last_commit and not is_full
-        for recorded_query, rows in zip((*before, query), (*self.before, self.rows), strict=True):
+        for recorded_query, rows in zip((*inner_queries, query), (*self.inner_rows, self.rows), strict=True):
             write_run(
                 Path(rows.folder),
                 rows.run,
                 recorded_query.data,
                 last_commit + 1,
                 reads=recorded_query.reads,
-                cells=recorded_query.cells() if needs_state else None,
+                cells=recorded_query.read_cells() if needs_state else None,
                 keys=value_to_data(rows.keys),
             )
 
     def _last_recorded(self, query_id: str, last_commit: int) -> int:
         """Return the last micro-batch that is recorded; -1 if there is none.
 
+        Args:
+            query_id: The id of the query that is to be recorded.
+            last_commit: The last micro-batch that its checkpoint has committed.
+
         Raises:
-            RecordingError: The query cannot go on from there.
+            RecordingError: The recording is of another query, or ahead of the checkpoint.
         """
         files = sorted((self._folder / BATCHES).glob("*.json"))
         if not files:
@@ -144,20 +152,20 @@ class RecordingWriter:
         obstacle = ""
         if batch["query_id"] != query_id:
             obstacle = f"the recording of another query, {batch['query_id']}"
-        elif number > last_commit + 1:
+        elif number > last_commit + 1:  # one more than the checkpoint is usual: that micro-batch comes again
             obstacle = f"micro-batches up to {number}, and the checkpoint up to {last_commit}"
         if obstacle:
             raise RecordingError(f"{self._folder} has {obstacle}\n  give record= another folder, or remove this one")
         return number
 
     def commit(self, batch: int, query_id: str, metrics: Iterable[tuple[str, int]], *, is_end: bool = False) -> None:
-        """Record that a micro-batch was committed, and the files that have its rows.
+        """Record that a micro-batch was committed, and which files have its rows; nothing if the recording has stopped.
 
         Args:
             batch: The number of the micro-batch.
             query_id: The id that Spark gave the query.
-            metrics: The metrics of its buckets.
-            is_end: True for the end of the stream.
+            metrics: The metrics of its buckets, by name.
+            is_end: True for the micro-batch that closes the stream.
         """
         if (self._folder / STOPPED).exists():
             return
@@ -167,7 +175,17 @@ class RecordingWriter:
             self._stop(batch, f"micro-batch {batch} could not be committed: {error}")
 
     def _commit(self, batch: int, query_id: str, metrics: Mapping[str, int], *, is_end: bool) -> None:
-        """Write the files of a micro-batch; end the recording if rows of it are missing, or if it is full."""
+        """Write the file of a micro-batch; end the recording if rows are missing, or if it has reached its size.
+
+        Args:
+            batch: The number of the micro-batch.
+            query_id: The id that Spark gave the query.
+            metrics: The metrics of the query, added up over its buckets.
+            is_end: True for the micro-batch that closes the stream.
+
+        Raises:
+            OSError: A file cannot be written.
+        """
         failed: list[Path] = []
         unfinished: list[Path] = []
         files: list[Path] = []
@@ -183,12 +201,12 @@ class RecordingWriter:
             self._stop(batch, f"the rows of micro-batch {batch} could not be written: {failed[0].read_text()}")
             return
         has_rows = any(metrics.get(name) for name in _ROW_COUNTS)
-        if has_rows and not files and not is_end:  # the workers write to a disk of their own
+        if has_rows and not files and not is_end:  # the workers have written the rows to disks of their own
             reason = f"no worker has written the rows of micro-batch {batch} to a folder that is seen here"
             self._stop(batch, reason)
             return
 
-        for file in unfinished:  # of tasks that Spark ran again
+        for file in unfinished:  # of attempts at a task that failed, which Spark ran again
             file.unlink()
         for folder in self._folders:
             files_of_query = [file for file in files if file.parent.parent == folder / ROWS]
@@ -207,15 +225,18 @@ class RecordingWriter:
 
     @property
     def _folders(self) -> list[Path]:
-        """The folders of all queries, the query's own as the last: a micro-batch that is not in it did not happen."""
-        return [Path(rows.folder) for rows in (*self.before, self.rows)]
+        """The folders of the inner queries, and the recording itself as the last one.
+
+        In this order a micro-batch is written: a reader takes it for recorded if the last folder has it.
+        """
+        return [Path(rows.folder) for rows in (*self.inner_rows, self.rows)]
 
     def _row_files(self, batch: str, task: str) -> list[Path]:
-        """Return the files that tasks have written.
+        """Return the files that map tasks have written, of the query and of its inner queries.
 
         Args:
-            batch: A pattern of the numbers of micro-batches.
-            task: A pattern of the names of files.
+            batch: A pattern for the numbers of micro-batches, such as `*`.
+            task: A pattern for the names of files, which begin with the number of the run.
         """
         files: list[Path] = []
         for folder in self._folders:
@@ -224,7 +245,13 @@ class RecordingWriter:
         return sorted(files)
 
     def _stop(self, batch: int, reason: str, *, is_full: bool = False) -> None:
-        """End the recording; the query goes on."""
+        """End the recording by a file that says why; the query goes on.
+
+        Args:
+            batch: The micro-batch with which the recording ends.
+            reason: The reason, as a sentence.
+            is_full: True if the recording has reached its size, so that no later run goes on with it.
+        """
         _LOG.warning("the recording %s ends, and the query goes on: %s", self._folder, reason)
         try:
             for folder in self._folders:

@@ -44,9 +44,9 @@ class StartsJob(Protocol):
 
 @pytest.fixture(scope="session")
 def muntin_spark() -> Iterator[SparkSession]:
-    """The session of jobs on Spark, on this machine. A test suite with a session of its own defines this fixture anew.
+    """The Spark session of jobs under test, which starts on this machine when the first job needs it.
 
-    It starts when the first job needs it.
+    A test suite that has a session of its own defines this fixture anew.
     """
     needed("pyspark", "a streaming job on Spark", "spark")
     from muntin_engine.backends.spark.session.local import local_session, stop_session
@@ -70,6 +70,7 @@ def streaming(request: pytest.FixtureRequest, tmp_path: Path) -> StartsJob:
     def start(
         function: JobFunction, schema: str | None = None, *, backend: str | None = None, **schemas: str
     ) -> StreamingJob:
+        """Return a job under test; see `StartsJob`."""
         has_one_stream = schema is not None
         has_named_streams = bool(schemas)
         if has_one_stream == has_named_streams:
@@ -82,8 +83,10 @@ def streaming(request: pytest.FixtureRequest, tmp_path: Path) -> StartsJob:
                 f"there is no backend {backend!r}\n"
                 "  expected: 'local' for this process, or 'spark'; left out, it is this process if that can run the job"
             )
+        # A job of one stream is a job of named streams with one of them.
         named_function = function if schema is None else of_named_streams(function)
         schemas_by_name = schemas if schema is None else {ROWS: schema}
+
         # Only the job itself shows whether this process can run it, so it is tried here first.
         job: StreamingJob | None = None
         if backend != "spark":
@@ -100,18 +103,18 @@ def streaming(request: pytest.FixtureRequest, tmp_path: Path) -> StartsJob:
 
 
 def _job_in_process(function: JobFunction, schemas: Mapping[str, str], *, may_need_spark: bool) -> JobInProcess | None:
-    """Return a job in this process; None if it needs Spark, which a warning says.
+    """Return a job in this process; None, after a warning, if the job needs Spark.
 
-    Any other exception of its function is raised when the job starts, as on Spark.
+    If its function raises for any other reason, the job is returned all the same, and raises when it starts.
 
     Args:
         function: The function of the job; it takes its streams by name.
         schemas: The schema of each stream by its name.
-        may_need_spark: False to raise instead.
+        may_need_spark: True to return None if the job needs Spark, False to raise.
 
     Raises:
         QueryError: A schema cannot be read.
-        NeedsSparkError: The job needs Spark, and may not.
+        NeedsSparkError: The job needs Spark, and `may_need_spark` is false.
     """
     from muntin_engine.backends.local.streams.stream_schema import schema_of
     from muntin_engine.testing.streaming.job_in_process import JobInProcess
@@ -137,10 +140,14 @@ def _job_in_process(function: JobFunction, schemas: Mapping[str, str], *, may_ne
 
 
 def _warn(used: str) -> None:
-    """Say why a job runs on Spark, where the test starts it."""
+    """Warn, at the line of the test that starts a job, that the job runs on Spark.
+
+    Args:
+        used: The thing that the job uses and only Spark has.
+    """
     warnings.warn(
         f"the job uses {used}, which only Spark has, so it runs on Spark\n"
         "  to run it in this process, in milliseconds, write conditions and columns as text in SQL;\n"
         "  to have it on Spark without this warning: streaming(job, schema, backend='spark')",
-        stacklevel=4,
+        stacklevel=4,  # _warn, _job_in_process and start lie between here and the test
     )

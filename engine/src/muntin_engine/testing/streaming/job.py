@@ -42,7 +42,7 @@ class StreamingJob(ABC):
         """
         self._function = function
         self._columns = columns
-        # By micro-batch, as one that failed comes again and replaces its rows.
+        # Of each output the rows by the number of their micro-batch: one that failed comes again and replaces its rows.
         self._rows_by_batch: dict[str, dict[int, list[Row]]] = {output: {} for output in OUTPUTS}
 
     @property
@@ -124,7 +124,7 @@ class StreamingJob(ABC):
 
     @abstractmethod
     def _advance(self, to: Any) -> None:
-        """Run a micro-batch whose only row is punctuation."""
+        """Run a micro-batch whose only row is punctuation: it moves the watermark to a time."""
 
     @abstractmethod
     def _close(self) -> None:
@@ -135,14 +135,14 @@ class StreamingJob(ABC):
         """Check that the job can continue from the stored state."""
 
     def _query(self, streams: Mapping[str, Any]) -> Query:
-        """Start the job: make its query of streams.
+        """Start the job: call its function with streams by their names, and return the query.
 
         Raises:
-            QueryError: Its function returns something else.
+            QueryError: The job's function does not return one query.
         """
         query: Any = self._function(**streams)
         if isinstance(query, OnePass):
-            # Its results are those of several queries, and a job under test has the results of one.
+            # It has several queries with results of their own, and a job under test has the results of one query.
             name = next(iter(query.queries))
             raise QueryError(
                 "the job's function returns a OnePass, whose queries have results of their own\n"
@@ -162,7 +162,7 @@ class StreamingJob(ABC):
             QueryError: The row has more values than the stream has columns, or a column that it does not have.
         """
         columns = self._columns[stream]
-        # Columns that a tuple is too short for are null, as those that a dict lacks.
+        # The columns that a tuple is too short for are null, and so are those that a dict lacks.
         values = row if isinstance(row, Mapping) else dict(zip(columns, row, strict=False))
         if not set(values) <= set(columns) or len(row) > len(columns):
             raise QueryError(f"the row {row!r} does not fit the columns {', '.join(columns)}")
@@ -177,7 +177,7 @@ class StreamingJob(ABC):
 
 
 def of_named_streams(function: JobFunction) -> JobFunction:
-    """Return the function of a job of one stream as one that takes its streams by name."""
+    """Wrap a job's function that takes its only stream by position, so that it takes the stream by name."""
     return lambda **streams: function(streams[ROWS])
 
 

@@ -39,7 +39,7 @@ class _FedBatch:
 class JobInProcess(StreamingJob):
     """A job in this process.
 
-    Between micro-batches it is bytes and plain data: each of them makes the query anew.
+    Each micro-batch makes the query anew. Between micro-batches only bytes and plain data are kept.
     """
 
     def __init__(self, function: JobFunction, schemas: Mapping[str, pa.Schema]) -> None:
@@ -56,27 +56,29 @@ class JobInProcess(StreamingJob):
         self._batch_count = 0
 
     def make_query(self) -> Query:
-        """Start the job, without rows.
+        """Return the query of the job, over streams without rows.
 
         Raises:
-            Exception: Any exception that its function raises.
+            Exception: Any exception that the job's function raises.
         """
         return self._query_over({}, MicroBatch())
 
     def _process(self, rows: Mapping[str, list[Row]]) -> None:
+        """Run a micro-batch over rows of streams, after those that failed before."""
         tables = {name: table_of(stream_rows, self._schemas[name]) for name, stream_rows in rows.items()}
         self._waiting_batches.append(_FedBatch(tables))
         self._run()
 
     def _advance(self, to: Any) -> None:
+        """Run a micro-batch whose only row is punctuation: it moves the watermark to a time."""
         query = self.make_query()
         check_advances(query)
-        punctuated(query, to)  # refuses what is no time, before the batch waits
+        punctuated(query, to)  # raises if this is no time: a batch that can never run may not wait
         self._waiting_batches.append(_FedBatch({}, to))
         self._run()
 
     def _run(self) -> None:
-        """Run the batches that wait: one that failed comes again before the next one, as on Spark."""
+        """Run the waiting batches in order; as on Spark, a batch that failed runs again before the next one."""
         while self._waiting_batches:
             fed_batch = self._waiting_batches[0]
             micro_batch = MicroBatch()
@@ -86,24 +88,26 @@ class JobInProcess(StreamingJob):
             if has_late_rows(query):
                 query = query.with_late_rows()
             self._add_rows(query, self._stored.process(query, micro_batch))
-            del self._waiting_batches[0]  # only now: a batch that failed waits again
+            del self._waiting_batches[0]  # it has not failed
 
     def _close(self) -> None:
+        """Run the last micro-batch, which closes the stream."""
         query = self.make_query()
         self._add_rows(query, self._stored.close(query))
 
     def _check(self) -> None:
+        """Check that the job can continue from the stored state."""
         self._stored.check(self.make_query())
 
     def _query_over(self, rows: Mapping[str, pa.Table], micro_batch: MicroBatch) -> Query:
-        """Start the job over the rows of a micro-batch; streams that are not named have none."""
+        """Return the query of the job over the rows of a micro-batch; a stream that is not among them has no rows."""
         streams: dict[str, LocalStream] = {}
         for name, schema in self._schemas.items():
             streams[name] = LocalStream(rows.get(name, schema.empty_table()), micro_batch)
         return self._query(streams)
 
     def _add_rows(self, query: PlannedQuery, output: BatchOutput) -> None:
-        """Add the rows of the outputs of a micro-batch."""
+        """Keep the rows of each output of a micro-batch, as a test compares them."""
         for name in OUTPUTS:
             rows: list[Row] = []
             for table in output.tables[name]:

@@ -61,6 +61,8 @@ class JobOnSpark(StreamingJob):
         return self._folder / "checkpoint"
 
     def _process(self, rows: Mapping[str, list[Row]]) -> None:
+        """Run a micro-batch over rows of streams."""
+        # All values are written as JSON before the first file is delivered: one that cannot be written stops the whole.
         lines_by_stream: dict[str, list[str]] = {}
         for stream, stream_rows in rows.items():
             lines_by_stream[stream] = [json.dumps(_json_of(row)) for row in stream_rows]
@@ -70,19 +72,23 @@ class JobOnSpark(StreamingJob):
         self._run()
 
     def _advance(self, to: Any) -> None:
+        """Run a micro-batch whose only row is punctuation: it moves the watermark to a time."""
         check_advances(self._marked_query())
         self._steps += 1
         self._deliver(_MARKS, [json.dumps({"at": _json_of(to)})])
         self._run()
 
     def _close(self) -> None:
+        """Run the last micro-batch, which closes the stream."""
         query = self._marked_query()
         query.close_checkpoint(self.checkpoint, **self._sinks(query))
 
     def _check(self) -> None:
+        """Check that the job can continue from its checkpoint."""
         self._marked_query().check(self.checkpoint)
 
     def _run(self) -> None:
+        """Run the job over all files that it has not read; workers keep no state in memory, as after a restart."""
         with setting(self._spark, CACHE, "0"):
             query = self._marked_query()
             running = query.write(checkpoint=self.checkpoint, available_now=True, **self._sinks(query))
@@ -92,7 +98,7 @@ class JobOnSpark(StreamingJob):
         """Start the job: make its query, with rows of punctuation among the events of its streams."""
         query = self._query({name: self._read(name, schema) for name, schema in self._schemas.items()})
         if query.inner:
-            return query
+            return query  # the watermark of another query's results is not an input
         return replace(query, sources=tuple(map(self._with_marks, query.sources)))
 
     def _with_marks(self, source: Projection) -> Projection:
@@ -104,24 +110,29 @@ class JobOnSpark(StreamingJob):
         return replace(source, df=with_marks(df, [(marks, columns)]), has_changes=True)
 
     def _read(self, name: str, schema: spark_types.StructType) -> DataFrame:
+        """Return a stream of the rows in the files of an input, one file to a micro-batch."""
         reader = self._spark.readStream.schema(schema).option("mode", "FAILFAST").option("maxFilesPerTrigger", 1)
         return reader.json(str(self._source(name)))
 
     def _source(self, name: str) -> Path:
+        """Return the folder of an input's files."""
         return self._folder / "input" / name
 
     def _deliver(self, name: str, lines: Iterable[str]) -> None:
-        """Write a file beside its place and move it there, so that Spark never reads half of it."""
+        """Add a file with lines to an input: written elsewhere, then moved, so that Spark never reads half of it."""
         file = self._folder / "input" / f"{name}.json"
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        os.utime(file, (self._steps, self._steps))
+        os.utime(file, (self._steps, self._steps))  # Spark reads files in the order of their times
         file.replace(self._source(name) / f"{self._steps:06}.json")
 
     def _sinks(self, query: Query) -> dict[str, Any]:
         """Return a sink for each output, which keeps rows by micro-batch: a repeated micro-batch replaces its rows."""
 
         def sink_of(output: str) -> Callable[[DataFrame, int], None]:
+            """Return the sink of an output."""
+
             def keep_rows(batch: DataFrame, batch_id: int) -> None:
+                """Keep the rows of a micro-batch as a test compares them."""
                 self._rows_by_batch[output][batch_id] = [plain_row(row) for row in batch.toArrow().to_pylist()]
 
             return keep_rows
@@ -133,11 +144,12 @@ class JobOnSpark(StreamingJob):
 
 
 def _schema_of(spark: SparkSession, schema: str) -> spark_types.StructType:
+    """Return the schema that a text of Spark's DDL stands for."""
     return spark.createDataFrame([], schema).schema
 
 
 def _json_of(value: Any) -> Any:
-    """Return a value as Spark reads it of JSON."""
+    """Return a value in the form in which Spark reads it from JSON."""
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, timedelta):

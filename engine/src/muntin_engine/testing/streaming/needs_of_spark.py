@@ -14,7 +14,7 @@ _DECORATORS: Final = "utils"
 
 
 def need_of_spark(error: Exception) -> str | None:
-    """Name the thing of Spark's that a job uses, by the exception of the job; None if it failed for another reason.
+    """Name the part of Spark that a job uses, by the exception of the job; None if it failed for another reason.
 
     Args:
         error: The exception that its function raised in this process.

@@ -13,7 +13,7 @@ Row: TypeAlias = dict[str, Any]
 
 
 def plain_row(row: Mapping[str, Any]) -> Row:
-    """Return a row with `start` and `end` for its window, or for its lifetime if it has no window."""
+    """Return a row with its timestamps as text, and `start` and `end` in the place of its window or its lifetime."""
     extent = _extent_of(row)
     plain: Row = {}
     for name, value in row.items():
@@ -25,7 +25,10 @@ def plain_row(row: Mapping[str, Any]) -> Row:
 
 
 def _extent_of(row: Mapping[str, Any]) -> str | None:
-    """Return the name of the column that `start` and `end` stand for; None if there is none, or they are columns."""
+    """Return the name of the column that `start` and `end` are to replace: the window or the lifetime.
+
+    None if the row has neither, or has a column `start` or `end` of its own.
+    """
     if "start" in row or "end" in row:
         return None
     for name in ("window", "lifetime"):
@@ -46,7 +49,7 @@ def _with_texts(value: Any) -> Any:
 
 
 def assert_rows(rows: Iterable[Mapping[str, Any]], expected: Iterable[Mapping[str, Any]]) -> None:
-    """Assert that rows are the expected ones, in any order and as far as these name columns.
+    """Assert that rows are the expected ones, in any order; only columns that the expected rows name are compared.
 
     Args:
         rows: The rows, such as `job.results`.

@@ -57,7 +57,7 @@ class ArraySubject:
     reads: Field
 
     def payloads_read(self, members: Sequence[Event[object]]) -> list[Any]:
-        """Return the payloads of members that the aggregate reads: where it skips nulls, those without one."""
+        """Return the payloads of members that the aggregate reads: without nulls, if it skips nulls."""
         return columns.payloads_read(self.form, self.reads, [event.payload for event in members])
 
     def components(self) -> dict[str, Component]:
@@ -70,23 +70,34 @@ class ArraySubject:
         with on_arrays(f"lift, of {len(payloads)} payloads,"):
             return columns.lift(self.form, self.reads, payloads)
 
-    def keep(self, groups: Sequence[Sequence[object]]) -> dict[str, Any]:
-        """Return the values of the components for windows, given by their payloads."""
+    def windows(self, groups: Sequence[Sequence[object]]) -> dict[str, Any]:
+        """Return the components of windows, with one value per window, from one group of payloads per window."""
         with on_arrays("lift"):
-            return columns.keep(self.form, self.reads, groups)
+            return columns.windows(self.form, self.reads, groups)
 
     def compute(self, components: dict[str, Any], count: int, remedy: str | None = ANY_PAYLOAD) -> list[Any]:
-        """Return the results of windows."""
+        """Return the results of a number of windows from their components."""
         with on_arrays("compute_results", remedy):
             return results_of(self.form, components, count)
 
-    def values(self, payloads: Sequence[Any], chosen: Callable[[Component], bool]) -> list[tuple[str, Component, Any]]:
-        """Return values of the chosen components: of each payload alone, and of several merged."""
+    def values(
+        self, payloads: Sequence[Any], is_tested: Callable[[Component], bool]
+    ) -> list[tuple[str, Component, Any]]:
+        """Return values for the laws of merging: each payload's own, and the first two, three ... merged.
+
+        Args:
+            payloads: The payloads.
+            is_tested: The predicate of the components whose values are returned.
+
+        Returns:
+            The name, the component and the array of its values, for each tested component that merges values.
+        """
         lifted = self.lift(payloads)
         values_of: list[tuple[str, Component, Any]] = []
         for name, component in self.components().items():
-            if component.merge is Merge.COLLECT or not chosen(component):
+            if component.merge is Merge.COLLECT or not is_tested(component):
                 continue
+            # A count is not lifted: each payload counts one.
             values = lifted[name] if component.is_lifted else np.ones(len(payloads), "int64")
             with on_arrays("the function of a component"):
                 folded = [fold_rows(component, values[:end]) for end in range(2, len(values) + 1)]
@@ -94,7 +105,7 @@ class ArraySubject:
         return values_of
 
     def merge(self, component: Component, first: Any, second: Any, remedy: str | None = ANY_PAYLOAD) -> Any:
-        """Merge two arrays of values."""
+        """Merge two arrays of a component's values, pair by pair."""
         with on_arrays("the function of a component", remedy):
             return merge(component, first, second)
 
@@ -115,6 +126,7 @@ class ArrayLaws(ModuleLaws):
     @classmethod
     @cache
     def _first_payloads(cls) -> tuple[Any, ...]:
+        """Return a few payloads, always the same ones, by whose types type variables are bound."""
         return tuple(first_of(cls._payload_strategy(), 25))
 
 
@@ -143,7 +155,7 @@ class ColumnarFormLaws(ArrayLaws):
     def test_columnar_form_gives_the_same_result(self, trial: ModuleTrial) -> None:
         """The columnar form gives every window the module's own result; floats may differ by the rounding of sums.
 
-        That of a time-sensitive module does so where all members last as long as the window.
+        A time-sensitive module is tried only with members that last as long as the window, as a form gets no times.
 
         Whole numbers are equal, whatever the tolerance. The form is requested with the module's own input type;
         type variables are bound by the first payloads. Skipped for a module without `columnar_form`, or where
@@ -161,7 +173,8 @@ class ColumnarFormLaws(ArrayLaws):
 
         # Two windows, which the form computes at once.
         windows = {label: trial.members(label) for label in ("first", "second")}
-        if module.is_time_sensitive:  # they last as long as the window
+        if module.is_time_sensitive:
+            # The form gets payloads alone, so it stands for the module only where members last as long as the window.
             span = trial.subject.window
             for label, members in windows.items():
                 windows[label] = [Event(span.start, span.end, member.payload) for member in members]
@@ -202,6 +215,7 @@ class ColumnarFormLaws(ArrayLaws):
 
 
 def _numbers(payload: object) -> Iterator[Any]:
+    """Yield the numbers in a payload, at any depth; those in a dict are left out."""
     if isinstance(payload, int | float):
         yield payload
     elif not isinstance(payload, dict):
@@ -223,15 +237,21 @@ def _has_function(component: Component) -> bool:
     return component.merge is Merge.CUSTOM
 
 
-def _lacks(chosen: Callable[[Component], bool], fault: str) -> Reason:
-    """Return the reason that a module has no component of a kind, for laws of such components."""
+def _lacks(is_tested: Callable[[Component], bool], fault: str) -> Reason:
+    """Make the function that says why a law does not apply: the module has no component of the tested kind.
+
+    Args:
+        is_tested: The predicate of the components that the law is about.
+        fault: The end of the reason, which begins with the name of the module.
+    """
 
     def reason(module: Any) -> str | None:
+        """Return the reason why the law does not apply to a module; None if it applies."""
         try:
             components = module.components().values()
         except Exception:  # another law reports it in full
             return None
-        return None if any(map(chosen, components)) else f"{named(module)} {fault}"
+        return None if any(map(is_tested, components)) else f"{named(module)} {fault}"
 
     return reason
 
@@ -253,7 +273,7 @@ class LiftingLaws(ArrayLaws):
         trial.expect(bool(first_layout), "there is no component")
         payloads = subject.payloads_read(trial.members())
         if payloads:
-            subject.compute(subject.keep([payloads]), 1)
+            subject.compute(subject.windows([payloads]), 1)
         layout = _layout(subject)
         trial.expect(layout == first_layout, f"at first: {first_layout}\nafter a window: {layout}")
 
@@ -303,10 +323,10 @@ class LiftingLaws(ArrayLaws):
             return
         alone: list[Any] = []
         for group in groups:
-            alone += subject.compute(subject.keep([group]), 1)
-        together = subject.compute(subject.keep(groups), len(groups))
+            alone += subject.compute(subject.windows([group]), 1)
+        together = subject.compute(subject.windows(groups), len(groups))
         trial.expect_same(("windows one by one", alone), ("together", together))
-        backwards = subject.compute(subject.keep(groups[::-1]), len(groups))
+        backwards = subject.compute(subject.windows(groups[::-1]), len(groups))
         trial.expect_same(("windows one by one", alone), ("together", backwards[::-1]))
 
     @law("make new arrays: payloads * 2, not payloads *= 2; numpy.sort(payloads), not payloads.sort()")
@@ -326,16 +346,18 @@ class LiftingLaws(ArrayLaws):
             operands = {"first": values.copy(), "second": values[::-1].copy()}
             with _protected(trial, f"the function of {name!r}", operands):
                 subject.merge(part, operands["first"], operands["second"], remedy=None)
-        components = subject.keep([payloads])
+        components = subject.windows([payloads])
         with _protected(trial, "compute_results", components):
             subject.compute(components, 1, remedy=None)
 
 
 def _layout(subject: ArraySubject) -> list[str]:
+    """Return a line for each component of the aggregate: its name, its type and how its values are merged."""
     return [f"{name}: {_spell(part)}" for name, part in subject.components().items()]
 
 
 def _spell(part: Component) -> str:
+    """Describe a component in one line, for reports."""
     functions = [name for name in ("function", "inverse") if getattr(part, name) is not None]
     shape = f" of the shape {part.shape}" if part.shape else ""
     with_functions = f" with a {' and '.join(functions)}" if functions else ""
@@ -349,7 +371,7 @@ def _protected(trial: ModuleTrial, method: str, arrays: object) -> AbstractConte
 
 
 _NEEDS_FUNCTION: Final = _lacks(_has_function, "has no component with a function of its own")
-_ROUGH: Final = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=4)
+_ROUNDED_FLOATS: Final = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=4)
 """Floats of which sums and products are rounded."""
 
 
@@ -358,13 +380,13 @@ class MergingLaws(ArrayLaws):
 
     @law("merge values that have the same place, and nothing else", does_not_apply=_NEEDS_FUNCTION)
     def test_merging_goes_pair_by_pair(self, trial: ModuleTrial) -> None:
-        """Merging n pairs of values gives n values, each what merging the pair alone gives.
+        """Merging n pairs of values at once gives the same n values as merging each pair alone.
 
         It is tried for components with a function of their own.
         """
         subject = self.arrays(trial)
         for name, part, values in subject.values(subject.payloads_read(trial.members()), _has_function):
-            second_values = _turned(trial, values)
+            second_values = _rotated(trial, values)
             together = subject.merge(part, values, second_values)
             alone: list[Any] = []
             for place in range(len(values)):
@@ -377,8 +399,8 @@ class MergingLaws(ArrayLaws):
         """It does not matter which two of three values are merged first."""
         subject = self.arrays(trial)
         for name, part, a in subject.values(subject.payloads_read(trial.members()), _has_function):
-            b = _turned(trial, a)
-            c = _turned(trial, a)
+            b = _rotated(trial, a)
+            c = _rotated(trial, a)
             left = subject.merge(part, subject.merge(part, a, b), c)
             right = subject.merge(part, a, subject.merge(part, b, c))
             _expect_same(trial, name, ("(1+2)+3", left.tolist()), ("1+(2+3)", right.tolist()))
@@ -388,7 +410,7 @@ class MergingLaws(ArrayLaws):
         """It does not matter which of two values comes first."""
         subject = self.arrays(trial)
         for name, part, a in subject.values(subject.payloads_read(trial.members()), _has_function):
-            b = _turned(trial, a)
+            b = _rotated(trial, a)
             merged = subject.merge(part, a, b).tolist()
             swapped = subject.merge(part, b, a).tolist()
             _expect_same(trial, name, ("1+2", merged), ("2+1", swapped))
@@ -402,10 +424,12 @@ class MergingLaws(ArrayLaws):
         subject = self.arrays(trial)
         for name, part, values in subject.values(subject.payloads_read(trial.members()), lambda part: True):
             with on_arrays("the identity of a component"):
-                nothing = identities(part, len(values))
+                identity_values = identities(part, len(values))
             alone = ("alone", values.tolist())
-            _expect_same(trial, name, ("identity behind", subject.merge(part, values, nothing).tolist()), alone)
-            _expect_same(trial, name, ("identity before", subject.merge(part, nothing, values).tolist()), alone)
+            behind = subject.merge(part, values, identity_values)
+            _expect_same(trial, name, ("identity behind", behind.tolist()), alone)
+            before = subject.merge(part, identity_values, values)
+            _expect_same(trial, name, ("identity before", before.tolist()), alone)
 
     @law(
         "give no inverse, unless it is exact for all values: that of a sum of floats is not",
@@ -417,39 +441,45 @@ class MergingLaws(ArrayLaws):
         A sum of floats that a function of the writer's own adds has no such inverse.
         """
         subject = self.arrays(trial)
-        payloads = subject.payloads_read(trial.members()) + self._rough(trial)
+        payloads = subject.payloads_read(trial.members()) + self._rounded_floats(trial)
         for name, part, a in subject.values(payloads, lambda part: part.has_inverse):
-            b = _turned(trial, a)
+            b = _rotated(trial, a)
             undo = inverter(part)
+            assert undo is not None, "only components with an inverse are tested"
             merged = subject.merge(part, a, b)
             with on_arrays("the inverse of a component"):
-                back = undo(merged, b) if undo else a
-            if not _same_bits(a, back):
+                undone = undo(merged, b)
+            if not _same_bits(a, undone):
                 raise trial.broken(
-                    f"{name!r}: {a.tolist()}\nmerged with {b.tolist()} and without it again: {back.tolist()}"
+                    f"{name!r}: {a.tolist()}\nmerged with {b.tolist()} and without it again: {undone.tolist()}"
                 )
 
     @classmethod
-    def _rough(cls, trial: ModuleTrial) -> list[Any]:
-        """Draw floats whose sums are rounded, unlike those that are drawn by default, if any float may come."""
+    def _rounded_floats(cls, trial: ModuleTrial) -> list[Any]:
+        """Draw floats whose sums are rounded, unlike those that are drawn by default.
+
+        There are none if the writer gives a strategy of payloads, or the module does not read floats.
+        """
         if cls.payloads is not None or cls.reads().type != Scalar(ScalarKind.FLOAT):
             return []
-        rough = trial.draw(_ROUGH)
-        trial.stream += [f"and {payload!r}" for payload in rough]
-        return rough
+        payloads = trial.draw(_ROUNDED_FLOATS)
+        trial.stream += [f"and {payload!r}" for payload in payloads]
+        return payloads
 
 
-def _turned(trial: ModuleTrial, values: Any) -> Any:
-    """Return values rotated by a number of places."""
+def _rotated(trial: ModuleTrial, values: Any) -> Any:
+    """Rotate values by a random number of places, so that each is merged with another one of them."""
     distance = trial.draw(st.integers(0, max(0, len(values) - 1)))
-    return values[[(place + distance) % len(values) for place in range(len(values))]]
+    return np.roll(values, -distance, axis=0)
 
 
 def _expect_same(trial: ModuleTrial, name: str, left: tuple[str, object], right: tuple[str, object]) -> None:
+    """Raise unless two values of the component of that name, each with a description, are equal."""
     trial.expect_same((f"{name!r}, {left[0]}", left[1]), right)
 
 
 def _same_bits(left: Any, right: Any) -> bool:
+    """Return True if two arrays are equal bit by bit; arrays of objects, if their objects are equal."""
     if left.dtype == object:
         return equal(left.tolist(), right.tolist())
     return bool(left.dtype == right.dtype and left.tobytes() == right.tobytes())

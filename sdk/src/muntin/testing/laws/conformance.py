@@ -40,11 +40,13 @@ def law(
     """
 
     def wrap(body: Callable[[Any, Any], None]) -> Callable[[object], None]:
+        """Return the test of a law, whose body is the method that tries it once."""
         name = body.__name__.removeprefix("test_").replace("_", " ")
         statement = (body.__doc__ or "").strip().partition("\n")[0]
         stated_law = Law(name, statement, remedy, is_random, does_not_apply, is_for_some=is_for_some)
 
         def test(self: Any) -> None:
+            """Try the law on random windows; skip it if it does not apply."""
             __tracebackhide__ = True
             reason = does_not_apply(self.subject())
             if reason:
@@ -80,6 +82,7 @@ def _try(tried_law: Law, attempt: Callable[[Any], None]) -> None:
     failures: list[LawError] = []
 
     def example(data: object) -> None:
+        """Attempt the law on one draw of data, and keep the failure."""
         try:
             attempt(data)
         except LawError as failure:
@@ -117,11 +120,19 @@ class Conformance:
     _subject_name: ClassVar[str]
     _subject_type: ClassVar[type]
     _trial: ClassVar[type[Trial]]
-    _outside: ClassVar[Outside]
+    _initial_variables: ClassVar[VariableSnapshot]
 
     def __init_subclass__(
         cls, of: type | None = None, subject: str | None = None, trial: type[Trial] | None = None, **options: object
     ) -> None:
+        """Check a new laws class; if it has a subject, hide the laws that are not for that subject.
+
+        Args:
+            of: The base class whose laws these are; None to inherit it.
+            subject: The name of the attribute that holds the subject under test; None to inherit it.
+            trial: The class of attempts; None to inherit it.
+            options: The arguments of other base classes.
+        """
         super().__init_subclass__(**options)
         # Bases of laws name their subject and trial; the test class of a writer inherits both.
         settings = {"_subject_type": of, "_subject_name": subject, "_trial": trial}
@@ -133,7 +144,7 @@ class Conformance:
         if cls._subject_name in vars(cls):
             tested = vars(cls)[cls._subject_name]
             _check_subject(cls, tested)
-            cls._outside = Outside(tested)
+            cls._initial_variables = VariableSnapshot(tested)
             for name, test in _laws(cls).items():
                 # pytest would list a test that is skipped each time; None hides the inherited one.
                 if test.law.is_for_some and test.law.does_not_apply(tested) is not None:
@@ -141,7 +152,16 @@ class Conformance:
 
     @classmethod
     def attempt(cls, law: Law, body: Callable[[Any, Any], None], data: Any) -> None:
-        """Try a law once."""
+        """Try a law once.
+
+        Args:
+            law: The law.
+            body: The method of the law, called with a laws object and a trial.
+            data: The data from Hypothesis that the trial draws from; None for a law that needs none.
+
+        Raises:
+            LawError: The law is broken, by what its method finds or by an exception of the writer's code.
+        """
         trial = cls._trial(law, cls, data)
         try:
             body(cls(), trial)
@@ -157,7 +177,7 @@ class Conformance:
     @classmethod
     def as_at_first(cls) -> AbstractContextManager[None]:
         """Reset the subject to its state before any call, as in a new process, until the end of the block."""
-        return cls._outside.restored()
+        return cls._initial_variables.restored()
 
     @classmethod
     def crowd(cls) -> int:
@@ -188,7 +208,7 @@ class Conformance:
 def laws_of(cls: type[Conformance]) -> dict[str, str]:
     """Return the laws that a laws class checks: the names of its tests with their statements.
 
-    Laws of modules that read several inputs are among them if it has such a module.
+    Laws for some modules only, such as modules that read several inputs, are among them if they apply to its subject.
 
     Example:
         >>> from muntin.testing import AggregateLaws
@@ -249,7 +269,7 @@ _MOST: Final = 10_000
 Variables: TypeAlias = list[tuple[Any, dict[str, Any]]]
 
 
-class Outside:
+class VariableSnapshot:
     """A snapshot of the variables that a module's methods reach besides their arguments.
 
     These are the variables of the module and its classes, and the contents of the containers that are their values,
@@ -258,10 +278,10 @@ class Outside:
 
     def __init__(self, module: object) -> None:
         """Take the snapshot."""
+        # Muntin's own classes keep nothing between calls.
         classes = [
             cls for cls in type(module).__mro__ if cls is not object and not cls.__module__.startswith("muntin.")
         ]
-        # Muntin's own classes keep nothing between calls.
         owners = [owner for owner in (module, *classes) if hasattr(owner, "__dict__")]
         self._variables: Variables = [(owner, _plain(vars(owner))) for owner in owners]
 
@@ -281,7 +301,7 @@ class Outside:
     def restored(self) -> Iterator[None]:
         """Restore the variables to the snapshot, until the end of the block."""
         # A second snapshot, of the same variables and containers as they are now, to go back to after the block.
-        current = Outside.__new__(Outside)
+        current = VariableSnapshot.__new__(VariableSnapshot)
         current._variables = [(owner, _plain(vars(owner))) for owner, _ in self._variables]
         current._contents = _contents_of([container for container, _ in self._contents])
         self._restore()
@@ -302,6 +322,7 @@ class Outside:
         for container, content in self._contents:
             if container == content:
                 continue
+            # The container stays the same object, as others may hold it.
             container.clear()
             if isinstance(container, dict | set):
                 container.update(restored(content))
@@ -323,10 +344,11 @@ def _functions_of(classes: Iterable[type]) -> Iterator[FunctionType]:
 
 
 def _contents_of(containers: Iterable[Any]) -> list[tuple[Any, Any]]:
-    """Return containers, each once, with a copy of their content; those that hold more than data are left out."""
+    """Return containers, each once, with a copy of their content; containers of more than plain data are left out."""
     contents: dict[int, tuple[Any, Any]] = {}
     for container in containers:
-        with suppress(TypeError):  # a copy of other things, such as modules, is not the same
+        # `restored` copies plain data alone: anything else, such as a module, is not the same once it is copied.
+        with suppress(TypeError):
             contents[id(container)] = (container, restored(container))
     return list(contents.values())
 

@@ -90,7 +90,11 @@ class FollowingTrial(Trial):
         raise NotImplementedError
 
     def run(self, *, forgets: bool) -> Any:
-        """Start a key."""
+        """Start a key of the module.
+
+        Args:
+            forgets: False to go on with states that are empty, where an engine would begin with a new one.
+        """
         raise NotImplementedError
 
     def close(self, run: Any, horizon: int) -> list[Any]:
@@ -114,14 +118,14 @@ class FollowingTrial(Trial):
             of_another_key: The items of another key, which come in between.
             restores: True to store the state after each call, and go on with the state that a checkpoint gives back.
             asks_twice: True to ask for the wake-up, and for emptiness, once more after each call.
-            forgets: False to go on with states that are empty.
+            forgets: False to go on with states that are empty, where an engine would begin with a new one.
         """
         __tracebackhide__ = True
         run = self.run(forgets=forgets)
         run_of_another_key = self.run(forgets=forgets)
 
-        # Called as the writer's code, so that an exception in it breaks the law.
         def follow() -> list[Any]:
+            """Return the output; this is called as the writer's code, so that an exception in it breaks the law."""
             output: list[Any] = []
             for place, item in enumerate(items):
                 if place < len(of_another_key):
@@ -179,7 +183,7 @@ class RowOperatorTrial(FollowingTrial):
         return rows
 
     def run(self, *, forgets: bool) -> RowOperatorRun:
-        """Start a key."""
+        """Start a key, which is always forgotten when it is empty: no law of row operators tries anything else."""
         return RowOperatorRun(self._windows, self.tested)
 
 
@@ -189,13 +193,13 @@ class StreamOperatorTrial(FollowingTrial):
     _raised = "a call"
 
     def items(self, label: str = "") -> list[FollowedEdge]:
-        """Draw events."""
+        """Draw events, and return their edges in the order in which the module is called for them."""
         # Time passes by the writer's steps, so that wake-ups fall between events, on them and after the last.
         steps = self.laws.steps
         self.wait = 2 * max(steps)
         lengths = [1]
         if isinstance(self.tested, IntervalOperator):
-            lengths += filter(None, steps)
+            lengths += [step for step in steps if step]  # an event lasts a tick at least
         events: list[Event[Any]] = []
         time = 0
         for _ in range(self.draw(st.integers(1, 8))):
@@ -218,10 +222,11 @@ class StreamOperatorTrial(FollowingTrial):
         return run.close(horizon, most_wake_ups=_MOST_AFTER_THE_END)
 
     def closed(self, events: Sequence[FollowedEdge]) -> StreamOperatorRun:
-        """Return the run of a module to which the events came, and then the end of the stream."""
+        """Run the module on events and then close the stream; return the run, which says what the module asked for."""
         run = self.run(forgets=True)
 
         def follow() -> None:
+            """Process the events and the end; this is called as the writer's code: an exception breaks the law."""
             for time, payload, is_end in events:
                 run.process(time, payload, is_end)
             self.close(run, events[-1].time + self.wait)
@@ -238,7 +243,7 @@ class StreamOperatorTrial(FollowingTrial):
         while run.wake_up is not None and len(times) < most:
             times.append(run.wake_up)
             run.advance(run.wake_up)
-        # Wake-ups ascend, so so many between two ticks that far apart are one at each tick.
+        # Wake-ups ascend: if as many wake-ups as ticks lie between the first and the last, each tick has one.
         return len(times) == most and times[-1] - times[0] == most - 1
 
 
@@ -249,10 +254,10 @@ class FollowingLaws(PayloadLaws):
 
     @law("build states from numbers, text and lists, dicts and records of these; name records in the state's type")
     def test_the_state_is_plain_data(self, trial: FollowingTrial) -> None:
-        """A state goes on after a checkpoint as it would have without."""
+        """A state that comes back from a checkpoint gives the same output as one that was never stored."""
         items = trial.items()
-        straight = trial.output(items)
-        trial.expect_same(("with checkpoints", trial.output(items, restores=True)), ("without", straight))
+        never_stored = trial.output(items)
+        trial.expect_same(("with checkpoints", trial.output(items, restores=True)), ("without", never_stored))
 
     @law("keep all that results depend on in the state, and ask neither a clock nor chance")
     def test_nothing_else_is_remembered(self, trial: FollowingTrial) -> None:
@@ -298,13 +303,14 @@ class RowOperatorLaws(FollowingLaws, of=RowOperator, trial=RowOperatorTrial):
 
     @law("return what the class declares, or declare what it returns; on_evict returns the last of the types")
     def test_results_have_declared_types(self, trial: RowOperatorTrial) -> None:
-        """Every row of the results, and of what rows that leave give, fits the declared type."""
+        """Every row of the results fits its declared type, and so does every row that `on_evict` returns."""
         module = trial.tested
         for returned in trial.output(trial.items()):
             row = returned.row
             field = module.evicted_field() if returned.is_evicted else module.result_field()
-            trial.expect(field is not None, f"on_evict returned {row!r}, and the class declares None")
-            reason = None if field is None else misfit(field, row)
+            if field is None:
+                raise trial.broken(f"on_evict returned {row!r}, and the class declares None")
+            reason = misfit(field, row)
             trial.expect(not reason, f"the row {row!r} does not fit: {reason}")
 
     @law("leave rows as they are: copy what you change")
@@ -315,10 +321,10 @@ class RowOperatorLaws(FollowingLaws, of=RowOperator, trial=RowOperatorTrial):
             trial.output(rows)
 
 
-def _has_no_time(module: StreamOperator[Any, Any, Any]) -> str | None:
-    """Return the reason that a module has no wake-ups, for laws of these."""
-    is_asked = type(module).next_time is not StreamOperator.next_time
-    return None if is_asked else f"{named(module)} asks for no wake-ups"
+def _asks_for_no_wake_ups(module: StreamOperator[Any, Any, Any]) -> str | None:
+    """Return the reason why laws of wake-ups do not apply: the module asks for none; None if it may ask for some."""
+    defines_next_time = type(module).next_time is not StreamOperator.next_time
+    return None if defines_next_time else f"{named(module)} asks for no wake-ups"
 
 
 class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorTrial):
@@ -396,7 +402,7 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
     @law(
         "let next_time add a length to the time, as in time + self.every; ticks are microseconds, where times are "
         "timestamps. Set wakes_at_each_tick = True for a module that is meant to be woken at each tick",
-        does_not_apply=_has_no_time,
+        does_not_apply=_asks_for_no_wake_ups,
     )
     def test_wake_ups_do_not_come_at_each_tick(self, trial: StreamOperatorTrial) -> None:
         """Without events, wake-ups do not come at one tick after another, up to the watermark.
@@ -412,7 +418,7 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
     @law(
         "change in on_time what next_time reads: drop the time that is due, and compare times with <=, as a wake-up "
         "comes later than asked where its time had passed. A length is no time: add it to one",
-        does_not_apply=_has_no_time,
+        does_not_apply=_asks_for_no_wake_ups,
     )
     def test_no_time_is_asked_for_again(self, trial: StreamOperatorTrial) -> None:
         """After a wake-up, the module does not ask for the same time again.
@@ -427,7 +433,7 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
     @law(
         "return None from next_time when nothing waits. Set is_periodic = True in the class of a module that is meant "
         "to be woken again and again",
-        does_not_apply=_has_no_time,
+        does_not_apply=_asks_for_no_wake_ups,
     )
     def test_wake_ups_come_to_an_end(self, trial: StreamOperatorTrial) -> None:
         """Without events, the module asks for a number of wake-ups that ends, unless it is periodic.

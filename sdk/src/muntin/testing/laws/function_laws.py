@@ -132,8 +132,10 @@ class FunctionLaws(Conformance, of=Function, subject="function", trial=FunctionT
 
 def _copied(arguments: Sequence[Any]) -> list[Any]:
     """Copy arguments, arrays and Series as lists, which can be compared."""
-    copies = deepcopy(arguments)
-    return [list(argument) if hasattr(argument, "__array__") else argument for argument in copies]
+    copies: list[Any] = []
+    for argument in deepcopy(arguments):
+        copies.append(list(argument) if hasattr(argument, "__array__") else argument)
+    return copies
 
 
 def _from_annotations(function: Function[..., Any]) -> SearchStrategy[tuple[Any, ...]]:
@@ -144,6 +146,7 @@ def _from_annotations(function: Function[..., Any]) -> SearchStrategy[tuple[Any,
     """
 
     def unknown(reason: str) -> ModuleDefinitionError:
+        """Return the error for arguments that cannot be derived from the annotations."""
         return ModuleDefinitionError(
             f"the arguments of {function.name} are not known: {reason}\n  set: arguments = ..."
         )

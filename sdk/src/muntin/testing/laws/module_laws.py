@@ -60,6 +60,7 @@ class PayloadLaws(Conformance, subject="module"):
     @classmethod
     @cache
     def _payload_strategy(cls) -> SearchStrategy[Any]:
+        """Return the strategy for one payload: the writer's, or else values of the module's input type."""
         return strategies.payloads(cls.subject().input_field()) if cls.payloads is None else cls.payloads
 
 
@@ -73,10 +74,10 @@ class ModuleLaws(PayloadLaws, of=Module, trial=ModuleTrial):
         most = 130 if module.is_operator else 250
         if module.exact_up_to is None:
             return most
-        # A law may add up six groups of members, each with a crowd and a few more.
-        exact: int = module.exact_up_to // 6 - 5
-        # No more members than the laws hold for.
-        return max(0, min(most, exact))
+        # The laws hold for windows of up to `exact_up_to` members. One law adds up as many as six groups of members,
+        # each of which has a crowd and up to five members besides.
+        most_exact: int = module.exact_up_to // 6 - 5
+        return max(0, min(most, most_exact))
 
     @classmethod
     @cache
@@ -146,13 +147,13 @@ def _complaints(module: Module) -> list[str]:
 
 def _misspelt_methods(module: type[Module]) -> list[str]:
     """Complain of methods that nothing calls and whose names are close to one that is called."""
-    of_muntin = {*_CALLED, "upgrade_state"}
+    known_names = {*_CALLED, "upgrade_state"}
     for cls in module.__mro__:
         if cls.__module__.startswith("muntin.modules."):
-            of_muntin.update(vars(cls))
+            known_names.update(vars(cls))
     complaints: list[str] = []
     for name in dir(module):
-        if name in of_muntin or name.startswith("_") or not callable(getattr(module, name)):
+        if name in known_names or name.startswith("_") or not callable(getattr(module, name)):
             continue
         for called_method in difflib.get_close_matches(name, _CALLED, 1, _SIMILAR):
             complaints.append(f"it defines {name}, which nothing calls; did you mean {called_method}?")
@@ -163,7 +164,10 @@ class PurityLaws(ModuleLaws):
     """Every module is a function of a set, or of a sequence if it reads the order."""
 
     def first_fault(self, broken: LawError) -> LawError:
-        """Report the law on equal results instead, if the module breaks it too, by keeping values between calls."""
+        """Report instead that equal members give different results, if the module breaks that law, too.
+
+        A module that keeps values between calls breaks both laws, and only the other report shows this fault.
+        """
         if broken.law in _COMPARE_RESULTS and not broken.method:
             try:
                 self.test_same_payloads_same_result()
@@ -216,22 +220,28 @@ class PurityLaws(ModuleLaws):
 
         Other windows share the payload: `sorted(payloads)`, not `payloads.sort()`.
         """
-        inputs = trial.subject.see(trial.members())
+        inputs = trial.subject.inputs(trial.members())
         with trial.unchanged("given", "afterwards", inputs):
-            trial.subject.lives_through(inputs)
+            trial.subject.call_all_methods(inputs)
 
 
 def _sees_no_times(module: Any) -> str | None:
+    """Return the reason why laws of lifetimes do not apply: the module gets payloads alone; None if they apply."""
     return None if module.is_time_sensitive else f"{named(module)} is not time-sensitive"
 
 
 def _is_unrestricted(module: Any) -> str | None:
-    is_bound = module.contract is not OutputContract.UNRESTRICTED
-    return _sees_no_times(module) or (None if is_bound else f"{named(module)} declares the contract {module.contract}")
+    """Return the reason why laws of output contracts do not apply: the module promises nothing; None if they apply."""
+    if module.is_time_sensitive and module.contract is OutputContract.UNRESTRICTED:
+        return f"{named(module)} declares the contract {module.contract}"
+    return _sees_no_times(module)
 
 
 def _reads_times(module: Any) -> str | None:
-    return _sees_no_times(module) or (f"{named(module)} says that it reads times" if module.reads_times else None)
+    """Return the reason why laws of unread times do not apply: the module reads times; None if they apply."""
+    if module.is_time_sensitive and module.reads_times:
+        return f"{named(module)} says that it reads times"
+    return _sees_no_times(module)
 
 
 class ClipLaws(ModuleLaws):
@@ -250,7 +260,7 @@ class ClipLaws(ModuleLaws):
         window = trial.subject.window
         for policy in ClipPolicy:
             if policy in trial.tested.accepted_clips:
-                trial.place(window, policy)
+                trial.move_to(window, policy)
                 trial.subject.result(trial.members())
 
     @law("do not look at lifetimes, or leave reads_times as it is", does_not_apply=_reads_times, is_for_some=True)
@@ -313,19 +323,27 @@ class LifetimeLaws(ModuleLaws):
 def _events(trial: ModuleTrial, members: list[Event[object]]) -> list[Event[Any]]:
     """Return the rows of an operator with their lifetimes; a bare row has that of the window."""
     window = trial.subject.window
-    rows = trial.subject.result(members)
-    return [row if isinstance(row, Event) else Event(window.start, window.end, row) for row in rows]
+    events: list[Event[Any]] = []
+    for row in trial.subject.result(members):
+        events.append(row if isinstance(row, Event) else Event(window.start, window.end, row))
+    return events
 
 
 def _until(time: int, rows: Iterable[Event[object]]) -> list[Event[object]]:
-    """Cut rows to the part of the axis before a time."""
+    """Cut rows to the part of the axis before a time; rows without a beginning are left out."""
     return [Event(row.start, min(row.end, time), row.payload) for row in rows if EARLIEST < row.start < time]
 
 
-def _reads_one_or_lacks(*methods: str, in_any_order: bool = True) -> Reason:
-    """Return the reason that a module reads one input, lacks an optional method, or reads the order."""
+def _reads_one_or_lacks(*methods: str, shuffles: bool = True) -> Reason:
+    """Make the function that says why a law of several inputs does not apply to a module.
+
+    Args:
+        methods: The optional methods that the law needs.
+        shuffles: True if the law changes the order of events, so that it is not for modules that read the order.
+    """
 
     def reason(module: Any) -> str | None:
+        """Return the reason why the law does not apply to a module; None if it applies."""
         try:
             inputs = module.input_fields()
         except ModuleDefinitionError as error:  # the definition law reports it in full
@@ -335,7 +353,7 @@ def _reads_one_or_lacks(*methods: str, in_any_order: bool = True) -> Reason:
         for method in methods:
             if not hasattr(module, method):
                 return f"{named(module)} has no {method}"
-        return reads_order(module) if in_any_order else None
+        return reads_order(module) if shuffles else None
 
     return reason
 
@@ -348,7 +366,7 @@ class SeveralInputsLaws(ModuleLaws):
 
     @law(
         "give a result, for example None, where an input has no event",
-        does_not_apply=_reads_one_or_lacks(in_any_order=False),
+        does_not_apply=_reads_one_or_lacks(shuffles=False),
         is_for_some=True,
     )
     def test_a_silent_input_is_handled(self, trial: ModuleTrial) -> None:
@@ -356,9 +374,10 @@ class SeveralInputsLaws(ModuleLaws):
 
         Divide by the number of orders only if there are any.
         """
-        (name, alone), *_ = _by_input(trial, trial.members()).items()
+        by_input = _by_input(trial, trial.members())
+        name, events_of_input = next(iter(by_input.items()))
         try:
-            trial.subject.result(alone)
+            trial.subject.result(events_of_input)
         except CallError as error:
             broken = trial.broken(f"with events of the input {name} alone, {error}")
             broken.method = error.method
@@ -415,9 +434,9 @@ def _by_input(trial: ModuleTrial, members: Sequence[Event[Any]]) -> dict[str, li
     assert isinstance(inputs, OneOf)
     by_input: dict[str, list[Event[Any]]] = {}
     for event in members:
-        part = inputs.input_of(event.payload)
-        if part is None:
-            names = ", ".join(each.name for each in inputs.inputs)
+        input_field = inputs.input_of(event.payload)
+        if input_field is None:
+            names = ", ".join(field.name for field in inputs.inputs)
             raise trial.broken(f"{event.payload!r} is of no input of the module: {names}", "give other payloads = ...")
-        by_input.setdefault(part.name, []).append(event)
+        by_input.setdefault(input_field.name, []).append(event)
     return by_input

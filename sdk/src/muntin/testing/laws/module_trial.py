@@ -39,15 +39,15 @@ class Subject:
     module: Any
     window: Window
 
-    def see(self, members: Sequence[Event[object]]) -> list[Any]:
-        """Return members as the module gets them, in a list of their own."""
+    def inputs(self, members: Sequence[Event[object]]) -> list[Any]:
+        """Return members as the module gets them, events or payloads, in a new list."""
         return list(members) if self.module.is_time_sensitive else [event.payload for event in members]
 
     def result(self, members: Sequence[Event[object]]) -> Any:
         """Return the result of a window, computed from all its members at once; rows as a list."""
         if self.module.is_incremental:
             return self.result_of(self.state_of(members))
-        return self.compute(self.see(members))
+        return self.compute(self.inputs(members))
 
     def compute(self, inputs: list[object]) -> Any:
         """Call `compute_result` with payloads or events."""
@@ -66,11 +66,11 @@ class Subject:
 
     def add(self, state: Any, members: Sequence[Event[Any]]) -> Any:
         """Return the state with more members."""
-        return self._call("add_events", state, self.see(members)) if members else state
+        return self._call("add_events", state, self.inputs(members)) if members else state
 
     def remove(self, state: object, members: Sequence[Event[object]]) -> Any:
         """Return the state with fewer members."""
-        return self._call("remove_events", state, self.see(members)) if members else state
+        return self._call("remove_events", state, self.inputs(members)) if members else state
 
     def combine(self, state: object, second: object) -> Any:
         """Return the state of the members of both states."""
@@ -84,8 +84,12 @@ class Subject:
         """Upgrade the state of an older version."""
         return self._call("upgrade_state", state, version)
 
-    def plain(self, state: object) -> Any:
-        """Return a state of an older version as it comes from a checkpoint."""
+    def old_state_restored(self, state: object) -> Any:
+        """Return a state of an older version as it comes from a checkpoint.
+
+        Raises:
+            CallError: The state is not plain data: the classes of its records are no longer known.
+        """
         try:
             return restored(state)
         except TypeError as error:
@@ -104,7 +108,11 @@ class Subject:
             raise CallError(f"{value!r} cannot be copied: {type(error).__name__}: {error}") from error
 
     def stored(self, state: object) -> Any:
-        """Return a state as it comes back from a checkpoint."""
+        """Return a state as it comes back from a checkpoint.
+
+        Raises:
+            CallError: No checkpoint can hold the state.
+        """
         types = self.module._types()
         try:
             return restored(state, records_in(self.module.state_type()) | records_in(types["result"]))
@@ -112,13 +120,16 @@ class Subject:
             raise CallError(f"the state cannot be stored: {error}") from None
 
     def stored_if_it_can_be(self, state: object) -> object:
-        """Return a state as it comes back from a checkpoint; unchanged if none can hold it, which a law reports."""
+        """Return a state as it comes back from a checkpoint, or unchanged if no checkpoint can hold it.
+
+        A law of its own reports such a state.
+        """
         try:
             return self.stored(state)
         except CallError:
             return state
 
-    def lives_through(self, inputs: list[object]) -> None:
+    def call_all_methods(self, inputs: list[object]) -> None:
         """Call each method that gets payloads or events."""
         if not self.module.is_incremental:
             self.compute(inputs)
@@ -129,7 +140,7 @@ class Subject:
             self._call("remove_events", state, inputs)
 
     def _call(self, method: str, *arguments: object) -> Any:
-        """Return what a method of the module returns, called as the engine calls it.
+        """Call a method of the module as the engine calls it, and return its value.
 
         Raises:
             CallError: The method raises, or returns None in the place of a state.
@@ -137,7 +148,7 @@ class Subject:
         gets_window = self.module.is_time_sensitive and method not in ("combine", "deduct")
         window_argument = (self.window,) if gets_window else ()
         with calling(method, ANY_PAYLOAD, method):
-            # By place, as the engine gives them: names of parameters are the writer's.
+            # The engine gives arguments by position, too: a writer may name the parameters as he likes.
             returned = getattr(self.module, method)(*arguments, *window_argument)
         if returned is not None or method == "compute_result":
             return returned
@@ -190,9 +201,9 @@ class ModuleTrial(Trial):
         self._newest = EARLIEST
         self.subject = Subject(self.tested, Window(0, _MOST_MEMBERS))
         if self.tested.is_time_sensitive and law.is_random:
-            self.place(self.draw(_WINDOWS), self.draw(_clips(self.tested.accepted_clips)))
+            self.move_to(self.draw(_WINDOWS), self.draw(_clips(self.tested.accepted_clips)))
 
-    def place(self, window: Window, policy: ClipPolicy) -> None:
+    def move_to(self, window: Window, policy: ClipPolicy) -> None:
         """Continue in another window and under another clip."""
         self.clip = policy
         self.subject = Subject(self.tested, window)
@@ -206,16 +217,17 @@ class ModuleTrial(Trial):
         """
         if self.tested.is_time_sensitive:
             window = self.subject.window
-            events = self.draw(_events(self._payloads, window, not self.clip.clips_right, at_least))
+            # Where ends are clipped at the window, the module sees no event without an end.
+            events = self.draw(_events(self._payloads, window, at_least, open_ends=not self.clip.clips_right))
             members = self._in_order([clip(event, window, self.clip) for event in events])
         else:
-            payloads = self.draw(_payloads(self._payloads, at_least))
+            payloads = self.draw(_few(self._payloads, at_least))
             members = [Event.point(place, payload) for place, payload in enumerate(payloads)]
         self.stream += [Bar(label, event.start, event.end, repr(event.payload)) for event in members]
         return [*members, *self._crowd()] if self.law.crowd else members
 
     def order(self, count: int) -> list[int]:
-        """Return the places of `count` members in another order."""
+        """Draw an order of a number of members: return a permutation of their places."""
         if count <= _MOST_MEMBERS:
             return self.draw(_orders(count))
         # A permutation of hundreds of places is slow to draw and to shrink: draw a seed, of which 0 is the simplest
@@ -233,7 +245,7 @@ class ModuleTrial(Trial):
         return super().same(left, right, tolerance)
 
     def broken(self, facts: str, remedy: str | None = None) -> LawError:
-        """Return the report of a broken law; an event without an end explains many."""
+        """Return the report of a broken law, with advice on events without an end if the stream has one."""
         advice = remedy or self.law.remedy
         if any(isinstance(bar, Bar) and bar.end == INFINITY for bar in self.stream):
             advice += _ABOUT_OPEN_EVENTS
@@ -254,9 +266,10 @@ class ModuleTrial(Trial):
         return ordered
 
     def _crowd(self) -> list[Event[object]]:
-        """Return a large number of members, reported together; often there are none.
+        """Draw a large number of members, or none, and note them in the report in one line.
 
-        They are drawn as four numbers: that is fast, and shrinks fast. Their payloads come in turn.
+        Only four numbers are drawn, which is fast and shrinks fast: the count, the number of different payloads, the
+        first of these payloads, and the seed of random lifetimes. The payloads come in turn.
         """
         count, variety, first, seed = self.draw(_crowds(self.law.crowd, len(self._many)))
         if not count:
@@ -270,7 +283,8 @@ class ModuleTrial(Trial):
         else:
             random = Random(seed)
             window = self.subject.window
-            events = [_event(random, payload, window, not self.clip.clips_right) for payload in payloads]
+            open_ends = not self.clip.clips_right
+            events = [_event(random, payload, window, open_ends=open_ends) for payload in payloads]
             members = self._in_order([clip(event, window, self.clip) for event in events])
         self.stream.append(spell_crowd(members, with_times=self.tested.is_time_sensitive))
         return members
@@ -281,42 +295,61 @@ class ModuleTrial(Trial):
 
 @cache
 def _clips(accepted: frozenset[ClipPolicy]) -> SearchStrategy[ClipPolicy]:
+    """Return a strategy for one of the accepted policies."""
     return st.sampled_from([policy for policy in ClipPolicy if policy in accepted])
 
 
 @cache
-def _payloads(payloads: SearchStrategy[object], at_least: int) -> SearchStrategy[list[Any]]:
-    return st.lists(payloads, min_size=at_least, max_size=_MOST_MEMBERS)
+def _few(values: SearchStrategy[object], at_least: int) -> SearchStrategy[list[Any]]:
+    """Return a strategy for lists of a few values."""
+    return st.lists(values, min_size=at_least, max_size=_MOST_MEMBERS)
 
 
 @cache
 def _orders(count: int) -> SearchStrategy[list[int]]:
+    """Return a strategy for permutations of the numbers below a count."""
     return st.permutations(range(count))
 
 
 @cache
 def _events(
-    payloads: SearchStrategy[object], window: Window, open_ends: bool, at_least: int
+    payloads: SearchStrategy[object], window: Window, at_least: int, *, open_ends: bool
 ) -> SearchStrategy[list[Event[Any]]]:
-    return _payloads(strategies.events(payloads, window, open_ends=open_ends), at_least)
+    """Return a strategy for lists of a few events that share a tick with a window."""
+    return _few(strategies.events(payloads, window, open_ends=open_ends), at_least)
 
 
 @cache
-def _crowds(most: int, among: int) -> SearchStrategy[tuple[int, int, int, int]]:
-    """Return a strategy for a crowd: its count, the variety of its payloads, the first of these, and a seed."""
-    return st.tuples(st.integers(0, most), st.integers(1, among), st.integers(0, among - 1), st.integers(0, 999))
+def _crowds(most: int, payload_count: int) -> SearchStrategy[tuple[int, int, int, int]]:
+    """Return a strategy for the four numbers of a crowd.
+
+    Args:
+        most: The most members of a crowd.
+        payload_count: The number of payloads to choose from.
+
+    Returns:
+        A strategy for tuples of the number of members, the number of different payloads, the place of the first of
+        these payloads, and a seed.
+    """
+    count = st.integers(0, most)
+    variety = st.integers(1, payload_count)
+    first = st.integers(0, payload_count - 1)
+    seed = st.integers(0, 999)
+    return st.tuples(count, variety, first, seed)
 
 
-def _event(random: Random, payload: object, window: Window, open_ends: bool) -> Event[object]:
+def _event(random: Random, payload: object, window: Window, *, open_ends: bool) -> Event[object]:
     """Return an event of a crowd, with a random lifetime that shares a tick with the window."""
     start = random.randint(window.start - 5, window.end - 1)
     if open_ends and random.random() < 0.1:
         return Event(start, INFINITY, payload)
     longest = random.choice((5, window.duration + 10))
-    return Event(start, max(start + random.randint(1, longest), window.start + 1), payload)
+    end = start + random.randint(1, longest)
+    return Event(start, max(end, window.start + 1), payload)
 
 
 def _spell(lifetime: Lifetime) -> str:
+    """Spell a lifetime as an interval."""
     return f"[{lifetime.start}, {'∞' if lifetime.is_open else lifetime.end})"
 
 

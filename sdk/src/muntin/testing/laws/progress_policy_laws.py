@@ -17,7 +17,7 @@ from muntin.testing.laws.trial import Trial
 
 
 class RowsOfBatch(NamedTuple):
-    """A micro-batch, as a policy hears of it.
+    """The rows of a micro-batch, as far as a policy knows them.
 
     Attributes:
         starts: The starts of its rows.
@@ -37,9 +37,11 @@ class ProgressPolicyTrial(Trial):
         """Return the name of the class of the policy."""
         return f"the progress policy {type(self.tested).__name__}"
 
-    def batches(self, *, has_clock: bool | None = None) -> list[RowsOfBatch]:
-        """Draw micro-batches, some of them without rows; with a clock or without, or as it is drawn."""
-        clock = None if has_clock is False or self.draw(st.booleans()) else self.draw(st.integers(0, 100))
+    def batches(self, *, may_have_clock: bool = True) -> list[RowsOfBatch]:
+        """Draw micro-batches, some of them without rows; half of the inputs bring a clock, if an input may have one."""
+        clock: int | None = None
+        if may_have_clock and not self.draw(st.booleans()):
+            clock = self.draw(st.integers(0, 100))
         newest = self.draw(st.integers(-20, 20))
         batches: list[RowsOfBatch] = []
         for _ in range(self.draw(st.integers(1, 6))):
@@ -56,7 +58,7 @@ class ProgressPolicyTrial(Trial):
         return batches
 
     def answers(self, batches: Sequence[RowsOfBatch]) -> list[int | None]:
-        """Return the policy's answer after each micro-batch, from the first row on."""
+        """Return the policy's answers: one after each micro-batch, beginning with the first that has rows."""
         starts: list[int] = []
         answers: list[int | None] = []
         last_heard: int | None = None
@@ -64,7 +66,7 @@ class ProgressPolicyTrial(Trial):
             rows_before = len(starts)
             starts += new_starts
             if new_starts or last_heard is None:
-                last_heard = clock
+                last_heard = clock  # a source is silent from the clock of its last rows on, or else from the beginning
             # A policy is not asked about a source that has had no rows.
             if not starts:
                 continue
@@ -84,7 +86,7 @@ class ProgressPolicyTrial(Trial):
         return answers
 
     def furthest(self, batches: Sequence[RowsOfBatch]) -> int:
-        """Return the watermark after all micro-batches."""
+        """Return the watermark after all micro-batches: the furthest answer, as a watermark never goes back."""
         ticks = [answer for answer in self.answers(batches) if answer is not None]
         return max(ticks, default=EARLIEST)
 
@@ -151,7 +153,7 @@ class ProgressPolicyLaws(Conformance, of=ProgressPolicy, subject="policy", trial
         """
         if self.depends_on_batches:
             return
-        batches = trial.batches(has_clock=False)
+        batches = trial.batches(may_have_clock=False)
         all_starts = list(chain.from_iterable(batch.starts for batch in batches))
         at_once = ("at once", trial.furthest([RowsOfBatch(all_starts, clock=None)]))
         row_by_row = trial.furthest([RowsOfBatch([start], clock=None) for start in all_starts])

@@ -62,7 +62,7 @@ class RowWindowTrial(Trial):
         return self.actions("advance", lambda: self.windows.advance(state, tick))
 
     def actions(self, method: str, call: Callable[[], Iterable[Action]]) -> list[Action]:
-        """Return the actions of a call; an exception, or actions without end, break the law."""
+        """Return the actions that a call yields; an exception, or actions without end, break the law."""
         actions = self.call(method, lambda: [*islice(call(), MOST_ACTIONS)])
         self.expect(len(actions) < MOST_ACTIONS, f"{method} does {MOST_ACTIONS} things and more")
         return actions
@@ -87,7 +87,8 @@ class FollowedMembers:
 
     def __init__(self, trial: RowWindowTrial) -> None:
         self._trial = trial
-        self._times: dict[Hashable, dict[int, int]] = {}  # of members by number, by partition
+        # For each partition the times of its members, by the number of the row.
+        self._times: dict[Hashable, dict[int, int]] = {}
 
     def add_actions(self, actions: Iterable[Action], row: Row | None) -> None:
         """Add the actions for a row, or for time; raise where they do not fit the members."""
@@ -100,15 +101,15 @@ class FollowedMembers:
             members = self._times.setdefault(partition, {})
             if kind is ActionKind.INSERT:
                 inserted += 1
-                is_the_row = row is not None and numbers == (row.number,)
-                expect(is_the_row and inserted == 1, f"{spelled}, and the row is {row}")
-                members[numbers[0]] = 0 if row is None else row.time
+                if row is None or numbers != (row.number,) or inserted > 1:
+                    raise self._trial.broken(f"{spelled}, and the row is {row}")
+                members[row.number] = row.time
             elif kind in (ActionKind.TRIGGER, ActionKind.FLUSH):
                 if window is None:
                     raise self._trial.broken(f"{spelled} has no window")
                 outside = [number for number, time in members.items() if not window.start <= time < window.end]
-                is_around = window.start < window.end and not outside
-                expect(is_around, f"{spelled} has members outside its window: {outside}")
+                holds_members = window.start < window.end and not outside
+                expect(holds_members, f"{spelled} has members outside its window: {outside}")
             elif kind is ActionKind.EVICT:
                 expect(set(numbers) <= set(members), f"{spelled}, and the members are {[*members]}")
                 for number in numbers:
@@ -124,7 +125,7 @@ def _spell(actions: Iterable[Action]) -> str:
         text = str(kind)
         if rows:
             text += f" {[*rows]}"
-        if partition != 0:
+        if partition != 0:  # the one partition of windows that have no partitions
             text += f" of {partition!r}"
         if window is not None:
             text += f" [{window.start}, {window.end})"
@@ -180,7 +181,7 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
 
     @law("make to_data return numbers, text and lists of these, from which from_data makes the state again")
     def test_the_state_and_the_windows_are_plain_data(self, trial: RowWindowTrial) -> None:
-        """A state goes on after a checkpoint as it would have without; the windows themselves can be written too."""
+        """A state that comes back from a checkpoint goes on as if never stored; windows can be read back, too."""
         windows = trial.windows
         rows = trial.rows()
         state = windows.create_state()

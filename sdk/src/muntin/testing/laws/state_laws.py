@@ -27,7 +27,8 @@ class StateLaws(ModuleLaws):
 
         The cut of a stream into micro-batches is random.
         """
-        groups = [trial.members(f"call {call}") for call in range(1, 2 + trial.draw(st.integers(1, 3)))]
+        call_count = 1 + trial.draw(st.integers(1, 3))
+        groups = [trial.members(f"call {number}") for number in range(1, call_count + 1)]
         together = list(chain.from_iterable(groups))
         trial.expect_same(
             ("in several calls", trial.subject.result_of(trial.subject.state_of(*groups))),
@@ -99,7 +100,7 @@ class StateLaws(ModuleLaws):
         """
         subject = trial.subject
         members = trial.members("member")
-        state = subject.state_of([*members])
+        state = subject.state_of(members)
         for _ in range(trial.draw(st.integers(1, 3))):
             subject.result_of(state)
             if hasattr(trial.tested, "remove_events") and len(members) > 1 and trial.draw(st.booleans()):
@@ -165,18 +166,20 @@ class UpgradingLaws(ModuleLaws):
             # As a query does: the version is one to continue from, and the state comes from a checkpoint.
             is_timed = trial.tested.is_time_sensitive
             if is_timed:
-                trial.place(old.window, trial.clip)
+                trial.move_to(old.window, trial.clip)
             is_known = trial.tested.continues_from(old.version)
             trial.expect(is_known, f"it does not continue from its version {old.version}")
-            members = [member if is_timed else Event.point(0, member) for member in old.members]
+            # Members of a module without times are payloads: as points they become payloads again.
+            members = list(old.members) if is_timed else [Event.point(0, payload) for payload in old.members]
             later = trial.members("later")
 
             # The upgraded state and a new one have the same members, so they have the same results, now and later.
             subject = trial.subject
-            upgraded = subject.stored(subject.upgrade(subject.plain(old.state), old.version))
+            old_state = subject.old_state_restored(old.state)
+            upgraded = subject.stored(subject.upgrade(old_state, old.version))
             new = subject.state_of(members)
             description = f"a state of {old.version}, upgraded"
-            if members:
+            if members:  # a module is not asked for the result of no members
                 trial.expect_same((description, subject.result_of(upgraded)), ("a new state", subject.result_of(new)))
             upgraded_later = subject.result_of(subject.stored(subject.add(upgraded, later)))
             new_later = subject.result_of(subject.add(new, later))
@@ -196,6 +199,7 @@ class RemovingLaws(ModuleLaws):
         If that is impossible, as for a maximum, leave `remove_events` out; the engine then rebuilds the state.
         """
         subject = trial.subject
+        # Groups that are drawn later come later: where the order is read, the oldest members are removed.
         labels = ["removed", "kept"] if subject.module.reads_order else ["kept", "removed"]
         groups = {label: trial.members(label) for label in labels}
         remaining = groups["kept"]

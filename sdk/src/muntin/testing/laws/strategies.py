@@ -23,7 +23,7 @@ _NEAR_ZERO: Final = Window(-20, 20)
 
 
 def payloads(field: Field) -> SearchStrategy[Any]:
-    """Return values of a type, as a query would give them to a module.
+    """Return a strategy for values of a type, as a query would give them to a module.
 
     Floats are finite and small multiples of 1/8, so that sums of them are exact; integers are small, so that equal
     integers are common; timestamps are aware and in UTC; a `Literal` has the values that it names. A type variable,
@@ -34,31 +34,34 @@ def payloads(field: Field) -> SearchStrategy[Any]:
 
 
 def windows(longest: int = 20) -> SearchStrategy[Window]:
-    """Return windows near tick 0, with at least one tick."""
+    """Return a strategy for windows near tick 0, of one tick at least."""
     return st.builds(_window, st.integers(-20, 20), st.integers(1, longest))
 
 
 def events(
     payloads: SearchStrategy[object], window: Window = _NEAR_ZERO, *, open_ends: bool = False
 ) -> SearchStrategy[Event[Any]]:
-    """Return events that overlap a window; some reach beyond it on either side.
+    """Return a strategy for events that share a tick with a window; some reach beyond it on either side.
 
     Args:
         payloads: The strategy for their payloads.
         window: The window.
-        open_ends: Let some of them have no end.
+        open_ends: True to let some of the events have no end.
     """
     starts = st.integers(window.start - 5, window.end - 1)
     durations = st.integers(1, 5) | st.integers(1, window.duration + 10)
-    make = partial(_event, window)
-    return st.builds(make, starts, durations | st.just(INFINITY) if open_ends else durations, payloads)
+    if open_ends:
+        durations |= st.just(INFINITY)
+    return st.builds(partial(_event, window), starts, durations, payloads)
 
 
 def _window(start: int, size: int) -> Window:
+    """Return a window of a size."""
     return Window(start, start + size)
 
 
 def _event(window: Window, start: int, duration: int, payload: object) -> Event[object]:
+    """Return an event, prolonged if it would end before a window; an infinite duration gives one without an end."""
     end = INFINITY if duration == INFINITY else max(start + duration, window.start + 1)
     return Event(start, end, payload)
 
@@ -80,6 +83,7 @@ def _of_type(data_type: DataType) -> SearchStrategy[object]:
 
 
 def _make(struct: Struct, values: dict[str, object]) -> object:
+    """Make a record of the values of its fields; raise `ModuleDefinitionError` if its class refuses them."""
     try:
         return struct.make(**values)
     except (TypeError, ValueError) as error:
@@ -89,10 +93,12 @@ def _make(struct: Struct, values: dict[str, object]) -> object:
 
 
 def _integers() -> SearchStrategy[int]:
+    """Return a strategy for integers, half of which are so small that equal ones are common."""
     return st.integers(-3, 3) | st.integers(-1000, 1000)
 
 
 def _eighths() -> SearchStrategy[float]:
+    """Return a strategy for multiples of 1/8: sums of them are exact."""
     return (st.integers(-16, 16) | st.integers(-8000, 8000)).map(lambda eighths: eighths / 8)
 
 

@@ -43,8 +43,11 @@ class Law:
     Attributes:
         name: The name of its test method, as words.
         statement: The law in one sentence.
-        crowd: The most members that a window may have beyond the few that are drawn one by one. The other fields are
-            the arguments of `law` in `conformance.py`.
+        remedy: The remedy for a writer whose module breaks the law.
+        is_random: False if one trial without random data is enough.
+        does_not_apply: The function from a module to the reason why the law does not apply to it.
+        crowd: The most members that a window may have beyond the few that are drawn one by one.
+        is_for_some: True to leave the law out where it does not apply, instead of skipping its test.
     """
 
     name: str
@@ -62,7 +65,7 @@ def settings_of(law: Law) -> settings:
 
 
 def named(module: Any) -> str:
-    """Return the name of a module; that of its class, if it has none, which a law says."""
+    """Return the name of a module; if it has none, which breaks a law, the name of its class."""
     return getattr(module, "name", None) or type(module).__qualname__
 
 
@@ -72,9 +75,10 @@ def labelled(module: Any) -> str:
 
 
 def lacks(*methods: str) -> Reason:
-    """Return the reason that a module lacks optional methods, for laws that need them."""
+    """Make the function that says why a law does not apply to a module: it lacks optional methods."""
 
     def reason(module: Any) -> str | None:
+        """Return the methods that a module lacks, in words; None if it lacks none."""
         missing = [method for method in methods if not hasattr(module, method)]
         return f"{named(module)} has no {' and no '.join(missing)}" if missing else None
 
@@ -82,23 +86,25 @@ def lacks(*methods: str) -> Reason:
 
 
 def reads_order(module: Any) -> str | None:
-    """Return the reason that a module reads the order of events, for laws that shuffle them."""
+    """Return the reason why laws that shuffle events do not apply: the module reads their order; None if they apply."""
     return f"{named(module)} says that it reads the order" if module.reads_order else None
 
 
 def first_of(strategy: SearchStrategy[object], count: int) -> list[object]:
     """Return the first values of a strategy, equal every time; fewer where it has fewer.
 
-    Ten values are drawn at a time, since most of the work of an example is not the drawing. The values of the first
-    example are all the simplest value, which is returned once.
+    Ten values are drawn at a time, since most of the work of an example is not the drawing. The first ten values are
+    all the simplest one, which is returned once.
     """
     values: list[Any] = []
 
-    def take(ten: list[object]) -> None:
-        values.extend(ten)
+    def collect(ten_values: list[object]) -> None:
+        """Keep the values of an example."""
+        values.extend(ten_values)
 
-    # Hypothesis draws only inside a test: run one that collects what it gets.
-    settings(SETTINGS, max_examples=1 + count // 10)(given(st.lists(strategy, min_size=10, max_size=10))(take))()
+    # Hypothesis draws only inside a test: run a test that collects the values.
+    test = given(st.lists(strategy, min_size=10, max_size=10))(collect)
+    settings(SETTINGS, max_examples=1 + count // 10)(test)()
     # The first ten values are all the simplest one: keep the last of them.
     return values[9 : 9 + count]
 
@@ -150,7 +156,13 @@ class CallError(Exception):
 
 @contextmanager
 def calling(what: str, remedy: str | None = None, method: str = "") -> Iterator[None]:
-    """Report an exception of the writer's code, with a remedy that is not the law's own, and the method of a module."""
+    """Raise `CallError` in the place of an exception that the writer's code raises in the block.
+
+    Args:
+        what: The name of the called code in the message.
+        remedy: The remedy for the writer; None for that of the law that is tried.
+        method: The method of a module that is called; empty for other code.
+    """
     __tracebackhide__ = True
     try:
         yield
@@ -222,17 +234,29 @@ class Trial:
         earlier = look(value)
         yield
         later = look(value)
-        # By value, as equal parts may have been replaced.
+        # By value: it does no harm to replace a part by an equal one.
         if not equal(later, earlier):
             raise self.broken(f"{before}: {earlier!r}\n{after}: {later!r}")
 
     def call(self, what: str, function: Callable[..., T], *arguments: Any, remedy: str | None = None) -> T:
-        """Return the result of the writer's code; an exception breaks the law."""
+        """Call the writer's code and return its result; an exception breaks the law.
+
+        Args:
+            what: The name of the called code in the report.
+            function: The code.
+            arguments: Its arguments.
+            remedy: The remedy in the report; None for that of the law.
+        """
         with calling(what, remedy):
             return function(*arguments)
 
     def stored(self, state: object, records: Collection[type] = ()) -> Any:
-        """Return a state as a checkpoint gives it back."""
+        """Return a state as a checkpoint gives it back; raise `LawError` if no checkpoint can hold it.
+
+        Args:
+            state: The state.
+            records: The dataclasses and named tuples that may occur in it.
+        """
         try:
             return restored(state, records)
         except TypeError as error:
@@ -252,7 +276,7 @@ def shortened(line: str, longest: int = _LONGEST) -> str:
 
 
 def _spell_difference(left: object, right: object) -> tuple[str, str]:
-    """Spell two values; of long ones, the part in which they begin to differ."""
+    """Spell two values; if one is long, only from a little before the first difference on."""
     left_text = repr(left)
     right_text = repr(right)
     skipped = 0
@@ -265,6 +289,7 @@ def _spell_difference(left: object, right: object) -> tuple[str, str]:
 
 
 def _first_difference(left: str, right: str) -> int:
+    """Return the first place at which two texts differ; the length of the shorter one if it begins the other."""
     for place, (left_letter, right_letter) in enumerate(zip(left, right, strict=False)):
         if left_letter != right_letter:
             return place
@@ -272,4 +297,5 @@ def _first_difference(left: str, right: str) -> int:
 
 
 def _indented(text: str) -> str:
+    """Return text with each line moved to the right."""
     return "\n".join(f"  {line}" for line in text.splitlines())

@@ -41,7 +41,7 @@ class TriggerTrial(Trial):
         raise self.broken(f"step returned {answer!r}", "return a pair of the state and a Decision")
 
     def wake_ups(self, state: object) -> tuple[int, int]:
-        """Return the trigger's wake-ups: a reading of the clock and a max event time."""
+        """Return the trigger's two wake-ups: a reading of the clock, and a max event time."""
         return self._call("next_clock", state, WINDOW), self._call("next_event_time", state, WINDOW)
 
     def views(self) -> list[TriggerView]:
@@ -81,11 +81,12 @@ class TriggerTrial(Trial):
         return decisions
 
     def _is_woken(self, state: object, view: TriggerView) -> bool:
+        """Return True if the time of a view has reached one of the trigger's wake-ups."""
         clock, max_event_time = self.wake_ups(state)
         return clock <= view.clock or max_event_time <= view.max_event_time
 
-    def merging(self) -> tuple[list[Any], TriggerView]:
-        """Draw changes of two or three windows; return the trigger's states for them, and the latest progress."""
+    def states_to_merge(self) -> tuple[list[Any], TriggerView]:
+        """Draw changes of two or three windows; return the trigger's state for each, and the latest progress of all."""
         states: list[Any] = []
         latest = TriggerView(max_event_time=WINDOW.start)
         for number in range(1, self.draw(st.integers(2, 3)) + 1):
@@ -99,7 +100,7 @@ class TriggerTrial(Trial):
                     state = FINISHED
                     break
             states.append(state)
-            # The merged window goes on from the progress that is furthest, as the micro-batch of the merge has it.
+            # The merged window goes on from the latest progress: that of the micro-batch in which windows merge.
             latest = TriggerView(
                 max_event_time=max(latest.max_event_time, view.max_event_time), clock=max(latest.clock, view.clock)
             )
@@ -111,7 +112,12 @@ class TriggerTrial(Trial):
         return merged if merged is FINISHED else self.stored(merged)
 
     def views_after(self, state: Any, latest: TriggerView) -> list[TriggerView]:
-        """Draw the changes of the window that the merged state is of, from the micro-batch of the merge on."""
+        """Draw the changes of a merged window, from the micro-batch of the merge on.
+
+        Args:
+            state: The trigger's merged state.
+            latest: The progress at the merge.
+        """
         view = latest
         views: list[TriggerView] = []
         for _ in range(self.draw(st.integers(1, 4))):
@@ -136,11 +142,18 @@ class TriggerTrial(Trial):
         return decisions
 
     def _next(self, view: TriggerView, wake_ups: tuple[int, int], *, is_first: bool) -> TriggerView:
-        """Draw the next changes of the window, and the progress after them."""
+        """Draw the next changes of a window, and the progress after them.
+
+        Args:
+            view: The changes before, with the progress after them.
+            wake_ups: The trigger's wake-ups: a reading of the clock and a max event time.
+            is_first: True for the first changes of the window.
+        """
         # A window begins with a member; later, many micro-batches bring none.
         arrivals = self.draw(st.sampled_from([1, 2, 5] if is_first else [0, 0, 1, 3]))
-        max_event_time = self._later(view.max_event_time, wake_ups[1])
-        clock = self._later(view.clock, wake_ups[0])
+        clock_wake_up, event_time_wake_up = wake_ups
+        max_event_time = self._later(view.max_event_time, event_time_wake_up)
+        clock = self._later(view.clock, clock_wake_up)
         departures = 0 if is_first else self.draw(st.sampled_from([0, 0, 0, 1]))
         newest = self.draw(st.integers(WINDOW.start, WINDOW.end - 1)) if arrivals else EARLIEST
 
@@ -166,8 +179,8 @@ class TriggerTrial(Trial):
         )
 
     def _later(self, time: int, wake_up: int) -> int:
-        """Draw a time that is no earlier, which may be next to a wake-up."""
-        start = max(time, 0)
+        """Draw a time that is no earlier than another one, and now and then next to a wake-up."""
+        start = max(time, 0)  # before the first reading, the time is `EARLIEST`
         times = [time, *(start + jump for jump in _JUMPS)]
         if EARLIEST + 1 < wake_up < INFINITY - 1:
             times += [wake_up - 1, wake_up, wake_up + 1]
@@ -184,6 +197,7 @@ class TriggerTrial(Trial):
         return values[expression]
 
     def _call(self, name: str, *arguments: object) -> Any:
+        """Call a method of the trigger; an exception breaks the law."""
         __tracebackhide__ = True
         return self.call(name, getattr(self.tested, name), *arguments, remedy=_ANY_VIEW)
 
@@ -202,6 +216,7 @@ def _spell(view: TriggerView) -> str:
 
 
 def _merges_nothing(trigger: Trigger) -> str | None:
+    """Return the reason why the law of merging does not apply: the trigger has no `merge`; None if it has one."""
     return None if trigger.can_merge else f"{trigger} does not define merge, and is refused where events cut windows"
 
 
@@ -283,7 +298,7 @@ class TriggerLaws(Conformance, of=Trigger, subject="trigger", trial=TriggerTrial
         Sessions may be joined in any order, by one micro-batch or by several. The law does not apply to a
         trigger without `merge`, which is refused over windows that events cut.
         """
-        states, latest = trial.merging()
+        states, latest = trial.states_to_merge()
         with trial.unchanged("states", "afterwards", states):
             merged = trial.merge(states)
         views = trial.views_after(merged, latest)

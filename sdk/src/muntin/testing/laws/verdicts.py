@@ -149,14 +149,18 @@ def try_laws(subject: Subject, **attributes: object) -> Iterator[Verdict]:
         ['order does not matter']
     """
     laws = laws_for(subject)
-    unknown = ""
+    why_untried = ""
     if isinstance(subject, Function) and subject.is_vectorized and "arguments" not in attributes:
-        unknown = f"{subject.name} is vectorised, so its annotations do not say what a row holds"
+        why_untried = f"{subject.name} is vectorised, so its annotations do not say what a row holds"
     suite = type("TestSubject", (laws,), {laws.subject_name(): subject, **attributes})
     # The law under which each method raised first, by the method and the type of its exception.
     failed: dict[tuple[str, type], str] = {}
     for test, statement in laws_of(suite).items():
-        outcome, reason = (Outcome.UNTRIED, unknown) if unknown else _try(suite, test, failed)
+        if why_untried:
+            outcome = Outcome.UNTRIED
+            reason = why_untried
+        else:
+            outcome, reason = _try(suite, test, failed)
         yield Verdict(getattr(suite, test).law.name, statement, outcome, reason)
 
 
@@ -170,14 +174,16 @@ def _is_complete(subject: Subject) -> bool:
     return True
 
 
-def _refuses(broken: LawError) -> bool:
+def _refuses_payload(broken: LawError) -> bool:
     """Return True if a module's own code refused a payload, which it does by raising ValueError.
 
-    A ValueError from a method that gets ends, removed events or states is no refusal of a payload.
+    A ValueError from a method that gets removed events or states is no refusal of a payload.
     """
     cause = broken.__cause__
-    if not isinstance(cause, ValueError) or broken.method not in _TAKES_PAYLOADS or broken.law == "accepted clips work":
+    if not isinstance(cause, ValueError) or broken.method not in _TAKES_PAYLOADS:
         return False
+    if broken.law == "accepted clips work":
+        return False  # this law tries lifetimes: the module may refuse those, and not a payload
     # The innermost frame tells whose code raised: a law of Muntin's, or the module.
     *_, (innermost_frame, _) = walk_tb(cause.__traceback__)
     return not str(innermost_frame.f_globals.get("__name__")).startswith("muntin.")
@@ -189,9 +195,13 @@ def _outcome_of_breach(broken: LawError, law: str, failed: dict[tuple[str, type]
     Args:
         broken: The report.
         law: The name of the law that was tried.
-        failed: The law under which each method raised first, by the method and the type of its exception.
+        failed: The law under which each method raised first, by the method and the type of its exception. This fault
+            is added.
+
+    Returns:
+        The outcome, and the report or the reason why the law was not tried.
     """
-    if _refuses(broken):
+    if _refuses_payload(broken):
         return Outcome.UNTRIED, str(broken)
     if broken.law != law:
         return Outcome.SKIPPED, f"another law is broken first: {broken.law}"
@@ -205,7 +215,16 @@ def _outcome_of_breach(broken: LawError, law: str, failed: dict[tuple[str, type]
 
 
 def _try(suite: type[Conformance], test: str, failed: dict[tuple[str, type], str]) -> tuple[Outcome, str]:
-    """Try a law. An exception that a method raises under many laws is one fault, and reported once."""
+    """Try a law; an exception that a method raises under many laws is one fault, and reported once.
+
+    Args:
+        suite: The laws class, with the subject under test.
+        test: The name of the law's test method.
+        failed: The law under which each method raised first, by the method and the type of its exception.
+
+    Returns:
+        The outcome, and the report or the reason why the law was not tried; empty for a law that is kept.
+    """
     try:
         getattr(suite(), test)()
     except pytest.skip.Exception as skipped:

@@ -74,12 +74,12 @@ class WindowKindTrial(Trial):
         return self.draw(st.integers(-15, 60)) * self.scale + self._near()
 
     def lifetime(self) -> Lifetime:
-        """Draw the lifetime of an event."""
+        """Draw the lifetime of an event, and note it in the report."""
         start = self.draw(st.integers(-10, 40)) * self.scale + self._near()
-        length = self.draw(st.sampled_from([1, 1, 2, 5, 9, 20, None]))
-        event = (start, INFINITY if length is None else start + max(1, length * self.scale + self._near()))
-        self.stream.append(Bar("event", *event))
-        return event
+        length = self.draw(st.sampled_from([1, 1, 2, 5, 9, 20, None]))  # in steps; None for an event without an end
+        end = INFINITY if length is None else start + max(1, length * self.scale + self._near())
+        self.stream.append(Bar("event", start, end))
+        return start, end
 
     def history(self) -> list[Lifetime]:
         """Draw the events that are known."""
@@ -93,7 +93,12 @@ class WindowKindTrial(Trial):
         return ContinuedStream(history, watermark, list(later.values()))
 
     def later(self, events: Mapping[int, Lifetime], watermark: int) -> dict[int, Lifetime]:
-        """Draw legal changes of events after a watermark, at the watermark or later; return the changed events."""
+        """Draw changes that a watermark still allows, and return all events after them.
+
+        Args:
+            events: The lifetimes of the events at the watermark, by their numbers.
+            watermark: The watermark.
+        """
         self.stream.append(f"watermark {watermark}")
         later_events = dict(events)
 
@@ -113,13 +118,14 @@ class WindowKindTrial(Trial):
         for _ in range(self.draw(st.integers(0, 3))):
             start = watermark + self.draw(st.integers(0, 20)) * self.scale + abs(self._near())
             length = self.draw(st.sampled_from([1, 2, 9, None]))
-            event = (start, INFINITY if length is None else start + length * self.scale)
-            later_events[next(self._later_numbers)] = event
-            self.stream.append(Bar("comes", *event))
+            end = INFINITY if length is None else start + length * self.scale
+            later_events[next(self._later_numbers)] = (start, end)
+            self.stream.append(Bar("comes", start, end))
         return later_events
 
     def limit(self, watermark: int) -> int:
-        """Return the tick up to which windows have ended at a watermark."""
+        """Return the tick up to which windows are settled at a watermark."""
+        # Where ends move, an event may still prolong a window that ends at the watermark itself.
         return watermark - 1 if self.kind.ends_move else watermark
 
     def stretch(self, event: Lifetime) -> Lifetime:
@@ -128,7 +134,7 @@ class WindowKindTrial(Trial):
         return start, end
 
     def members(self, events: Iterable[Lifetime]) -> list[Lifetime]:
-        """Return the stretches of the events that count somewhere."""
+        """Return the stretches of events, without events that count nowhere."""
         stretches: list[Lifetime] = []
         for event in events:
             start, end = self.stretch(event)
@@ -160,13 +166,19 @@ class WindowKindTrial(Trial):
         last = INFINITY if self.kind.waits_for_events else self.last
 
         def windows_of_event() -> list[Window]:
+            """Return the windows; this is called as the writer's code, so that an exception in it breaks the law."""
             windows = takewhile(lambda window: window.start < last, self.kind.windows_of(stretches, *event))
             return list(islice(windows, MOST_WINDOWS))
 
         return self.call("windows_of", windows_of_event)
 
     def with_members(self, events: Collection[Lifetime], stretches: Stretches | None = None) -> list[Window]:
-        """Return the windows that have a member."""
+        """Return the windows that have a member.
+
+        Args:
+            events: The events.
+            stretches: The stretches that cut the axis into windows; by default those of the events.
+        """
         members = self.members(events)
         windows = self.cut(self.stretches(events) if stretches is None else stretches)
         return [window for window in windows if _overlaps_any(window, members)]
@@ -179,7 +191,7 @@ class WindowKindTrial(Trial):
         periods = grid.periods
         first = self.first if periods is None else self.number_at(periods, self.first)
         last = self.last if periods is None else self.number_at(periods, self.last)
-        # The last window that starts so early that it has ended by then: none is missed.
+        # Begin with the last window that has ended by the first tick: no window that holds that tick is missed.
         first = (first - grid.size - grid.offset) // grid.hop * grid.hop + grid.offset
         windows: list[Window] = []
         for number in range(first, last + 1, grid.hop):
@@ -194,7 +206,7 @@ class WindowKindTrial(Trial):
         return windows
 
     def number_at(self, periods: Periods, tick: int) -> int:
-        """Return the number of the period of a tick, which has to lie in it."""
+        """Return the number of the period that a tick lies in; raise if that period does not hold the tick."""
         number = self.call("number_at", periods.number_at, tick)
         begins = self.begins(periods, number)
         ends = self.begins(periods, number + 1)
@@ -219,14 +231,18 @@ class WindowKindTrial(Trial):
 
     def _near(self) -> int:
         """Draw the ticks by which a time misses a step: at most one, and none where a step is a tick."""
-        return self.draw(st.sampled_from([0, 0, -1, 1])) if self.scale > 1 else 0
+        if self.scale == 1:
+            return 0
+        return self.draw(st.sampled_from([0, 0, -1, 1]))
 
 
 def _overlaps_any(window: Window, stretches: Iterable[Lifetime]) -> bool:
+    """Return True if a window shares a tick with one of the stretches."""
     return any(start < window.end and end > window.start for start, end in stretches)
 
 
 def _spell(windows: Sequence[Window]) -> str:
+    """Spell windows as intervals, for reports."""
     return ", ".join(f"[{window.start}, {window.end})" for window in windows) or "no windows"
 
 
@@ -255,6 +271,8 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
             trial.expect(window.start < window.end, f"{window} is empty")
         for first, second in pairwise(windows):
             trial.expect(first.start < second.start and first.end < second.end, f"{second} comes after {first}")
+
+        # The extent of a window may begin earlier than the window, but extents begin in order, too.
         previous_begin = EARLIEST
         for window in windows:
             begin = trial.ask("extent_start", window.start)
@@ -292,7 +310,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
     @law("let membership begin at the start of the event or later")
     def test_a_stretch_never_begins_before_its_event(self, trial: WindowKindTrial) -> None:
-        """An event counts from its start on at the earliest; where windows do not wait, until its reach is over."""
+        """No event counts before its start, nor, where windows do not wait for events, beyond its reach."""
         for start, end in trial.history():
             counts_from, counts_to = trial.ask("membership", start, end)
             if not start <= counts_from <= counts_to:
@@ -330,7 +348,8 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
             starts = [watermark, trial.ask("unborn", stretches)]
             starts += [window.start for window in earlier_windows if window.end > limit]
         else:
-            starts = [window.start for window in trial.cut(stretches, watermark, trial.last)[:1]]
+            first_windows = trial.cut(stretches, watermark, trial.last)[:1]
+            starts = [window.start for window in first_windows]
         earliest_start = min(starts, default=EARLIEST)
         for window in trial.with_members(later_events):
             if window not in earlier_windows and window.start < earliest_start:
@@ -346,7 +365,8 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         for _ in range(2):
             # The watermark advances, and events that no open window needs are forgotten.
             watermark = max(watermark, trial.tick())
-            limit = trial.limit(watermark) - trial.draw(st.sampled_from([0, 0, 3])) * trial.scale
+            lag = trial.draw(st.sampled_from([0, 0, 3])) * trial.scale  # an engine may keep events for longer
+            limit = trial.limit(watermark) - lag
             frontier = next_frontier(trial.kind, stretches, limit)
             carried = stretches.carried
             if frontier > stretches.frontier:
@@ -381,19 +401,23 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         history = trial.history()
         event = trial.lifetime()
         start = event[0]
-        new_end = trial.draw(st.sampled_from([None, start + trial.draw(st.integers(1, 20)) * trial.scale, INFINITY]))
-        versions = [event] if new_end is None else [event, (start, new_end)]
-        counting = [version for version in versions if trial.members([version])]
-        if not counting:
+        # The event is retracted, or is given another end.
+        versions = [event]
+        finite_end = start + trial.draw(st.integers(1, 20)) * trial.scale
+        new_end = trial.draw(st.sampled_from([None, finite_end, INFINITY]))
+        if new_end is not None:
+            versions.append((start, new_end))
+        counted_versions = [version for version in versions if trial.members([version])]
+        if not counted_versions:
             return
 
-        # The part of the axis that changes is that of the stretches of both versions. Where they begin together, and
-        # last as long as the event at least, it begins only at the earlier end; see `affected_stretch`.
-        stretches = [trial.stretch(version) for version in counting]
+        # The change lies on the stretches of both versions. If both stretches begin together, and each lasts at least
+        # as long as its event, only their ends differ: the change begins at the earlier end. See `affected_stretch`.
+        stretches = [trial.stretch(version) for version in counted_versions]
         first = min(start for start, _ in stretches)
         last = max(end for _, end in stretches)
-        if len(counting) == 2:
-            event_ends = [event_end for _, event_end in counting]
+        if len(counted_versions) == 2:
+            event_ends = [event_end for _, event_end in counted_versions]
             begin_together = all(start == first for start, _ in stretches)
             outlast_events = all(end >= event_end for (_, end), event_end in zip(stretches, event_ends, strict=True))
             if begin_together and outlast_events:
@@ -401,7 +425,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
         affected_start, affected_end = trial.ask("affected_stretch", first, last)
         windows_before = set(trial.with_members([*history, versions[0]]))
-        windows_after = set(trial.with_members([*history, *versions[1:]]))
+        windows_after = set(trial.with_members([*history, *versions[1:]]))  # without the event, if it was retracted
         for window in sorted(windows_before ^ windows_after):
             if window.start >= affected_end or window.end <= affected_start:
                 raise trial.broken(
@@ -457,8 +481,11 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
     @staticmethod
     def _expect_fused(trial: WindowKindTrial, gap: int, history: Sequence[Lifetime]) -> None:
-        """Expect that events count until a gap after their last tick, and that windows cover what such stretches do."""
-        expected_members = [(start, end if end == INFINITY else end - 1 + gap) for start, end in history]
+        """Expect that an event counts until a gap after its last tick, and that windows are what is then connected."""
+        expected_members: list[Lifetime] = []
+        for start, end in history:
+            last_tick = end - 1
+            expected_members.append((start, INFINITY if end == INFINITY else last_tick + gap))
         members = trial.members(history)
         trial.expect(
             sorted(members) == sorted(expected_members),
@@ -514,14 +541,14 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
     @law("say as context what the windows of an event depend on besides its own times")
     def test_windows_depend_on_no_more_than_the_context(self, trial: WindowKindTrial) -> None:
-        """Events of which a kind says that they do not matter leave the windows of another event as they are.
+        """The windows of an event depend only on the other events that the kind's `context` names.
 
-        A kind says so by its `context`.
+        These are none, those that start no later than the event, or all of them.
         """
         context = trial.kind.context
         history = trial.history()
         if context is WindowContext.FORWARD:
-            return
+            return  # all events may matter
         for event in history:
             needed = [event]
             if context is WindowContext.BACKWARD:

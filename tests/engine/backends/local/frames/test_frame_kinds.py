@@ -235,6 +235,7 @@ def test_a_field_of_a_struct_is_read_beside_one_without_a_meaning() -> None:
         ("'1969-12-31 23:59:59.9999999'::TIMESTAMP_NS", datetime.fromisoformat("1969-12-31 23:59:59.999999")),
         ("[1::UTINYINT]", [1]),
         ("MAP {'a': 1.5::DECIMAL(4, 2)}", [("a", Decimal("1.50"))]),
+        ("{'size': 3, 'w': [1, 2]::INTEGER[2]}", {"size": 3, "w": [1, 2]}),
     ],
 )
 def test_a_column_of_duckdb_is_read_in_the_type_that_spark_has(sql: str, value: Any) -> None:

@@ -23,7 +23,7 @@ def starts_by_bucket(filled: Exchange) -> dict[int, list[int]]:
     """Return the starts of the rows that arrive at each bucket."""
     starts: dict[int, list[int]] = {}
     for bucket in filled.buckets():
-        for blob in filled.take(bucket).arrivals(1).rows[0]:
+        for blob in filled.pop_input(bucket).arrivals(1).rows[0]:
             starts.setdefault(bucket, []).extend(from_blob(blob).column("start").to_pylist())
     return starts
 
@@ -44,7 +44,7 @@ def test_each_bucket_gets_its_rows_in_the_order_of_the_map_tasks() -> None:
 def test_all_buckets_get_the_reports_and_one_the_counts_of_rows_that_none_gets() -> None:
     with SpillFolder() as folder:
         filled_exchange = filled(folder, [FIRST], [SECOND])
-        arrivals = [filled_exchange.take(bucket).arrivals(1) for bucket in filled_exchange.buckets()]
+        arrivals = [filled_exchange.pop_input(bucket).arrivals(1) for bucket in filled_exchange.buckets()]
     assert len(arrivals) == len(TASK.buckets)
     assert {bucket_arrivals.reports[0].progress.newest for bucket_arrivals in arrivals} == {25}
     assert [len(bucket_arrivals.durations) for bucket_arrivals in arrivals] == [2, 0, 0, 0]
@@ -83,7 +83,7 @@ def test_a_bucket_that_was_taken_is_no_longer_held() -> None:
     with SpillFolder() as folder:
         filled_exchange = filled(folder, [FIRST])
         for bucket in filled_exchange.buckets():
-            filled_exchange.take(bucket)
+            filled_exchange.pop_input(bucket)
         assert starts_by_bucket(filled_exchange) == {}
 
 

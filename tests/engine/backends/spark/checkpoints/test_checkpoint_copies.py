@@ -126,7 +126,7 @@ def test_a_savepoint_of_one_pass_goes_on_in_copies_of_its_folders(spark: SparkSe
     copy = copy_checkpoint(
         tmp_path / "checkpoint", tmp_path / "copied/checkpoint", {originals[name]: copies[name] for name in names}
     )
-    assert copy.places == tuple(str(copies[name]) for name in names)
+    assert copy.destinations == tuple(str(copies[name]) for name in names)
     run(asked(len(BATCHES)), tmp_path / "checkpoint", originals)
     expected_rows = {name: rows(originals[name]) for name in names}
     shutil.rmtree(tmp_path / "checkpoint")

@@ -198,7 +198,7 @@ def write(asked: Query, place: Path) -> None:
 
 
 def rows(place: Path) -> list[str]:
-    table = TableVersions(place / "table").rows
+    table = TableVersions(place / "table").rows_folder
     assert table is not None
     all_rows = [*plain(pq.read_table(table)), *plain(pq.read_table(place / "progress", partitioning=None))]
     for row in all_rows:

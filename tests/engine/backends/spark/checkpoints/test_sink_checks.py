@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from muntin_engine import Sink, StateError
-from muntin_engine.backends.spark.checkpoints.sink_checks import check_not_ahead, check_not_behind, read_of
+from muntin_engine.backends.spark.checkpoints.sink_checks import check_not_ahead, check_not_behind, input_id_of
 from muntin_engine.sinks.written_batch import WrittenBatch
 
 
@@ -76,12 +76,12 @@ def test_a_checkpoint_that_says_its_last_micro_batch_read_something_else_is_refu
         check_not_behind("results=x", SinkWithBatch(WrittenBatch(5, "a")), 5, "b", is_new=False)
 
 
-def test_what_a_micro_batch_reads_is_named_by_what_spark_planned(tmp_path: Path) -> None:
+def test_the_id_of_an_input_depends_on_what_spark_has_planned(tmp_path: Path) -> None:
     offsets = tmp_path / "offsets"
     offsets.mkdir()
     (offsets / "0").write_text('v1\n{"batchTimestampMs":1}\n{"logOffset":0}')
-    first = read_of(str(tmp_path), 0)
-    assert first == read_of(f"file:{tmp_path}", 0) != ""
+    first = input_id_of(str(tmp_path), 0)
+    assert first == input_id_of(f"file:{tmp_path}", 0) != ""
     (offsets / "0").write_text('v1\n{"batchTimestampMs":2}\n{"logOffset":0}')
-    assert read_of(str(tmp_path), 0) not in (first, "")
-    assert read_of(str(tmp_path), 1) == read_of("s3://bucket/checkpoint", 0) == ""
+    assert input_id_of(str(tmp_path), 0) not in (first, "")
+    assert input_id_of(str(tmp_path), 1) == input_id_of("s3://bucket/checkpoint", 0) == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
+import weakref
 import zipimport
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from muntin_engine import prepare_session, spark_session
+from muntin_engine.backends.spark.operators.settled_worker import _TASKS_PER_LOOK, FrozenState
 
 STATE_STORE = "spark.sql.streaming.stateStore"
 PROVIDER = f"{STATE_STORE}.providerClass"
@@ -124,3 +126,50 @@ def test_neither_imports_nor_objects_of_before_are_gone_through_again(spark: Spa
     for row in rows:
         assert row["read"] <= 4  # packages that only the worker imports; 18 before
         assert row["walked"] < 50_000  # 114,000 before
+
+
+class Node:
+    """An object that may refer to itself."""
+
+    def __init__(self) -> None:
+        self.itself: Node | None = None
+
+
+@pytest.fixture
+def unfrozen() -> Iterator[None]:
+    """Let the collector see all objects of this process again."""
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("unfrozen")
+def test_state_that_a_task_leaves_is_not_walked_over_and_is_freed_when_it_is_dropped() -> None:
+    state: list[Node] = [Node() for _ in range(100)]
+    FrozenState().end_task()
+    walked_over = set(map(id, gc.get_objects()))
+    assert not walked_over.intersection(map(id, state))
+
+    last_node = weakref.ref(state[-1])
+    state.clear()
+    assert last_node() is None
+
+
+@pytest.mark.usefixtures("unfrozen")
+def test_cycles_of_modules_are_collected_when_frozen_objects_have_doubled() -> None:
+    frozen_state = FrozenState()
+    for _ in range(_TASKS_PER_LOOK):  # the first look collects, whatever there is
+        frozen_state.end_task()
+
+    module_state = Node()
+    module_state.itself = module_state
+    in_a_cycle = weakref.ref(module_state)
+    del module_state
+    for _ in range(_TASKS_PER_LOOK):
+        frozen_state.end_task()
+    assert in_a_cycle() is not None  # one object more is not worth a walk over all
+
+    growth = [Node() for _ in range(2 * gc.get_freeze_count())]
+    for _ in range(_TASKS_PER_LOOK):
+        frozen_state.end_task()
+    assert len(growth) > 0
+    assert in_a_cycle() is None

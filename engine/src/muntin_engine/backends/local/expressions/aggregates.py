@@ -26,17 +26,17 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 def aggregate_of(translator: Translator, node: exp.Expr, where: DuckdbExpression | None) -> DuckdbExpression:
-    """Translate an aggregate.
+    """Translate an aggregate, such as `SUM(km)`.
 
     Args:
-        translator: Translates what it aggregates.
+        translator: The translator of the operand.
         node: The aggregate.
-        where: The condition of WHERE, which holds for all rows; None without one.
+        where: The condition of WHERE, which all rows meet; None without one.
 
     Raises:
-        QueryError: It has no translation of the same meaning.
+        QueryError: The aggregate has no translation of the same meaning.
     """
-    # MAX(x) FILTER (WHERE ...) is a node around that of MAX(x).
+    # In the tree, FILTER is a node around the node of the aggregate.
     rows = _AggregatedRows(translator, where)
     call = node
     if isinstance(node, exp.Filter):
@@ -68,31 +68,33 @@ class _AggregatedRows:
     filter: DuckdbExpression | None = None
 
     def values(self, node: exp.Expr) -> DuckdbExpression:
-        """Return the values of an expression: null for rows that the aggregate leaves out, as it does with nulls."""
-        value = computed_where(self.where, self.translator.of(node))
+        """Translate an operand of the aggregate, null for rows that FILTER leaves out: aggregates leave nulls out."""
+        value = computed_where(self.where, self.translator.translate(node))
         if self.filter is None:
             return value
         sql = f"(CASE WHEN {self.filter.sql} THEN {value.sql} END)"
-        return DuckdbExpression(sql, value.type, value.may_raise or self.filter.may_raise)
+        return DuckdbExpression(sql, value.type, may_raise=value.may_raise or self.filter.may_raise)
 
 
 def _count(rows: _AggregatedRows, node: exp.Count) -> DuckdbExpression:
-    """Return the number of rows, or that of the values that are not null."""
+    """Translate `COUNT(*)`, which counts rows, or `COUNT(x)`, which counts values that are not null."""
     if isinstance(node.this, exp.Star):
         if rows.filter is None:
             return DuckdbExpression("COUNT(*)", pa.int64())
-        return DuckdbExpression(f"COUNT(CASE WHEN {rows.filter.sql} THEN 1 END)", pa.int64(), rows.filter.may_raise)
+        return DuckdbExpression(
+            f"COUNT(CASE WHEN {rows.filter.sql} THEN 1 END)", pa.int64(), may_raise=rows.filter.may_raise
+        )
     distinct, operand = _operand_of(node)
     if operand is None or node.expressions:
         raise rows.translator.refusal(node, "counts several columns", "count one")
     value = rows.values(operand)
     if distinct and pa.types.is_nested(value.type):
         raise rows.translator.type_refusal(node, value)
-    return DuckdbExpression(f"COUNT({distinct}{value.sql})", pa.int64(), value.may_raise)
+    return DuckdbExpression(f"COUNT({distinct}{value.sql})", pa.int64(), may_raise=value.may_raise)
 
 
 def _operand_of(node: exp.Expr) -> tuple[str, exp.Expr | None]:
-    """Return the word DISTINCT, or empty text, before the operand of an aggregate; None for several operands."""
+    """Return the word `DISTINCT ` or empty text, and the operand of an aggregate; None if it has several operands."""
     operand = node.this
     if not isinstance(operand, exp.Distinct):
         return "", operand
@@ -102,10 +104,10 @@ def _operand_of(node: exp.Expr) -> tuple[str, exp.Expr | None]:
 
 
 def _numbers_of(rows: _AggregatedRows, node: exp.Expr) -> tuple[str, DuckdbExpression]:
-    """Return the word DISTINCT, or empty text, before the numbers that an aggregate takes.
+    """Return the word `DISTINCT ` or empty text, and the translated operand of an aggregate of numbers.
 
     Raises:
-        QueryError: The operand is no number, or several; or floats are compared.
+        QueryError: The operand is not a number, there are several, or floats would be compared for DISTINCT.
     """
     distinct, operand = _operand_of(node)
     if operand is None:
@@ -119,23 +121,24 @@ def _numbers_of(rows: _AggregatedRows, node: exp.Expr) -> tuple[str, DuckdbExpre
 
 
 def _sum(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
-    """Return a sum in the type that Spark gives it; one that has no place there is an error, as in Spark."""
+    """Translate SUM in the type that Spark gives it; a sum that does not fit the type is an error, as on Spark."""
     distinct, value = _numbers_of(rows, node)
     if pa.types.is_integer(value.type):
         result = pa.int64()
     elif pa.types.is_decimal(value.type):
-        result = pa.decimal128(min(value.type.precision + 10, 38), value.type.scale)
+        result = pa.decimal128(min(value.type.precision + 10, 38), value.type.scale)  # Spark's rule
     else:
         result = pa.float64()
         value = cast(value, result)
-    return DuckdbExpression(f"CAST(SUM({distinct}{value.sql}) AS {duckdb_type(result)})", result, True)
+    return DuckdbExpression(f"CAST(SUM({distinct}{value.sql}) AS {duckdb_type(result)})", result, may_raise=True)
 
 
 def _average(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
+    """Translate AVG of whole numbers or floats. Of decimals, Spark's average has digits that DuckDB does not keep."""
     distinct, value = _numbers_of(rows, node)
     if pa.types.is_decimal(value.type):
         raise rows.translator.refusal(node, "is an average of decimals", "cast them to double")
-    return DuckdbExpression(f"AVG({distinct}{cast(value, pa.float64()).sql})", pa.float64(), value.may_raise)
+    return DuckdbExpression(f"AVG({distinct}{cast(value, pa.float64()).sql})", pa.float64(), may_raise=value.may_raise)
 
 
 def _least(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
@@ -147,19 +150,28 @@ def _greatest(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
 
 
 def _extreme(rows: _AggregatedRows, node: exp.Expr, function: str) -> DuckdbExpression:
-    """Translate MIN or MAX; a group of floats with both zeros as its extreme is an error, as its value is not known."""
+    """Translate MIN or MAX.
+
+    A group of floats whose extreme is both 0.0 and -0.0 is an error when it is computed: which of them Spark returns
+    depends on the order of rows.
+
+    Args:
+        rows: The rows of a group.
+        node: The aggregate.
+        function: The function of DuckDB, `MIN` or `MAX`.
+    """
     value = rows.values(node.this)
     if pa.types.is_nested(value.type) or pa.types.is_null(value.type):
         raise rows.translator.type_refusal(node, value)
     sql = f"{function}({value.sql})"
     if not pa.types.is_floating(value.type):
-        return DuckdbExpression(sql, value.type, value.may_raise)
+        return DuckdbExpression(sql, value.type, may_raise=value.may_raise)
     # Of 0.0 and -0.0, which are equal, Spark keeps the one that it sees first, and DuckDB another.
     failure = rows.translator.failure(node, f"'the group has both 0.0 and -0.0: write {function}(x + 0D)'")
     has_negative = f"bool_or({value.sql} = 0 AND signbit({value.sql}))"
     has_positive = f"bool_or({value.sql} = 0 AND NOT signbit({value.sql}))"
     sql = f"(CASE WHEN {sql} = 0 AND {has_negative} AND {has_positive} THEN {failure} ELSE {sql} END)"
-    return DuckdbExpression(sql, value.type, True)
+    return DuckdbExpression(sql, value.type, may_raise=True)
 
 
 Aggregate = Callable[[_AggregatedRows, exp.Expr], DuckdbExpression]

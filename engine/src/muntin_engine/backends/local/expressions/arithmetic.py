@@ -41,7 +41,8 @@ _ATTEMPTED: Final[Mapping[type[exp.Func], type[exp.Binary]]] = {
 
 
 @rule(*_SUMS)
-def _(translator: Translator, node: exp.Binary) -> DuckdbExpression:
+def _translate_sum(translator: Translator, node: exp.Binary) -> DuckdbExpression:
+    """Translate a sum or a difference of numbers, or of times and lengths of time."""
     sign = _SUMS[type(node)]
     # The same signs move times by lengths.
     moved_time = sum_of_times(translator, node, sign)
@@ -59,7 +60,8 @@ def _(translator: Translator, node: exp.Binary) -> DuckdbExpression:
 
 
 @rule(exp.Mul)
-def _(translator: Translator, node: exp.Mul) -> DuckdbExpression:
+def _translate_product(translator: Translator, node: exp.Mul) -> DuckdbExpression:
+    """Translate a product of numbers, or of a length of time and a number."""
     length = product_of_length(translator, node)
     if length is not None:
         return length
@@ -72,39 +74,45 @@ def _(translator: Translator, node: exp.Mul) -> DuckdbExpression:
         # DuckDB multiplies in 64 bits unless an operand has more.
         wide = pa.decimal128(MOST_DIGITS, left.type.scale)
         sql = f"CAST(multiply({cast(left, wide).sql}, {right.sql}) AS {duckdb_type(result)})"
-        return DuckdbExpression(unless_null(left, right, sql), result, True)
+        return DuckdbExpression(unless_null(left, right, sql), result, may_raise=True)
     return _arithmetic(left, "*", right, _common_number(translator, node, left, right))
 
 
 @rule(exp.Div)
-def _(translator: Translator, node: exp.Div) -> DuckdbExpression:
+def _translate_quotient(translator: Translator, node: exp.Div) -> DuckdbExpression:
+    """Translate a quotient, which is a double."""
     left, right = _numbers(translator, node)
     has_decimal = pa.types.is_decimal(left.type) or pa.types.is_decimal(right.type)
     has_double = pa.types.is_floating(left.type) or pa.types.is_floating(right.type)
     if has_decimal and not has_double:
         raise translator.refusal(node, "divides decimals, whose digits DuckDB does not keep", "cast one to double")
-    left, right = (cast(operand, pa.float64()) for operand in (left, right))
+    left = cast(left, pa.float64())
+    right = cast(right, pa.float64())
     return _divided(translator, node, left, right, f"({left.sql} / {right.sql})", pa.float64())
 
 
 @rule(exp.IntDiv)
-def _(translator: Translator, node: exp.IntDiv) -> DuckdbExpression:
+def _translate_whole_quotient(translator: Translator, node: exp.IntDiv) -> DuckdbExpression:
+    """Translate `a DIV b` of whole numbers."""
     left, right = _numbers(translator, node)
     if not (pa.types.is_integer(left.type) and pa.types.is_integer(right.type)):
         raise translator.type_refusal(node, left, right)
-    left, right = (cast(operand, pa.int64()) for operand in (left, right))
+    left = cast(left, pa.int64())
+    right = cast(right, pa.int64())
     return _divided(translator, node, left, right, f"({left.sql} // {right.sql})", pa.int64())
 
 
 @rule(exp.Mod)
-def _(translator: Translator, node: exp.Mod) -> DuckdbExpression:
+def _translate_remainder(translator: Translator, node: exp.Mod) -> DuckdbExpression:
+    """Translate `a % b`, whose sign is that of `a`."""
     left, right = _numbers(translator, node)
     has_decimal = pa.types.is_decimal(left.type) or pa.types.is_decimal(right.type)
     has_double = pa.types.is_floating(left.type) or pa.types.is_floating(right.type)
     if has_decimal and not has_double:
         raise translator.refusal(node, "divides decimals, whose digits DuckDB does not keep", "cast both to double")
     result = _common_number(translator, node, left, right)
-    left, right = (cast(operand, result) for operand in (left, right))
+    left = cast(left, result)
+    right = cast(right, result)
     return _divided(translator, node, left, right, f"({left.sql} % {right.sql})", result)
 
 
@@ -116,42 +124,57 @@ def _divided(
     quotient: str,
     result: pa.DataType,
 ) -> DuckdbExpression:
-    """Return a quotient that is an error where the divisor is zero, unless the dividend is null."""
+    """Return a quotient or remainder that is an error where the divisor is zero, and null where an operand is null.
+
+    Args:
+        translator: The translator of the expression.
+        node: The division, for the error.
+        left: The dividend.
+        right: The divisor.
+        quotient: The quotient in DuckDB's SQL.
+        result: The type of the quotient.
+    """
     zero = translator.failure(node, "'division by zero'")
     is_null = f"{right.sql} IS NULL OR {left.sql} IS NULL"
     sql = f"(CASE WHEN {is_null} THEN NULL WHEN {right.sql} = 0 THEN {zero} ELSE {quotient} END)"
-    return DuckdbExpression(sql, result, True)
+    return DuckdbExpression(sql, result, may_raise=True)
 
 
 @rule(exp.Neg)
-def _(translator: Translator, node: exp.Neg) -> DuckdbExpression:
+def _translate_negation(translator: Translator, node: exp.Neg) -> DuckdbExpression:
+    """Translate a minus sign before a number or a length of time."""
     written_out = digits_of(node)
     if written_out is not None and not isinstance(node.this, exp.Paren):
         if isinstance(node.this, exp.Literal):
             return number(translator, node, written_out)
-        # The sign belongs to the number: the smallest one of a type has no positive one of the same type.
+        # The sign belongs to the number, as in `-128Y`: 128 alone would not fit the type of -128.
         typed_number = node.this.copy()
         typed_number.set("this", exp.Neg(this=node.this.this.copy()))
-        return translator.of(typed_number)
-    value = translator.of(node.this)
+        return translator.translate(typed_number)
+    value = translator.translate(node.this)
     if not (is_number(value.type) or value.type == LENGTH):
         raise translator.type_refusal(node, value)
-    # DuckDB negates the smallest whole number by taking a larger type, where Spark raises.
-    return DuckdbExpression(f"CAST((-{value.sql}) AS {duckdb_type(value.type)})", value.type, True)
+    # For the smallest number of a type DuckDB returns a larger type, and Spark raises: so does the cast.
+    return DuckdbExpression(f"CAST((-{value.sql}) AS {duckdb_type(value.type)})", value.type, may_raise=True)
 
 
 @function_rule("positive")
-def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
-    value = translator.of(node.expressions[0])
+def _translate_plus_sign(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    """Translate a plus sign before a number or a length of time, which changes nothing."""
+    value = translator.translate(node.expressions[0])
     if not (is_number(value.type) or value.type == LENGTH):
         raise translator.type_refusal(node, value)
     return value
 
 
 def _numbers(translator: Translator, node: exp.Binary) -> tuple[DuckdbExpression, DuckdbExpression]:
-    """Return the two operands, which must be numbers; a whole number beside a decimal becomes one."""
-    left = translator.of(node.this)
-    right = translator.of(node.expression)
+    """Translate the two operands, which have to be numbers; a whole number beside a decimal becomes a decimal.
+
+    Raises:
+        QueryError: An operand is of another type.
+    """
+    left = translator.translate(node.this)
+    right = translator.translate(node.expression)
     if not (is_number(left.type) and is_number(right.type)):
         raise translator.type_refusal(node, left, right)
     if pa.types.is_decimal(left.type) and pa.types.is_integer(right.type):
@@ -162,15 +185,34 @@ def _numbers(translator: Translator, node: exp.Binary) -> tuple[DuckdbExpression
 
 
 def _as_decimal(translator: Translator, node: exp.Expr, value: DuckdbExpression) -> DuckdbExpression:
-    """Return a whole number beside a decimal: one that is written out has its own digits, others those of its type."""
+    """Cast a whole number that stands beside a decimal to a decimal, as Spark does.
+
+    The decimal has the digits of a number that is written out, and otherwise those that its type may have.
+
+    Args:
+        translator: The translator of the expression.
+        node: The number as it is written.
+        value: The translated number.
+    """
     digits = DIGITS[value.type]
     written_out = digits_of(node)
-    if written_out is not None and value.type != pa.int8():
+    if written_out is not None and value.type != pa.int8():  # Spark does not look at the digits of `5Y`
         digits = len(str(abs(int(written_out))))
     return cast(value, pa.decimal128(digits, 0))
 
 
 def _decimal_result(translator: Translator, node: exp.Expr, precision: int, scale: int) -> pa.DataType:
+    """Return the decimal type of a result.
+
+    Args:
+        translator: The translator of the expression.
+        node: The operation, for the error.
+        precision: The most digits that the result may have.
+        scale: The digits of them behind the point.
+
+    Raises:
+        QueryError: The result may have more digits than a decimal, and Spark would round some of them off.
+    """
     if precision > MOST_DIGITS:
         raise translator.refusal(
             node, f"has up to {precision} digits, of which Spark drops some", "cast its parts to fewer digits"
@@ -181,6 +223,11 @@ def _decimal_result(translator: Translator, node: exp.Expr, precision: int, scal
 def _common_number(
     translator: Translator, node: exp.Expr, left: DuckdbExpression, right: DuckdbExpression
 ) -> pa.DataType:
+    """Return the type of numbers in which Spark computes with two operands.
+
+    Raises:
+        QueryError: Spark has no such type, or it is not known.
+    """
     common = common_type(left.type, right.type)
     if common is None:
         raise translator.type_refusal(node, left, right)
@@ -188,23 +235,36 @@ def _common_number(
 
 
 def _arithmetic(left: DuckdbExpression, sign: str, right: DuckdbExpression, result: pa.DataType) -> DuckdbExpression:
-    """Compute with two numbers in one type; a result that does not fit is an error, but for floats."""
-    operands = [cast(operand, result).sql for operand in (left, right)]
-    # By these names DuckDB does not compute it otherwise: it would make `a > 4` of `a + 1 > 5`, which cannot overflow.
-    sql = f"{_OPERATIONS[sign]}({operands[0]}, {operands[1]})"
+    """Add, subtract or multiply two numbers in the type of the result.
+
+    A result that does not fit its type is an error when it is computed; a float that is too large becomes infinite.
+
+    Args:
+        left: The left number.
+        sign: `+`, `-` or `*`.
+        right: The right number.
+        result: The type of the result.
+    """
+    left_sql = cast(left, result).sql
+    right_sql = cast(right, result).sql
+    # Written as functions and not as operators: DuckDB would make `a > 4` of `a + 1 > 5`, and miss an overflow.
+    sql = f"{_OPERATIONS[sign]}({left_sql}, {right_sql})"
     if pa.types.is_decimal(result):
         sql = f"CAST({sql} AS {duckdb_type(result)})"
     may_raise = not pa.types.is_floating(result) or left.may_raise or right.may_raise
-    return DuckdbExpression(unless_null(left, right, sql), result, may_raise)
+    return DuckdbExpression(unless_null(left, right, sql), result, may_raise=may_raise)
 
 
 @rule(*_ATTEMPTED)
-def _(translator: Translator, node: exp.Func) -> DuckdbExpression:
-    """Return an operation that is null where it fails, while a failure of its operands stays one."""
-    operands = [translator.of(node.this), translator.of(node.expression)]
+def _translate_attempt(translator: Translator, node: exp.Func) -> DuckdbExpression:
+    """Translate `try_add` and its like, which are null where the operation fails.
+
+    A failure of an operand would have to stay one, so operands that may fail are refused.
+    """
+    operands = [translator.translate(node.this), translator.translate(node.expression)]
     if any_raises(*operands):
         raise translator.refusal(node, "computes with what may fail itself", "compute with columns")
     # The plain operation, translated so that a row that it fails on is null.
     operation = _ATTEMPTED[type(node)]
     plain_node = operation(this=node.this.copy(), expression=node.expression.copy())
-    return null_if_it_fails(translator.leniently().of(plain_node))
+    return null_if_it_fails(translator.leniently().translate(plain_node))

@@ -56,10 +56,10 @@ class CalledFunction:
     """
 
     def __init__(self, name: str, function: Function[..., Any], argument_types: tuple[pa.DataType, ...]) -> None:
-        """Make DuckDB know a function.
+        """Register a function with DuckDB.
 
         Args:
-            name: The name that it gets there.
+            name: The name of the function in DuckDB.
             function: The function.
             argument_types: The types of its arguments.
 
@@ -79,17 +79,18 @@ class CalledFunction:
         create_function(name, self._evaluate, duckdb_type(struct_type), duckdb_type(self.type))
 
     def call(self, arguments: Iterable[DuckdbExpression]) -> DuckdbExpression:
-        """Return a call with arguments of the types of the function."""
+        """Return a call of the function in DuckDB's SQL, whose arguments are the fields of one struct."""
         fields = [_ROW]
         for place, argument in enumerate(arguments):
             fields.append(f"a{place} := CAST({argument.sql} AS {duckdb_type(argument.type)})")
-        return DuckdbExpression(f"{self.name}(struct_pack({', '.join(fields)}))", self.type, True)
+        return DuckdbExpression(f"{self.name}(struct_pack({', '.join(fields)}))", self.type, may_raise=True)
 
     def _evaluate(self, rows: pa.ChunkedArray) -> pa.Array:
-        """Compute the values for rows of arguments.
+        """Compute the values for rows of arguments; DuckDB calls this.
 
         Raises:
-            _FailedCallError: The function raised an exception, or what it returned is not of its type.
+            _FailedCallError: The function raised an exception, or returned a value of another type than it declares.
+                The exception itself stays in `failure`, as DuckDB passes on only the text of an error.
         """
         with self._lock:
             try:
@@ -99,7 +100,7 @@ class CalledFunction:
             except Exception as error:
                 self.failure = ModuleError(f"{self._label} failed: {safe_message(error)}")
                 self.failure.__cause__ = safe_cause(error)
-            except BaseException as error:  # Ctrl-C, and an exit of the function's own making
+            except BaseException as error:  # Ctrl-C, or a call of `sys.exit` in the function
                 self.failure = error
         raise _FailedCallError(self.name)
 
@@ -143,6 +144,7 @@ class CalledFunction:
             raise self._misfit(error) from error
 
     def _misfit(self, error: Exception) -> ModuleContractError:
+        """Return the error for values of another type than the function declares, with the reason that Arrow gives."""
         declared = spell(self.function.result)
         return ModuleContractError(
             f"{self._label} returned what is no {declared}, as it declares: {safe_message(error)}\n"
@@ -160,18 +162,18 @@ class CalledFunction:
 
     @cached_property
     def _packed(self) -> bytes:
-        """The function as it travels, as modules do: code of no installed package is pickled whole."""
+        """The function and its argument types as bytes; code that is not of an installed package is pickled whole."""
         import cloudpickle
 
         return pickled_with_local_code(cloudpickle, (self.function, self._argument_types))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel by the name that DuckDB has for the function here, and has for it there then."""
+        """Travel with the name in DuckDB, which expressions use: the other process registers the function under it."""
         return _unpacked, (self.name, self._packed)
 
 
 class _FailedCallError(Exception):
-    """A function failed, whose name in DuckDB this says."""
+    """A function failed; its name in DuckDB is the text of the error."""
 
 
 _CALLED: Final[dict[str, CalledFunction]] = {}
@@ -180,7 +182,7 @@ _CALLED: Final[dict[str, CalledFunction]] = {}
 
 @cache
 def called_function(function: Function[..., Any], argument_types: tuple[pa.DataType, ...]) -> CalledFunction:
-    """Return a function for calls with arguments of some types.
+    """Return a function as DuckDB knows it for arguments of some types; the first call registers it.
 
     Raises:
         QueryError: The type of its values is not known.
@@ -191,22 +193,25 @@ def called_function(function: Function[..., Any], argument_types: tuple[pa.DataT
 
 
 def functions_in(*sqls: str) -> tuple[CalledFunction, ...]:
-    """Return the functions that expressions in DuckDB's SQL call."""
-    names: dict[str, None] = {}
+    """Return the functions of plugins that expressions in DuckDB's SQL call, each once."""
+    names: dict[str, None] = {}  # a set that keeps its order
     for sql in sqls:
         names.update(dict.fromkeys(_NAME.findall(sql)))
     return tuple(_CALLED[name] for name in names)
 
 
 def failure_in(error: Exception) -> BaseException | None:
-    """Return the exception of a function that an error of DuckDB came of; None if it came of something else."""
-    # DuckDB passes on the type and the text of an exception, and no more: the text is the name of the function.
-    name = _NAME.search(str(error)) if _FailedCallError.__name__ in str(error) else None
+    """Return the exception of a plugin's function that led to an error of DuckDB; None if it has another cause."""
+    # DuckDB passes on only the type and the text of an exception. The text of this type is the name of a function.
+    text = str(error)
+    if _FailedCallError.__name__ not in text:
+        return None
+    name = _NAME.search(text)
     return None if name is None else _CALLED[name.group()].failure
 
 
 def _unpacked(name: str, packed: bytes) -> CalledFunction:
-    """Return a function that came from another process, whose names DuckDB has here too."""
+    """Return a function that another process sent, and register it under its name there unless it is known here."""
     import pickle
 
     if name not in _CALLED:

@@ -30,27 +30,28 @@ _SPACES: Final = "E' \\t\\n\\r\\f'"
 
 
 @rule(exp.Cast, exp.TryCast)
-def _(translator: Translator, node: exp.Cast) -> DuckdbExpression:
-    # sqlglot has a `TryCast` for Spark's plain casts too: only that of `try_cast` is called safe.
+def _translate_cast(translator: Translator, node: exp.Cast) -> DuckdbExpression:
+    """Translate `CAST`, which is an error for a value that does not fit, or `TRY_CAST`, which is null there."""
+    # sqlglot makes a `TryCast` also of Spark's plain casts. Only `try_cast` has the mark `safe`.
     is_lenient = isinstance(node, exp.TryCast) and node.args.get("safe")
-    value = translator.of(node.this)
+    value = translator.translate(node.this)
     target = _type_named(translator, node)
     if not is_lenient:
         return converted(translator, node, value, target)
     if value.may_raise:
         raise translator.refusal(node, "casts what may fail itself", "cast a column")
-    # Not as a literal: text that is no time would be refused as a mistake, and for `try_cast` it is null.
+    # Without `literal`: text that is no time would be refused when the query is planned, and `try_cast` makes it null.
     plain_value = DuckdbExpression(value.sql, value.type)
     return null_if_it_fails(converted(translator.leniently(), node, plain_value, target))
 
 
 def null_if_it_fails(value: DuckdbExpression) -> DuckdbExpression:
-    """Return a value that is null where it cannot be computed."""
+    """Return a value that is null in rows in which it cannot be computed."""
     return DuckdbExpression(f"TRY({value.sql})", value.type)
 
 
 def converted(translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> DuckdbExpression:
-    """Return a value as one of another type, as a cast does.
+    """Cast a value to another type, as Spark does.
 
     Args:
         translator: The translator of the expression.
@@ -73,7 +74,7 @@ def converted(translator: Translator, node: exp.Expr, value: DuckdbExpression, t
             ON_SPARK,
         )
     sql = conversion.sql(translator, node, value, target)
-    return DuckdbExpression(sql, target, True)
+    return DuckdbExpression(sql, target, may_raise=True)
 
 
 def _type_named(translator: Translator, node: exp.Cast) -> pa.DataType:
@@ -98,7 +99,14 @@ class _CastRule(ABC):
 
     @abstractmethod
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
-        """Return the value in its new type, in DuckDB's SQL."""
+        """Return a value in its new type, in DuckDB's SQL.
+
+        Args:
+            translator: The translator of the expression, which knows what a row that cannot be cast becomes.
+            node: The node that casts, for the error of such a row.
+            value: The value.
+            target: The new type.
+        """
 
 
 class _SameCast(_CastRule):
@@ -111,24 +119,24 @@ class _SameCast(_CastRule):
 
 
 class _OtherFloat(_CastRule):
-    """Makes a double of a float; a double that is too large for a float is infinite, where DuckDB raises."""
+    """Makes a double of a float, or a float of a double."""
 
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
-        """Cast what a float can hold."""
+        """Cast the value; a double that is too large for a float becomes infinite, where DuckDB would raise."""
         del translator, node
         cast_value = f"CAST({value.sql} AS {duckdb_type(target)})"
         if target == pa.float64():
             return cast_value
         infinite = f"CASE WHEN {value.sql} < 0 THEN CAST('-inf' AS FLOAT) ELSE CAST('inf' AS FLOAT) END"
-        is_past = f"ISFINITE({value.sql}) AND ABS({value.sql}) >= {_PAST_FLOAT}"
-        return f"(CASE WHEN {is_past} THEN {infinite} ELSE {cast_value} END)"
+        is_too_large = f"ISFINITE({value.sql}) AND ABS({value.sql}) >= {_PAST_FLOAT}"
+        return f"(CASE WHEN {is_too_large} THEN {infinite} ELSE {cast_value} END)"
 
 
 class _Truncation(_CastRule):
     """Cuts off what lies behind the point, where DuckDB rounds."""
 
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
-        """Cut, then cast."""
+        """Cut off the digits behind the point, then cast: DuckDB's cast alone would round."""
         del translator, node
         return f"CAST(TRUNC({value.sql}) AS {duckdb_type(target)})"
 
@@ -140,7 +148,7 @@ class _RoundingOfDigits(_CastRule):
     """
 
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
-        """Cast the text of the float."""
+        """Cast the text of the float, so that the digits as written are rounded; infinity and NaN become null."""
         del translator, node
         digits = f"CAST(CAST({value.sql} AS VARCHAR) AS {duckdb_type(target)})"
         return f"(CASE WHEN ISFINITE({value.sql}) THEN {digits} END)"
@@ -150,7 +158,7 @@ class _Truth(_CastRule):
     """Reads the words for true and false."""
 
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
-        """Look the word up."""
+        """Compare the text with the words for true and for false; any other text is an error."""
         word = f"LOWER(TRIM({value.sql}, {_SPACES}))"
         failure = translator.failure(node, _malformed(value, target))
         return (
@@ -163,7 +171,7 @@ class _WrittenTime(_CastRule):
     """Writes a date or a time; of years with other than four digits the two systems write other text."""
 
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
-        """Write the date or the time in UTC."""
+        """Write the date, or the time in UTC; a year with other than four digits is an error."""
         del target
         time = value.sql if pa.types.is_date(value.type) else f"make_timestamp(epoch_us({value.sql}))"
         has_four_digits = f"year({time}) BETWEEN 1 AND 9999"
@@ -176,7 +184,7 @@ class _OtherZone(_CastRule):
     """Takes a time on a clock as one in UTC, or the reverse."""
 
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
-        """Keep the microseconds."""
+        """Keep the microseconds since 1970: as the zone is UTC, they are the same in both types."""
         del translator, node
         function = "make_timestamptz" if target == INSTANT else "make_timestamp"
         return f"{function}(epoch_us({value.sql}))"
@@ -189,7 +197,7 @@ class _TextCast(_CastRule):
         self._pattern = pattern
 
     def sql(self, translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> str:
-        """Cast what fits."""
+        """Cast text that fits the pattern, without the spaces around it; any other text is an error."""
         fits = f"regexp_full_match({value.sql}, {text_literal(self._pattern)})"
         number = f"CAST(TRIM({value.sql}, {_SPACES}) AS {duckdb_type(target)})"
         otherwise = translator.failure(node, _malformed(value, target))
@@ -197,14 +205,14 @@ class _TextCast(_CastRule):
 
 
 def _malformed(value: DuckdbExpression, target: pa.DataType) -> str:
-    """Return, in SQL, what is wrong with text that is no value of a type."""
+    """Return the message about text that cannot be cast to a type, as an expression in SQL that has the text in it."""
     start = text_literal("the value '")
     end = text_literal(f'\' of the type "STRING" cannot be cast to "{spelled(target).upper()}": it is malformed')
     return f"{start} || {value.sql} || {end}"
 
 
 def _family(data_type: pa.DataType) -> str:
-    """Return the name of the types that are cast alike."""
+    """Return the name of the family of types that a type is of: the types of a family are cast alike."""
     for name, is_of_family in _FAMILIES.items():
         if is_of_family(data_type):
             return name

@@ -40,76 +40,89 @@ _NULL_TESTS: Final[Mapping[str, str]] = {"isnull": "IS NULL", "isnotnull": "IS N
 
 
 @rule(*_SIGNS)
-def _(translator: Translator, node: exp.Binary) -> DuckdbExpression:
+def _translate_comparison(translator: Translator, node: exp.Binary) -> DuckdbExpression:
+    """Translate a comparison of two values, in the one type that they share."""
     sign = _SIGNS[type(node)]
     left, right = in_one_type(translator, node, [node.this, node.expression])
     sql = f"({left.sql} {sign} {right.sql})"
     if sign not in (NULL_SAFE, _NULL_SAFE_UNEQUAL):
         sql = unless_null(left, right, sql)
-    return DuckdbExpression(sql, pa.bool_(), any_raises(left, right))
+    return DuckdbExpression(sql, pa.bool_(), may_raise=any_raises(left, right))
 
 
 @function_rule(*_NULL_TESTS)
-def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
-    value = translator.of(node.expressions[0])
+def _translate_null_test(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    value = translator.translate(node.expressions[0])
     test = _NULL_TESTS[node.name.casefold()]
-    return DuckdbExpression(f"({value.sql} {test})", pa.bool_(), value.may_raise)
+    return DuckdbExpression(f"({value.sql} {test})", pa.bool_(), may_raise=value.may_raise)
 
 
 @rule(exp.Between)
-def _(translator: Translator, node: exp.Between) -> DuckdbExpression:
+def _translate_between(translator: Translator, node: exp.Between) -> DuckdbExpression:
     value, low, high = in_one_type(translator, node, [node.this, node.args["low"], node.args["high"]])
     sql = f"({value.sql} BETWEEN {low.sql} AND {high.sql})"
-    return DuckdbExpression(sql, pa.bool_(), any_raises(value, low, high))
+    return DuckdbExpression(sql, pa.bool_(), may_raise=any_raises(value, low, high))
 
 
 @rule(exp.In)
-def _(translator: Translator, node: exp.In) -> DuckdbExpression:
+def _translate_in(translator: Translator, node: exp.In) -> DuckdbExpression:
+    """Translate `x IN (...)`, over values that are listed."""
     if not node.expressions:
         raise translator.refusal(node, "looks into a query", "list the values: x IN (1, 2)")
     value, *choices = in_one_type(translator, node, [node.this, *node.expressions])
     listed = ", ".join(choice.sql for choice in choices)
-    return DuckdbExpression(f"({value.sql} IN ({listed}))", pa.bool_(), any_raises(value, *choices))
+    return DuckdbExpression(f"({value.sql} IN ({listed}))", pa.bool_(), may_raise=any_raises(value, *choices))
 
 
 @rule(exp.Is)
-def _(translator: Translator, node: exp.Is) -> DuckdbExpression:
-    value = translator.of(node.this)
+def _translate_is(translator: Translator, node: exp.Is) -> DuckdbExpression:
+    """Translate `x IS TRUE`, `x IS FALSE` or `x IS NULL`."""
+    value = translator.translate(node.this)
     if isinstance(node.expression, exp.Boolean) and pa.types.is_boolean(value.type):
         word = "TRUE" if node.expression.this else "FALSE"
-        return DuckdbExpression(f"({value.sql} IS {word})", pa.bool_(), value.may_raise)
+        return DuckdbExpression(f"({value.sql} IS {word})", pa.bool_(), may_raise=value.may_raise)
     if not isinstance(node.expression, exp.Null):
         raise translator.refusal(node, "is a comparison with more than NULL", "write x = true, or x IS NULL")
-    return DuckdbExpression(f"({value.sql} IS NULL)", pa.bool_(), value.may_raise)
+    return DuckdbExpression(f"({value.sql} IS NULL)", pa.bool_(), may_raise=value.may_raise)
 
 
 def in_one_type(translator: Translator, node: exp.Expr, operands: Sequence[exp.Expr]) -> list[DuckdbExpression]:
-    """Return operands as values of one type, in which Spark compares them or chooses among them.
+    """Translate operands in the one type in which Spark compares them or chooses among them.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node that compares or chooses, for errors.
+        operands: The operands.
 
     Raises:
         QueryError: Spark has no such type, or it is not known to mean the same without Spark.
     """
-    values = [translator.of(operand) for operand in operands]
+    values = [translator.translate(operand) for operand in operands]
     common = values[0].type
     for value in values[1:]:
         joint = common_type(common, value.type)
         if joint is None:
             raise translator.type_refusal(node, *values)
         common = joint
-    # Text beside a time is one only as a literal: other text Spark casts row by row, by rules of its own.
-    if any(not _is_castable(value, common) for value in values):
-        raise translator.type_refusal(node, *values)
-    return [_as_type(translator, operand, value, common) for operand, value in zip(operands, values, strict=True)]
+    # Text beside a time is read as a time. Here only a literal is: a column of text Spark casts row by row, by rules
+    # that are not translated.
+    typed_values: list[DuckdbExpression] = []
+    for operand, value in zip(operands, values, strict=True):
+        if not _is_castable(value, common):
+            raise translator.type_refusal(node, *values)
+        typed_values.append(_as_type(translator, operand, value, common))
+    return typed_values
 
 
 def _as_type(translator: Translator, node: exp.Expr, value: DuckdbExpression, target: pa.DataType) -> DuckdbExpression:
+    """Return a value in the common type of a comparison; a literal of text beside a time is read as a time."""
     if value.literal is not None and not pa.types.is_string(target):
         return literal_as(translator, node, value.literal, target)
     return cast(value, target)
 
 
 def literal_as(translator: Translator, node: exp.Expr, text: str, target: pa.DataType) -> DuckdbExpression:
-    """Return text that is compared with a time or a date as a literal of that type.
+    """Translate text that is compared with a date or a time into a literal of a date or a time.
 
     Args:
         translator: The translator of the expression, for errors.
@@ -118,7 +131,7 @@ def literal_as(translator: Translator, node: exp.Expr, text: str, target: pa.Dat
         target: The type of the other operand.
 
     Raises:
-        NeedsSparkError: The text is no such time, or one with a zone beside times without.
+        NeedsSparkError: The text is no date or time, or has a zone and is compared with times that have none.
     """
     stripped = text.strip()
     try:
@@ -135,6 +148,6 @@ def literal_as(translator: Translator, node: exp.Expr, text: str, target: pa.Dat
 
 
 def _is_castable(value: DuckdbExpression, target: pa.DataType) -> bool:
-    """Say whether a value may stand for one of a common type: text only as a literal."""
+    """True if a value can be cast to the common type of a comparison: text only if it is a literal."""
     is_text = pa.types.is_string(value.type) and not pa.types.is_string(target)
     return not is_text or value.literal is not None

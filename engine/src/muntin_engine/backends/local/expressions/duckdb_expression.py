@@ -52,23 +52,31 @@ def any_raises(*values: DuckdbExpression) -> bool:
 
 
 def cast(value: DuckdbExpression, target: pa.DataType) -> DuckdbExpression:
-    """Return a value in a wider type, which holds it as it is."""
+    """Cast a value to a wider type, which holds all of its values as they are."""
     if value.type == target:
         return value
-    return DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(target)})", target, value.may_raise)
+    return DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(target)})", target, may_raise=value.may_raise)
 
 
 def unless_null(left: DuckdbExpression, right: DuckdbExpression, sql: str) -> str:
-    """Leave the right operand uncomputed where the left one is null, as Spark does, if it may raise."""
+    """Return an operation that is null where its left operand is, without computing the right one there.
+
+    So does Spark, and it matters only if the right operand may raise.
+
+    Args:
+        left: The left operand.
+        right: The right operand.
+        sql: The operation in DuckDB's SQL.
+    """
     if not right.may_raise:
         return sql
     return f"(CASE WHEN {left.sql} IS NULL THEN NULL ELSE {sql} END)"
 
 
 def computed_where(condition: DuckdbExpression | None, value: DuckdbExpression) -> DuckdbExpression:
-    """Leave a value uncomputed for rows that do not meet a condition, if it may raise.
+    """Return a value that may raise as one that is computed only for rows that meet a condition.
 
-    DuckDB may move a condition of an outer query below that of an inner one, and compute its values before.
+    A WHERE alone is not enough: DuckDB may compute a value before it leaves out rows by another query's condition.
 
     Args:
         condition: The condition; None if all rows meet it.
@@ -81,11 +89,13 @@ def computed_where(condition: DuckdbExpression | None, value: DuckdbExpression) 
 
 def is_not_null(value: DuckdbExpression) -> DuckdbExpression:
     """Return the condition that a value is not null."""
-    return DuckdbExpression(f"({value.sql} IS NOT NULL)", pa.bool_(), value.may_raise)
+    return DuckdbExpression(f"({value.sql} IS NOT NULL)", pa.bool_(), may_raise=value.may_raise)
 
 
 def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
-    """Return the type in which Spark computes with values of two types; None where it does not, or differs by setting.
+    """Return the type in which Spark computes with values of two types.
+
+    None if Spark refuses the two types, or takes one or another type by its settings.
 
     Example:
         >>> print(common_type(pa.int8(), pa.int64()), common_type(pa.int32(), pa.float32()))
@@ -105,17 +115,18 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
 
 
 def _common_number(left: pa.DataType, right: pa.DataType) -> pa.DataType:
-    """Return the type of numbers that holds those of two types: any float makes it a float, any decimal a decimal."""
+    """Return the type in which Spark computes with two numbers: with a float a double, with a decimal a decimal."""
     if pa.types.is_floating(left) or pa.types.is_floating(right):
-        return pa.float32() if left == right == pa.float32() else pa.float64()
+        return pa.float32() if left == right == pa.float32() else pa.float64()  # Spark widens all other pairs
     if pa.types.is_integer(left) and pa.types.is_integer(right):
         return INTEGERS[max(INTEGERS.index(left), INTEGERS.index(right))]
-    left, right = (_decimal_of(operand) for operand in (left, right))
+    left = _decimal_of(left)
+    right = _decimal_of(right)
     scale = max(left.scale, right.scale)
     whole = max(left.precision - left.scale, right.precision - right.scale)  # digits before the point
     return pa.decimal128(min(whole + scale, MOST_DIGITS), scale)
 
 
 def _decimal_of(data_type: pa.DataType) -> pa.DataType:
-    """Return the decimal that Spark takes for a type of whole numbers; a decimal as it is."""
+    """Return the decimal type that Spark takes for a type of whole numbers; a decimal type is returned itself."""
     return pa.decimal128(DIGITS[data_type], 0) if pa.types.is_integer(data_type) else data_type

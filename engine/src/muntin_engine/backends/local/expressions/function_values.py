@@ -30,7 +30,7 @@ _NANOSECONDS: Final = pa.timestamp("ns")
 
 
 def argument_values(column: pa.Array) -> list[Any]:
-    """Return a column as the Python values that a function gets for its rows: a moment is a time on a clock in UTC."""
+    """Return a column as the Python values that a function gets: a moment is a datetime in UTC without a zone."""
     if pa.types.is_nested(column.type):
         nested_values: list[Any] = column.cast(_without_zones(column.type)).to_pylist(maps_as_pydicts="strict")
         return nested_values
@@ -46,7 +46,7 @@ def argument_series(column: pa.Array) -> pandas.Series[Any]:
 
 
 def _without_zones(data_type: pa.DataType) -> pa.DataType:
-    """Return a type with a time on a clock for each moment in it."""
+    """Return a type in which all timestamps have lost their zone, also those within lists and maps."""
     if pa.types.is_timestamp(data_type):
         return LOCAL_TIME
     if pa.types.is_list(data_type):
@@ -67,32 +67,38 @@ def array_of_values(values: Sequence[object], data_type: pa.DataType) -> pa.Arra
         data_type: The type that the function declares.
 
     Raises:
-        Exception: A value is not of the type; which one, Arrow says.
+        Exception: A value is not of the type; the message of Arrow says which one.
     """
     value_form = _form_of(data_type)
     plain_values = values if value_form is None else [value_form.plain(value) for value in values]
     try:
         return pa.array(plain_values, data_type)
     except pa.ArrowInvalid:
-        # A second try takes what a cast makes of the values: 2.0 is a whole number, and 2.5 is none.
+        # As on Spark, values are then cast: 2.0 becomes a whole number, and 2.5 is an error.
         return pa.array(plain_values).cast(data_type)
 
 
 def array_of_series(series: pandas.Series[Any], data_type: pa.DataType) -> pa.Array:
     """Return the Series of a vectorised function as a column, in which NaN is a null.
 
+    Args:
+        series: The values, one for each row.
+        data_type: The type that the function declares.
+
     Raises:
-        Exception: A value is not of the type; which one, Arrow says.
+        Exception: A value is not of the type; the message of Arrow says which one.
     """
     import pandas as pd
 
     if isinstance(series.dtype, pd.CategoricalDtype):
         series = series.astype(series.dtype.categories.dtype)
-    has_nulls_of_its_own = hasattr(series.array, "__arrow_array__")  # an extension type, such as `Float64`
-    is_null = None if has_nulls_of_its_own else series.isnull()
+    # An extension type, such as `Float64`, has nulls beside NaN, and Arrow finds them itself.
+    has_nulls_beside_nan = hasattr(series.array, "__arrow_array__")
+    is_null = None if has_nulls_beside_nan else series.isnull()
     try:
         return pa.Array.from_pandas(series, mask=is_null, type=data_type)
     except pa.ArrowInvalid:
+        # As on Spark, values are then cast: 2.0 becomes a whole number, and 2.5 is an error.
         return pa.Array.from_pandas(series, mask=is_null).cast(data_type)
 
 
@@ -100,10 +106,10 @@ class _ValueForm(ABC):
     """The form in which Arrow takes values of a type that a function returns."""
 
     def plain(self, value: object) -> object:
-        """Return a value, or null, as Arrow takes it.
+        """Return a value as Arrow takes it; None, which is null, stays None.
 
         Raises:
-            TypeError: It is not of the type.
+            TypeError: The value is not of the type.
         """
         return None if value is None else self.plain_value(value)
 
@@ -114,7 +120,7 @@ class _ValueForm(ABC):
 
 class _Texts(_ValueForm):
     def plain_value(self, value: object) -> str:
-        """Return the text of any value; that of a boolean as Spark writes it."""
+        """Return the text of any value; a boolean is written as Spark does, `true` or `false`."""
         if isinstance(value, bool):
             return "true" if value else "false"
         return str(value)
@@ -130,7 +136,7 @@ class _ByteStrings(_ValueForm):
 
 class _Timestamps(_ValueForm):
     def plain_value(self, value: object) -> datetime:
-        """Return a time in UTC; one without a zone is there already."""
+        """Return a time in UTC; a datetime without a zone is taken as UTC."""
         if not isinstance(value, datetime):
             raise _misfit(value, "a datetime")
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
@@ -184,7 +190,7 @@ class _Maps(_ValueForm):
     item: _ValueForm | None
 
     def plain_value(self, value: object) -> list[tuple[object, object]]:
-        """Return the keys with their values."""
+        """Return the entries of a dict as pairs of plain keys and values, as Arrow takes a map."""
         if not isinstance(value, dict):
             raise _misfit(value, "a dict")
         pairs: list[tuple[object, object]] = []
@@ -201,13 +207,18 @@ class _Records(_ValueForm):
     forms: tuple[_ValueForm | None, ...]
 
     def plain_value(self, value: object) -> dict[str, object]:
-        """Return the fields by name; those of a tuple are in their order."""
+        """Return the plain fields of a record by name."""
         record: dict[str, object] = {}
         for name, field, form in zip(self.names, self._fields(value), self.forms, strict=True):
             record[name] = _plain(form, field)
         return record
 
     def _fields(self, value: object) -> Iterable[object]:
+        """Return the fields of a record in the order of `names`; a field that a dict or an object lacks is None.
+
+        Raises:
+            TypeError: The value is no record, or a tuple with another number of fields.
+        """
         if isinstance(value, tuple):
             if len(value) != len(self.names):
                 raise _misfit(value, f"a tuple of {len(self.names)} fields")
@@ -219,11 +230,12 @@ class _Records(_ValueForm):
 
 
 def _plain(form: _ValueForm | None, value: object) -> object:
+    """Return a value in the form in which Arrow takes it; unchanged if the type needs no other form."""
     return value if form is None else form.plain(value)
 
 
 def _form_of(data_type: pa.DataType) -> _ValueForm | None:
-    """Return the form of values of a type; None if Arrow takes them as they are."""
+    """Return the form in which Arrow takes values of a type; None if it takes them unchanged."""
     if pa.types.is_string(data_type):
         return _Texts()
     if pa.types.is_binary(data_type):
@@ -244,4 +256,5 @@ def _form_of(data_type: pa.DataType) -> _ValueForm | None:
 
 
 def _misfit(value: object, expected: str) -> TypeError:
+    """Return the error for a value that a function may not return for its declared type."""
     return TypeError(f"{safe_repr(value, 200)} is of type {type(value).__name__}, expected {expected}")

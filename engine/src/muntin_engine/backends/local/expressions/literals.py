@@ -18,12 +18,13 @@ IS_WRITTEN_OUT: Final = "is_written_out"
 
 
 @rule(exp.Column)
-def _(translator: Translator, node: exp.Column) -> DuckdbExpression:
+def _translate_column(translator: Translator, node: exp.Column) -> DuckdbExpression:
     return translator.column(node, [part.name for part in node.parts])
 
 
 @rule(exp.Dot)
-def _(translator: Translator, node: exp.Dot) -> DuckdbExpression:
+def _translate_field_after_dot(translator: Translator, node: exp.Dot) -> DuckdbExpression:
+    """Translate a field of a struct that follows a dot, such as `(a).b`."""
     if isinstance(node.expression, exp.Func):
         name = spark_text(node).partition("(")[0]
         raise translator.mistake(
@@ -31,19 +32,31 @@ def _(translator: Translator, node: exp.Dot) -> DuckdbExpression:
             f"calls {name}, and names of functions have no dot in SQL",
             f"write {name.replace('.', '_').lower()}(...)",
         )
-    value = translator.of(node.this)
+    value = translator.translate(node.this)
     return translator.field(node, value, node.expression.name)
 
 
 @rule(exp.Literal)
-def _(translator: Translator, node: exp.Literal) -> DuckdbExpression:
+def _translate_literal(translator: Translator, node: exp.Literal) -> DuckdbExpression:
     if node.is_string:
         return DuckdbExpression(text_literal(node.this), pa.string(), literal=node.this)
     return number(translator, node, node.this)
 
 
 def number(translator: Translator, node: exp.Expr, digits: str) -> DuckdbExpression:
-    """Give a number the type that Spark gives it: what has a point is a decimal, what has an exponent a double."""
+    """Translate a number that is written out, in the type that Spark gives it.
+
+    A whole number is an int or a bigint, or a decimal if it is larger. A number with a point is a decimal, and one with
+    an exponent a double.
+
+    Args:
+        translator: The translator of the expression, for errors.
+        node: The node of the number.
+        digits: The number as it is written, perhaps with a minus sign.
+
+    Raises:
+        QueryError: The number has too many digits for a decimal, or is too large for a double.
+    """
     if re.fullmatch(r"-?[0-9]+", digits):
         for integer in (pa.int32(), pa.int64()):
             first_too_large = 2 ** (integer.bit_width - 1)
@@ -58,14 +71,14 @@ def number(translator: Translator, node: exp.Expr, digits: str) -> DuckdbExpress
 
 
 def digits_of(node: exp.Expr) -> str | None:
-    """Return the digits of a number that is written out, such as `-3` or `3L`; None for other nodes."""
+    """Return the digits and the sign of a number that is written out, such as `-3` or `3L`; None for other nodes."""
     while isinstance(node, exp.Paren):
         node = node.this
     sign = ""
     if isinstance(node, exp.Neg):
         sign = "-"
         node = node.this
-    if node.meta.get(IS_WRITTEN_OUT):
+    if node.meta.get(IS_WRITTEN_OUT):  # the cast that sqlglot makes of `3L`
         node = node.this
     if isinstance(node, exp.Literal) and not node.is_string:
         return f"{sign}{node.this}"
@@ -73,8 +86,19 @@ def digits_of(node: exp.Expr) -> str | None:
 
 
 def _decimal(translator: Translator, node: exp.Expr, digits: str, scale: int) -> DuckdbExpression:
-    whole = digits.partition(".")[0].lstrip("-0")
-    precision = max(len(whole) + scale, 1)
+    """Translate a number that is a decimal, of as many digits as are written.
+
+    Args:
+        translator: The translator of the expression, for errors.
+        node: The node of the number.
+        digits: The number as it is written, perhaps with a minus sign.
+        scale: The number of its digits behind the point.
+
+    Raises:
+        QueryError: The number has too many digits.
+    """
+    digits_before_point = digits.partition(".")[0].lstrip("-0")
+    precision = max(len(digits_before_point) + scale, 1)  # a decimal has a digit at least, also that of `0`
     if precision > MOST_DIGITS:
         raise translator.refusal(node, f"has {precision} digits", f"expected: at most {MOST_DIGITS}")
     kind = pa.decimal128(precision, scale)
@@ -82,16 +106,16 @@ def _decimal(translator: Translator, node: exp.Expr, digits: str, scale: int) ->
 
 
 @rule(exp.Boolean)
-def _(translator: Translator, node: exp.Boolean) -> DuckdbExpression:
+def _translate_boolean(translator: Translator, node: exp.Boolean) -> DuckdbExpression:
     return DuckdbExpression("TRUE" if node.this else "FALSE", pa.bool_())
 
 
 @rule(exp.Null)
-def _(translator: Translator, node: exp.Null) -> DuckdbExpression:
+def _translate_null(translator: Translator, node: exp.Null) -> DuckdbExpression:
     del node
     return DuckdbExpression("NULL", pa.null())
 
 
 @rule(exp.Paren)
-def _(translator: Translator, node: exp.Paren) -> DuckdbExpression:
-    return translator.of(node.this)
+def _translate_parentheses(translator: Translator, node: exp.Paren) -> DuckdbExpression:
+    return translator.translate(node.this)

@@ -28,10 +28,10 @@ PLAIN_TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
 
 
 def decimal_named(node: exp.DataType) -> pa.DataType:
-    """Return a decimal type; `decimal` alone has ten digits, all of them before the point.
+    """Return the Arrow type of a decimal; `decimal` alone has ten digits, all of them before the point.
 
     Args:
-        node: The type, with its number of digits and of those after the point, or without.
+        node: The type as it is written: `decimal`, `decimal(12)` or `decimal(12, 2)`.
     """
     digits = [int(str(part.this.this)) for part in node.expressions]
     precision = digits[0] if digits else 10

@@ -20,8 +20,9 @@ from muntin_engine.backends.local.expressions.translator import Translator, func
 
 
 @rule(exp.Bracket)
-def _(translator: Translator, node: exp.Bracket) -> DuckdbExpression:
-    container = translator.of(node.this)
+def _translate_element(translator: Translator, node: exp.Bracket) -> DuckdbExpression:
+    """Translate `xs[place]`, `m[key]`, `element_at` or `try_element_at`."""
+    container = translator.translate(node.this)
     (place_node,) = node.expressions
     if pa.types.is_map(container.type):
         # `element_at` notes an offset, which means nothing for a map. It is read all the same: the translator refuses
@@ -45,23 +46,34 @@ def _(translator: Translator, node: exp.Bracket) -> DuckdbExpression:
     element = f"({container.sql})[{position}]"
     is_null = f"{container.sql} IS NULL OR {place.sql} IS NULL"
     sql = f"(CASE WHEN {is_null} THEN NULL WHEN {is_outside} THEN {outside} ELSE {element} END)"
-    return DuckdbExpression(sql, container.type.value_type, True)
+    return DuckdbExpression(sql, container.type.value_type, may_raise=True)
 
 
 @function_rule("get")
-def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
-    container = translator.of(node.expressions[0])
+def _translate_get(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    """Translate `get(xs, place)`, which counts from 0 on, and is null outside of the array."""
+    container = translator.translate(node.expressions[0])
     place = _place_in(translator, node, container, node.expressions[1])
     is_inside = f"{place.sql} >= 0 AND {place.sql} < len({container.sql})"
     sql = f"(CASE WHEN {is_inside} THEN ({container.sql})[{place.sql} + 1] END)"
-    return DuckdbExpression(sql, container.type.value_type, any_raises(container, place))
+    return DuckdbExpression(sql, container.type.value_type, may_raise=any_raises(container, place))
 
 
 def _place_in(
     translator: Translator, node: exp.Expr, container: DuckdbExpression, place_node: exp.Expr
 ) -> DuckdbExpression:
-    """Return an operand that counts elements of an array. At NULL there is no element, but for `element_at`."""
-    place = translator.of(place_node)
+    """Translate an operand that is a place in an array, as a bigint. NULL is a place without an element.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node that reads the array.
+        container: The translated array.
+        place_node: The operand.
+
+    Raises:
+        QueryError: The container is no array, or the operand is no whole number.
+    """
+    place = translator.translate(place_node)
     is_count = pa.types.is_integer(place.type)
     if pa.types.is_null(place.type):
         is_count = not node.args.get("offset")  # Spark refuses element_at(xs, NULL)
@@ -73,28 +85,40 @@ def _place_in(
 def _value_at(
     translator: Translator, node: exp.Expr, container: DuckdbExpression, key_node: exp.Expr
 ) -> DuckdbExpression:
-    """Return the value of a map at a key; null if it has no such key."""
-    key = translator.of(key_node)
+    """Translate the value of a map at a key; null if the map has no such key.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node that reads the map, for errors.
+        container: The translated map.
+        key_node: The key.
+
+    Raises:
+        QueryError: The key is not of the type of the map's keys.
+    """
+    key = translator.translate(key_node)
     if common_type(container.type.key_type, key.type) != container.type.key_type:
         raise translator.type_refusal(node, container, key)
     key = cast(key, container.type.key_type)
     sql = f"map_extract_value({container.sql}, {key.sql})"
-    return DuckdbExpression(unless_null(container, key, sql), container.type.item_type, any_raises(container, key))
+    return DuckdbExpression(
+        unless_null(container, key, sql), container.type.item_type, may_raise=any_raises(container, key)
+    )
 
 
 @rule(exp.ArraySize)
-def _(translator: Translator, node: exp.ArraySize) -> DuckdbExpression:
+def _translate_size(translator: Translator, node: exp.ArraySize) -> DuckdbExpression:
     return _size(translator, node, node.this)
 
 
 @function_rule("cardinality")
-def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+def _translate_cardinality(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
     return _size(translator, node, node.expressions[0])
 
 
 def _size(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
-    """Return the number of elements of an array or a map; null for null."""
-    container = translator.of(operand)
+    """Translate the number of elements of an array or a map; null for null."""
+    container = translator.translate(operand)
     if pa.types.is_map(container.type):
         length = f"cardinality({container.sql})"
     elif pa.types.is_list(container.type):
@@ -102,22 +126,24 @@ def _size(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbEx
     else:
         raise translator.type_refusal(node, container)
     sql = f"(CASE WHEN {container.sql} IS NOT NULL THEN CAST({length} AS INTEGER) END)"
-    return DuckdbExpression(sql, pa.int32(), container.may_raise)
+    return DuckdbExpression(sql, pa.int32(), may_raise=container.may_raise)
 
 
 @function_rule("map_entries")
-def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
-    container = translator.of(node.expressions[0])
+def _translate_map_entries(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    """Translate `map_entries(m)`: an array of structs of a key and its value."""
+    container = translator.translate(node.expressions[0])
     if not pa.types.is_map(container.type):
         raise translator.type_refusal(node, container)
     entry_type = pa.struct([("key", container.type.key_type), ("value", container.type.item_type)])
     sql = f"(CASE WHEN {container.sql} IS NOT NULL THEN map_entries({container.sql}) END)"
-    return DuckdbExpression(sql, pa.list_(entry_type), container.may_raise)
+    return DuckdbExpression(sql, pa.list_(entry_type), may_raise=container.may_raise)
 
 
 @rule(exp.ArraySort)
-def _(translator: Translator, node: exp.ArraySort) -> DuckdbExpression:
-    container = translator.of(node.this)
+def _translate_array_sort(translator: Translator, node: exp.ArraySort) -> DuckdbExpression:
+    """Translate `array_sort(xs)`, which puts nulls last."""
+    container = translator.translate(node.this)
     nulls_first = node.args.get("nulls_first")
     if not _has_order(node, container) or (nulls_first is not None and nulls_first.this):
         raise translator.refusal(
@@ -125,11 +151,16 @@ def _(translator: Translator, node: exp.ArraySort) -> DuckdbExpression:
             "sorts what is not known to have the same order without Spark",
             "write array_sort(xs) for numbers, text, times or booleans, or array_sort(map_entries(m))",
         )
-    return DuckdbExpression(f"list_sort({container.sql}, 'ASC', 'NULLS LAST')", container.type, container.may_raise)
+    return DuckdbExpression(
+        f"list_sort({container.sql}, 'ASC', 'NULLS LAST')", container.type, may_raise=container.may_raise
+    )
 
 
 def _has_order(node: exp.ArraySort, container: DuckdbExpression) -> bool:
-    """Say whether the elements of an array have one order. Entries of a map have that of its keys, which differ."""
+    """True if both systems sort the elements of an array alike: they are not nested, or are the entries of a map.
+
+    Entries are structs, which are compared by their keys first; no two keys of a map are equal.
+    """
     if not pa.types.is_list(container.type):
         return False
     element_type = container.type.value_type
@@ -140,47 +171,56 @@ def _has_order(node: exp.ArraySort, container: DuckdbExpression) -> bool:
 
 
 @rule(exp.ArrayContains)
-def _(translator: Translator, node: exp.ArrayContains) -> DuckdbExpression:
-    container = translator.of(node.this)
-    value = translator.of(node.expression)
+def _translate_array_contains(translator: Translator, node: exp.ArrayContains) -> DuckdbExpression:
+    """Translate `array_contains(xs, x)`."""
+    container = translator.translate(node.this)
+    value = translator.translate(node.expression)
     is_list = pa.types.is_list(container.type)
     if not is_list or common_type(container.type.value_type, value.type) != container.type.value_type:
         raise translator.type_refusal(node, container, value)
     value = cast(value, container.type.value_type)
-    # Where the value is not found, a null among the elements may have been it: then it is not known.
+    # As in SQL, null is an unknown value: where the value is not found, a null among the elements may be it.
     has_nulls = f"list_count({container.sql}) < len({container.sql})"
     sql = (
         f"(CASE WHEN {container.sql} IS NULL OR {value.sql} IS NULL THEN NULL"
         f" WHEN list_contains({container.sql}, {value.sql}) THEN TRUE WHEN {has_nulls} THEN NULL ELSE FALSE END)"
     )
-    return DuckdbExpression(sql, pa.bool_(), any_raises(container, value))
+    return DuckdbExpression(sql, pa.bool_(), may_raise=any_raises(container, value))
 
 
 @rule(exp.Array)
-def _(translator: Translator, node: exp.Array) -> DuckdbExpression:
+def _translate_array(translator: Translator, node: exp.Array) -> DuckdbExpression:
     values = _of_one_type(translator, node, node.expressions)
     listed = ", ".join(value.sql for value in values)
-    return DuckdbExpression(f"[{listed}]", pa.list_(values[0].type), any_raises(*values))
+    return DuckdbExpression(f"[{listed}]", pa.list_(values[0].type), may_raise=any_raises(*values))
 
 
 @rule(exp.VarMap)
-def _(translator: Translator, node: exp.VarMap) -> DuckdbExpression:
+def _translate_map(translator: Translator, node: exp.VarMap) -> DuckdbExpression:
+    """Translate `map(key, value, ...)`; a key that comes twice is an error when a row is computed."""
     keys = _of_one_type(translator, node, node.args["keys"].expressions)
     values = _of_one_type(translator, node, node.args["values"].expressions)
     listed_keys = ", ".join(key.sql for key in keys)
     listed_values = ", ".join(value.sql for value in values)
-    return DuckdbExpression(f"MAP([{listed_keys}], [{listed_values}])", pa.map_(keys[0].type, values[0].type), True)
+    return DuckdbExpression(
+        f"MAP([{listed_keys}], [{listed_values}])", pa.map_(keys[0].type, values[0].type), may_raise=True
+    )
 
 
 def _of_one_type(translator: Translator, node: exp.Expr, operands: Sequence[exp.Expr]) -> list[DuckdbExpression]:
-    """Return the elements of an array, or the keys or values of a map, in the one type that they share."""
+    """Translate the elements of an array, or the keys or values of a map, in the one type that they share.
+
+    Raises:
+        QueryError: There are no elements, or they share no type.
+    """
     if not operands:
         raise translator.refusal(node, "is empty, so that its elements have no type", "write a column")
     return in_one_type(translator, node, operands)
 
 
 @rule(exp.Struct)
-def _(translator: Translator, node: exp.Struct) -> DuckdbExpression:
+def _translate_struct(translator: Translator, node: exp.Struct) -> DuckdbExpression:
+    """Translate `named_struct(...)` or `struct(x AS a, ...)`."""
     fields: dict[str, DuckdbExpression] = {}
     for part in node.expressions:
         if not isinstance(part, exp.PropertyEQ):
@@ -188,7 +228,7 @@ def _(translator: Translator, node: exp.Struct) -> DuckdbExpression:
         name = part.this.name
         if name in fields:
             raise translator.refusal(node, f"has several fields {name}", "rename all but one of them")
-        fields[name] = translator.of(part.expression)
+        fields[name] = translator.translate(part.expression)
     listed = ", ".join(f"{quoted(name)} := {value.sql}" for name, value in fields.items())
     data_type = pa.struct([(name, value.type) for name, value in fields.items()])
-    return DuckdbExpression(f"struct_pack({listed})", data_type, any_raises(*fields.values()))
+    return DuckdbExpression(f"struct_pack({listed})", data_type, may_raise=any_raises(*fields.values()))

@@ -61,43 +61,50 @@ _TO_WHOLE_NUMBERS: Final[Mapping[type[exp.Func], str]] = {exp.Ceil: "CEIL", exp.
 
 
 @rule(*_OF_DOUBLES)
-def _(translator: Translator, node: exp.Expr) -> DuckdbExpression:
+def _translate_function_of_double(translator: Translator, node: exp.Expr) -> DuckdbExpression:
     value = cast(number_in(translator, node), pa.float64())
-    return DuckdbExpression(_OF_DOUBLES[type(node)].format(value.sql), pa.float64(), value.may_raise)
+    return DuckdbExpression(_OF_DOUBLES[type(node)].format(value.sql), pa.float64(), may_raise=value.may_raise)
 
 
 @rule(exp.Pi)
-def _(translator: Translator, node: exp.Pi) -> DuckdbExpression:
+def _translate_pi(translator: Translator, node: exp.Pi) -> DuckdbExpression:
     del translator, node
     return DuckdbExpression("PI()", pa.float64())
 
 
 @rule(exp.Log)
-def _(translator: Translator, node: exp.Log) -> DuckdbExpression:
+def _translate_log(translator: Translator, node: exp.Log) -> DuckdbExpression:
+    """Translate `log(base, x)`, which is null where a logarithm has no value, and `log10(x)`."""
     base, value = _doubles(translator, node)
     sql = f"(CASE WHEN {base.sql} > 0 AND {value.sql} > 0 THEN LN({value.sql}) / LN({base.sql}) END)"
     if isinstance(node.this, exp.Literal) and node.this.name == "10":
         sql = f"(CASE WHEN {value.sql} > 0 THEN LOG10({value.sql}) END)"
-    return DuckdbExpression(sql, pa.float64(), any_raises(base, value))
+    return DuckdbExpression(sql, pa.float64(), may_raise=any_raises(base, value))
 
 
 @rule(*_OF_TWO_DOUBLES)
-def _(translator: Translator, node: exp.Expr) -> DuckdbExpression:
+def _translate_function_of_two_doubles(translator: Translator, node: exp.Expr) -> DuckdbExpression:
     left, right = _doubles(translator, node)
     sql = unless_null(left, right, f"{_OF_TWO_DOUBLES[type(node)]}({left.sql}, {right.sql})")
-    return DuckdbExpression(sql, pa.float64(), any_raises(left, right))
+    return DuckdbExpression(sql, pa.float64(), may_raise=any_raises(left, right))
 
 
 def _doubles(translator: Translator, node: exp.Expr) -> tuple[DuckdbExpression, DuckdbExpression]:
-    left = translator.of(node.this)
-    right = translator.of(node.expression)
+    """Translate the two operands of a function of numbers, as doubles.
+
+    Raises:
+        QueryError: An operand is no number.
+    """
+    left = translator.translate(node.this)
+    right = translator.translate(node.expression)
     if not (is_number(left.type) and is_number(right.type)):
         raise translator.type_refusal(node, left, right)
     return cast(left, pa.float64()), cast(right, pa.float64())
 
 
 @rule(exp.Round)
-def _(translator: Translator, node: exp.Round) -> DuckdbExpression:
+def _translate_round(translator: Translator, node: exp.Round) -> DuckdbExpression:
+    """Translate `round(x, places)`, which rounds halves away from zero."""
     value = number_in(translator, node)
     decimals = node.args.get("decimals") or exp.Literal.number(0)
     is_count = isinstance(decimals, exp.Literal) and decimals.this.isdigit() and int(decimals.this) <= _MOST_DECIMALS
@@ -112,85 +119,95 @@ def _(translator: Translator, node: exp.Round) -> DuckdbExpression:
         # One digit more before the point, for a carry: 9.95 becomes 10.0.
         scale = min(value.type.scale, count)
         result = pa.decimal128(min(value.type.precision - value.type.scale + 1 + scale, MOST_DIGITS), scale)
-        return DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(result)})", result, value.may_raise)
-    # Spark rounds the digits that a double is written with.
+        return DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(result)})", result, may_raise=value.may_raise)
+    # Spark rounds the digits with which a double is written, and not the number that it is exactly: 2.675 to 2.68.
     digits = f"CAST(CAST({value.sql} AS VARCHAR) AS DECIMAL({MOST_DIGITS},{count}))"
     is_whole = f"NOT ISFINITE({value.sql}) OR ABS({value.sql}) >= {_WHOLE_FROM}"
     sql = f"(CASE WHEN {is_whole} THEN {value.sql} ELSE CAST(CAST({digits} AS VARCHAR) AS DOUBLE) END)"
-    return DuckdbExpression(sql, pa.float64(), value.may_raise)
+    return DuckdbExpression(sql, pa.float64(), may_raise=value.may_raise)
 
 
 @function_rule("pmod")
-def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+def _translate_pmod(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    """Translate `pmod(a, b)` of whole numbers."""
     left, right = in_one_type(translator, node, node.expressions)
     if not pa.types.is_integer(left.type):
         raise translator.type_refusal(node, left, right)
     zero = translator.failure(node, "'division by zero'")
-    # The remainder has the sign of the dividend, and `pmod` that of the divisor.
+    # A remainder has the sign of the dividend. `pmod` adds the divisor to a negative one.
     remainder = f"({left.sql} % {right.sql})"
     positive = f"(CASE WHEN {remainder} < 0 THEN ({remainder} + {right.sql}) % {right.sql} ELSE {remainder} END)"
     is_null = f"{left.sql} IS NULL OR {right.sql} IS NULL"
     sql = f"(CASE WHEN {is_null} THEN NULL WHEN {right.sql} = 0 THEN {zero} ELSE {positive} END)"
-    return DuckdbExpression(f"CAST({sql} AS {duckdb_type(left.type)})", left.type, True)
+    return DuckdbExpression(f"CAST({sql} AS {duckdb_type(left.type)})", left.type, may_raise=True)
 
 
 @rule(*_OF_BITS)
-def _(translator: Translator, node: exp.Binary) -> DuckdbExpression:
+def _translate_operation_on_bits(translator: Translator, node: exp.Binary) -> DuckdbExpression:
+    """Translate `&`, `|` or `^` of two whole numbers."""
     left, right = in_one_type(translator, node, [node.this, node.expression])
     if not pa.types.is_integer(left.type):
         raise translator.type_refusal(node, left, right)
     sql = unless_null(left, right, _OF_BITS[type(node)].format(left.sql, right.sql))
-    return DuckdbExpression(sql, left.type, any_raises(left, right))
+    return DuckdbExpression(sql, left.type, may_raise=any_raises(left, right))
 
 
 @rule(exp.BitwiseNot)
-def _(translator: Translator, node: exp.BitwiseNot) -> DuckdbExpression:
-    value = translator.of(node.this)
+def _translate_bitwise_not(translator: Translator, node: exp.BitwiseNot) -> DuckdbExpression:
+    value = translator.translate(node.this)
     if not pa.types.is_integer(value.type):
         raise translator.type_refusal(node, value)
-    return DuckdbExpression(f"(~{value.sql})", value.type, value.may_raise)
+    return DuckdbExpression(f"(~{value.sql})", value.type, may_raise=value.may_raise)
 
 
 @rule(exp.Nanvl)
-def _(translator: Translator, node: exp.Nanvl) -> DuckdbExpression:
+def _translate_nanvl(translator: Translator, node: exp.Nanvl) -> DuckdbExpression:
+    """Translate `nanvl(x, y)`: `y` where `x` is not a number, and `x` elsewhere."""
     value, other = in_one_type(translator, node, [node.this, node.expression])
     if not pa.types.is_floating(value.type):
         raise translator.type_refusal(node, value, other)
     sql = f"(CASE WHEN ISNAN({value.sql}) THEN {other.sql} ELSE {value.sql} END)"
-    return DuckdbExpression(sql, value.type, any_raises(value, other))
+    return DuckdbExpression(sql, value.type, may_raise=any_raises(value, other))
 
 
 @rule(exp.Abs)
-def _(translator: Translator, node: exp.Abs) -> DuckdbExpression:
+def _translate_abs(translator: Translator, node: exp.Abs) -> DuckdbExpression:
     value = number_in(translator, node)
-    return DuckdbExpression(f"ABS({value.sql})", value.type, True)
+    return DuckdbExpression(f"ABS({value.sql})", value.type, may_raise=True)
 
 
 @rule(*_TO_WHOLE_NUMBERS)
-def _(translator: Translator, node: exp.Func) -> DuckdbExpression:
+def _translate_ceil_or_floor(translator: Translator, node: exp.Func) -> DuckdbExpression:
+    """Translate `ceil` or `floor`, whose result is a whole number or a decimal without places."""
     function = _TO_WHOLE_NUMBERS[type(node)]
     value = number_in(translator, node)
     if node.args.get("decimals") is not None:
         raise translator.type_refusal(node, value)
     if pa.types.is_decimal(value.type):
         result = pa.decimal128(min(value.type.precision - value.type.scale + 1, MOST_DIGITS), 0)
-        return DuckdbExpression(f"CAST({function}({value.sql}) AS {duckdb_type(result)})", result, value.may_raise)
+        return DuckdbExpression(
+            f"CAST({function}({value.sql}) AS {duckdb_type(result)})", result, may_raise=value.may_raise
+        )
     sql = f"CAST({function}({value.sql}) AS BIGINT)"
     if pa.types.is_floating(value.type):
-        sql = f"(CASE WHEN ISNAN({value.sql}) THEN 0 ELSE {sql} END)"
-    return DuckdbExpression(sql, pa.int64(), value.may_raise or pa.types.is_floating(value.type))
+        sql = f"(CASE WHEN ISNAN({value.sql}) THEN 0 ELSE {sql} END)"  # as on Spark
+    return DuckdbExpression(sql, pa.int64(), may_raise=value.may_raise or pa.types.is_floating(value.type))
 
 
 def number_in(translator: Translator, node: exp.Expr) -> DuckdbExpression:
-    """Return the first operand of a node, which is a number."""
-    value = translator.of(node.this)
+    """Translate the first operand of a node, which has to be a number.
+
+    Raises:
+        QueryError: The operand is of another type.
+    """
+    value = translator.translate(node.this)
     if not is_number(value.type):
         raise translator.type_refusal(node, value)
     return value
 
 
 @rule(exp.IsNan)
-def _(translator: Translator, node: exp.IsNan) -> DuckdbExpression:
+def _translate_isnan(translator: Translator, node: exp.IsNan) -> DuckdbExpression:
     value = cast(number_in(translator, node), pa.float64())
     # Spark's isnan is false of null.
-    return DuckdbExpression(f"COALESCE(ISNAN({value.sql}), FALSE)", pa.bool_(), value.may_raise)
+    return DuckdbExpression(f"COALESCE(ISNAN({value.sql}), FALSE)", pa.bool_(), may_raise=value.may_raise)

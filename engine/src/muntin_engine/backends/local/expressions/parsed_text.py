@@ -52,7 +52,13 @@ class SparkText(Spark):
 
 
 def _cast_to(parser: Any, value: exp.Expr, data_type: exp.DataType) -> exp.Expr:
-    """Return a cast that is written `x::bigint`, or as the end of a number: `3L` is one number, as in Spark."""
+    """Return the node of a cast that is written `x::bigint`; `3L`, which sqlglot reads as such a cast, is marked.
+
+    Args:
+        parser: The parser, behind the type.
+        value: The value before the type.
+        data_type: The type.
+    """
     node: exp.Expr = parser.build_cast(strict=parser.STRICT_CAST, this=value, to=data_type)
     if parser._prev.text.upper() in _ENDS_OF_NUMBERS:
         node.meta[IS_WRITTEN_OUT] = True
@@ -64,23 +70,24 @@ _ENDS_OF_NUMBERS: Final = frozenset(("Y", "S", "L"))
 
 
 def parsed_and_translated(text: str, columns: pa.Schema) -> DuckdbExpression:
-    """Translate an expression, as `translation.translated` does.
+    """Parse and translate an expression of Spark's SQL over columns.
 
     Raises:
-        QueryError: It cannot be read, reads a column that is not there, or has no translation of the same meaning.
+        QueryError: The text is no expression, reads a column that does not exist, or has no translation of the same
+            meaning.
     """
     try:
         node = sqlglot.parse_one(text, read=SparkText)
     except SqlglotError as error:
-        reason = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()[0]
+        reason = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()[0]  # without the colors of a terminal
         raise QueryError(
             "{value!r} cannot be read as an expression in SQL: {reason}", value=text, reason=reason
         ) from error
-    return Translator(str(text), SchemaScope(columns)).of(node)
+    return Translator(str(text), SchemaScope(columns)).translate(node)
 
 
 def translator_of(node: exp.Expr, scope: Scope) -> Translator:
-    """Return what translates an expression of a query.
+    """Return a translator for an expression in a query.
 
     Args:
         node: The expression.

@@ -26,7 +26,7 @@ _ON_COLUMNS: Final = "call it in Python for a column before events(), or run the
 
 
 def register_function(function: Function[..., Any]) -> None:
-    """Let expressions call a function by its name in SQL; one of the same name before it is forgotten.
+    """Let expressions call a function by its name in SQL; it replaces a registered function of the same name.
 
     Raises:
         QueryError: SQL has a function of that name.
@@ -41,10 +41,13 @@ def register_function(function: Function[..., Any]) -> None:
 
 
 def function_called(sql_name: str) -> Function[..., Any] | None:
-    """Return the function that has a name in SQL, in any case: a registered one, or that of a plugin; None if none has.
+    """Return the function of a name in SQL: a registered one, or that of an installed plugin; None without one.
+
+    Args:
+        sql_name: The name, in any case.
 
     Raises:
-        MuntinError: A plugin that may offer it cannot be imported.
+        MuntinError: A plugin that may offer the function cannot be imported.
     """
     name = sql_name.casefold()
     if name in _REGISTERED:
@@ -58,14 +61,20 @@ def function_called(sql_name: str) -> Function[..., Any] | None:
 
 
 def _full_names(sql_name: str) -> Iterator[str]:
-    """Yield the names that become a name in SQL: one of its underscores is a dot, and names may have others."""
+    """Yield the names that a plugin's function with a name in SQL may have: a dot stands for one of the underscores.
+
+    Example:
+        >>> list(_full_names("my_geo_distance"))
+        ['my.geo_distance', 'my_geo.distance']
+    """
     for place, letter in enumerate(sql_name):
         if letter == "_":
             yield f"{sql_name[:place]}.{sql_name[place + 1 :]}"
 
 
 @rule(exp.Anonymous)
-def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+def _translate_call(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    """Translate a call of a function that sqlglot has no kind of node for: by a rule, or as a plugin's function."""
     name = node.name.casefold()
     function_rule = function_rule_of(name)
     if function_rule is not None:
@@ -77,16 +86,16 @@ def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
 
 
 def _translated_call(translator: Translator, node: exp.Anonymous, function: Function[..., Any]) -> DuckdbExpression:
-    """Translate a call of a function.
+    """Translate a call of a function of a plugin.
 
-    Spark takes functions out of the expressions around them and computes them for all rows. Here CASE, AND and COALESCE
-    leave them out where their values are not needed, as they do with all that may fail: as equal arguments give equal
-    values, it is seen only where a function would raise an exception.
+    Spark calls such functions for all rows, before it computes the expressions around them. Here CASE, AND and COALESCE
+    do not call them where their values are not needed. As equal arguments give equal values, this makes a difference
+    only where a function would raise an exception.
 
     Raises:
         QueryError: The function cannot be called with values of the types of the arguments.
     """
-    arguments = [translator.of(argument) for argument in node.expressions]
+    arguments = [translator.translate(argument) for argument in node.expressions]
     called = called_function(function, tuple(argument.type for argument in arguments))
     for argument in arguments:
         if _has_struct(argument.type):
@@ -108,7 +117,7 @@ def _translated_call(translator: Translator, node: exp.Anonymous, function: Func
 
 
 def _has_struct(data_type: pa.DataType) -> bool:
-    """Say whether a type is that of structs, or has one in it."""
+    """True if a type is a struct, or a list or map with a struct in it."""
     if pa.types.is_struct(data_type):
         return True
     if pa.types.is_list(data_type):

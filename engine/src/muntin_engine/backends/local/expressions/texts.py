@@ -24,55 +24,55 @@ _NO_PLAIN_SMALL_LETTERS: Final = r"[\x{130}\x{3A3}\x{1C89}\x{A7CB}-\x{A7DC}\x{10
 
 
 @rule(exp.Upper)
-def _(translator: Translator, node: exp.Upper) -> DuckdbExpression:
+def _translate_upper(translator: Translator, node: exp.Upper) -> DuckdbExpression:
     return _in_case(translator, node, "UPPER", _NO_PLAIN_CAPITALS)
 
 
 @rule(exp.Lower)
-def _(translator: Translator, node: exp.Lower) -> DuckdbExpression:
+def _translate_lower(translator: Translator, node: exp.Lower) -> DuckdbExpression:
     return _in_case(translator, node, "LOWER", _NO_PLAIN_SMALL_LETTERS)
 
 
 @rule(exp.Length)
-def _(translator: Translator, node: exp.Length) -> DuckdbExpression:
+def _translate_length(translator: Translator, node: exp.Length) -> DuckdbExpression:
     value = _of_text(translator, node, "LENGTH")
-    return DuckdbExpression(f"CAST({value.sql} AS INTEGER)", pa.int32(), value.may_raise)
+    return DuckdbExpression(f"CAST({value.sql} AS INTEGER)", pa.int32(), may_raise=value.may_raise)
 
 
 @rule(exp.StartsWith)
-def _(translator: Translator, node: exp.StartsWith) -> DuckdbExpression:
+def _translate_startswith(translator: Translator, node: exp.StartsWith) -> DuckdbExpression:
     return _test_of_text(translator, node, "STARTS_WITH", node.expression)
 
 
 @rule(exp.EndsWith)
-def _(translator: Translator, node: exp.EndsWith) -> DuckdbExpression:
+def _translate_endswith(translator: Translator, node: exp.EndsWith) -> DuckdbExpression:
     return _test_of_text(translator, node, "ENDS_WITH", node.expression)
 
 
 @rule(exp.Contains)
-def _(translator: Translator, node: exp.Contains) -> DuckdbExpression:
+def _translate_contains(translator: Translator, node: exp.Contains) -> DuckdbExpression:
     return _test_of_text(translator, node, "CONTAINS", node.expression)
 
 
 @rule(exp.Concat)
-def _(translator: Translator, node: exp.Concat) -> DuckdbExpression:
+def _translate_concat(translator: Translator, node: exp.Concat) -> DuckdbExpression:
     return _joined(translator, node, node.expressions)
 
 
 @rule(exp.DPipe)
-def _(translator: Translator, node: exp.DPipe) -> DuckdbExpression:
+def _translate_two_pipes(translator: Translator, node: exp.DPipe) -> DuckdbExpression:
     return _joined(translator, node, [node.this, node.expression])
 
 
 def _joined(translator: Translator, node: exp.Expr, operands: Sequence[exp.Expr]) -> DuckdbExpression:
-    """Return texts one after the other, or null if one is: DuckDB's own `concat` leaves nulls out."""
+    """Translate texts one after the other, null if one is: DuckDB's own `concat` leaves nulls out."""
     values = [text_in(translator, node, operand) for operand in operands]
     sql = " || ".join(f"CAST({value.sql} AS VARCHAR)" for value in values)
-    return DuckdbExpression(f"({sql})", pa.string(), any_raises(*values))
+    return DuckdbExpression(f"({sql})", pa.string(), may_raise=any_raises(*values))
 
 
 def _in_case(translator: Translator, node: exp.Expr, function: str, other_letters: str) -> DuckdbExpression:
-    """Return a text in capitals or in small letters; a row is an error where Spark may write other ones.
+    """Translate a text in capitals or small letters; a row with letters that Spark may write otherwise is an error.
 
     Args:
         translator: The translator of the expression.
@@ -80,7 +80,8 @@ def _in_case(translator: Translator, node: exp.Expr, function: str, other_letter
         function: The function of DuckDB.
         other_letters: A pattern for letters in whose case the two systems differ.
     """
-    # Bytes and characters are as many only in ASCII, where nothing can differ: most texts stop there.
+    # A text of as many bytes as characters is ASCII, where the two systems agree: most texts need only this test.
+    # Spark writes SS for a capital ß, and DuckDB a letter that few fonts have, so it is replaced before.
     value = text_in(translator, node, node.this)
     failure = translator.failure(node, "'the text has letters that have no single letter in the other case'")
     sql = (
@@ -88,7 +89,7 @@ def _in_case(translator: Translator, node: exp.Expr, function: str, other_letter
         f" WHEN regexp_matches({value.sql}, {text_literal(other_letters)}) THEN {failure}"
         f" ELSE {function}(replace({value.sql}, '\u00df', {_SHARP_S[function]})) END)"
     )
-    return DuckdbExpression(sql, pa.string(), True)
+    return DuckdbExpression(sql, pa.string(), may_raise=True)
 
 
 _LONGEST_TEXT: Final = 2_147_483_647
@@ -99,19 +100,37 @@ _SHARP_S: Final[Mapping[str, str]] = {"UPPER": "'SS'", "LOWER": "'\u00df'"}
 
 
 def _of_text(translator: Translator, node: exp.Expr, function: str) -> DuckdbExpression:
+    """Translate a call of a function of one text, by the name of the function in DuckDB."""
     value = text_in(translator, node, node.this)
-    return DuckdbExpression(f"{function}({value.sql})", pa.string(), value.may_raise)
+    return DuckdbExpression(f"{function}({value.sql})", pa.string(), may_raise=value.may_raise)
 
 
-def _test_of_text(translator: Translator, node: exp.Expr, function: str, other: exp.Expr) -> DuckdbExpression:
-    values = [text_in(translator, node, operand) for operand in (node.this, other)]
+def _test_of_text(translator: Translator, node: exp.Expr, function: str, searched: exp.Expr) -> DuckdbExpression:
+    """Translate a test of a text for another one.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node, whose operand is the text.
+        function: The test, as a function of DuckDB.
+        searched: The text that is searched for.
+    """
+    values = [text_in(translator, node, operand) for operand in (node.this, searched)]
     listed = ", ".join(value.sql for value in values)
-    return DuckdbExpression(f"{function}({listed})", pa.bool_(), any_raises(*values))
+    return DuckdbExpression(f"{function}({listed})", pa.bool_(), may_raise=any_raises(*values))
 
 
 def text_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
-    """Return an operand, which is text."""
-    value = translator.of(operand)
+    """Translate an operand that has to be text.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node whose operand it is, for errors.
+        operand: The operand.
+
+    Raises:
+        QueryError: The operand is of another type.
+    """
+    value = translator.translate(operand)
     if not pa.types.is_string(value.type):
         raise translator.type_refusal(node, value)
     return value
@@ -121,13 +140,16 @@ def text_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> Duckdb
 
 
 @rule(exp.Trim)
-def _(translator: Translator, node: exp.Trim) -> DuckdbExpression:
+def _translate_trim(translator: Translator, node: exp.Trim) -> DuckdbExpression:
+    """Translate `TRIM`, `LTRIM` and `RTRIM`, which cut off spaces or other characters."""
     function = _TRIMS[node.args.get("position") or "BOTH"]
     value = text_in(translator, node, node.this)
     characters = DuckdbExpression("' '", pa.string())  # and no other space, as DuckDB would
     if node.expression is not None:
         characters = text_in(translator, node, node.expression)
-    return DuckdbExpression(f"{function}({value.sql}, {characters.sql})", pa.string(), any_raises(value, characters))
+    return DuckdbExpression(
+        f"{function}({value.sql}, {characters.sql})", pa.string(), may_raise=any_raises(value, characters)
+    )
 
 
 _TRIMS: Final[Mapping[str, str]] = {"BOTH": "TRIM", "LEADING": "LTRIM", "TRAILING": "RTRIM"}
@@ -135,82 +157,107 @@ _TRIMS: Final[Mapping[str, str]] = {"BOTH": "TRIM", "LEADING": "LTRIM", "TRAILIN
 
 
 @function_rule("btrim")
-def _(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+def _translate_btrim(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    """Translate `btrim(s)` and `btrim(s, characters)`, as `TRIM`."""
     operands = list(node.expressions)
-    return translator.of(exp.Trim(this=operands[0], expression=operands[1] if len(operands) > 1 else None))
+    return translator.translate(exp.Trim(this=operands[0], expression=operands[1] if len(operands) > 1 else None))
 
 
 @rule(exp.Substring)
-def _(translator: Translator, node: exp.Substring) -> DuckdbExpression:
+def _translate_substring(translator: Translator, node: exp.Substring) -> DuckdbExpression:
     return _part(translator, node, node.args["start"], node.args.get("length"))
 
 
 @rule(exp.Left)
-def _(translator: Translator, node: exp.Left) -> DuckdbExpression:
+def _translate_left(translator: Translator, node: exp.Left) -> DuckdbExpression:
     return _part(translator, node, exp.Literal.number(1), node.expression)
 
 
 @rule(exp.Right)
-def _(translator: Translator, node: exp.Right) -> DuckdbExpression:
+def _translate_right(translator: Translator, node: exp.Right) -> DuckdbExpression:
+    """Translate `RIGHT(s, count)`; Spark returns empty text for a negative count, and DuckDB leaves characters out."""
     value = text_in(translator, node, node.this)
     count = _count_in(translator, node, node.expression)
     sql = f"(CASE WHEN {count.sql} <= 0 THEN LEFT({value.sql}, 0) ELSE RIGHT({value.sql}, {count.sql}) END)"
-    return DuckdbExpression(sql, pa.string(), any_raises(value, count))
+    return DuckdbExpression(sql, pa.string(), may_raise=any_raises(value, count))
 
 
 def _part(
     translator: Translator, node: exp.Expr, start_node: exp.Expr, length_node: exp.Expr | None
 ) -> DuckdbExpression:
-    """Return a part of a text, whose characters are counted from 1 on, or from the end; 0 is 1."""
+    """Translate a part of a text. Characters are counted from 1 on, or from the end if the start is negative.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node, whose operand is the text.
+        start_node: The place of the first character; 0 means the same as 1.
+        length_node: The number of characters; None for all that follow.
+    """
     value = text_in(translator, node, node.this)
     start = _count_in(translator, node, start_node)
-    # Without a length Spark takes that of the longest text, which ends before the text if it begins far before it.
+    # Without a length, Spark takes as many characters as a text can have. So a start that lies farther before the text
+    # gives empty text.
     length = _count_in(translator, node, length_node or exp.Literal.number(_LONGEST_TEXT))
+    # The place of the first character, counted from 0 on. It is below zero if the part begins before the text.
     first = (
         f"(CASE WHEN {start.sql} > 0 THEN {start.sql} - 1 WHEN {start.sql} = 0 THEN 0"
         f" ELSE LENGTH({value.sql}) + {start.sql} END)"
     )
-    # A part that begins before the text has fewer characters of it: those before the first one are not there.
+    # A part that begins before the text loses the characters before the first one.
     count = f"({first} + {length.sql} - GREATEST({first}, 0))"
     is_null = f"{start.sql} IS NULL OR {length.sql} IS NULL"
     sql = (
         f"(CASE WHEN {is_null} THEN NULL"
         f" ELSE substring({value.sql}, GREATEST({first}, 0) + 1, GREATEST({count}, 0)) END)"
     )
-    return DuckdbExpression(sql, pa.string(), any_raises(value, start, length))
+    return DuckdbExpression(sql, pa.string(), may_raise=any_raises(value, start, length))
 
 
 def _count_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
-    """Return an operand that counts characters, in a type that holds sums of them."""
-    value = translator.of(operand)
+    """Translate an operand that counts characters, as a bigint, so that sums of counts do not overflow.
+
+    Args:
+        translator: The translator of the expression.
+        node: The node whose operand it is, for errors.
+        operand: The operand.
+
+    Raises:
+        QueryError: The operand is no whole number of at most 32 bits.
+    """
+    value = translator.translate(operand)
     if not pa.types.is_integer(value.type) or value.type == pa.int64():
         raise translator.type_refusal(node, value)
     return cast(value, pa.int64())
 
 
 @rule(exp.Replace)
-def _(translator: Translator, node: exp.Replace) -> DuckdbExpression:
+def _translate_replace(translator: Translator, node: exp.Replace) -> DuckdbExpression:
+    """Translate `replace(s, search, replacement)`; where Spark searches for empty text it replaces nothing."""
     replacement_node = node.args.get("replacement") or exp.Literal.string("")
     values = [text_in(translator, node, operand) for operand in (node.this, node.expression, replacement_node)]
     value, searched, replacement = values
     replaced = f"replace({value.sql}, {searched.sql}, {replacement.sql})"
     is_null = f"{searched.sql} IS NULL OR {replacement.sql} IS NULL"
     sql = f"(CASE WHEN {is_null} THEN NULL WHEN {searched.sql} = '' THEN {value.sql} ELSE {replaced} END)"
-    return DuckdbExpression(sql, pa.string(), any_raises(*values))
+    return DuckdbExpression(sql, pa.string(), may_raise=any_raises(*values))
 
 
 @rule(exp.ConcatWs)
-def _(translator: Translator, node: exp.ConcatWs) -> DuckdbExpression:
+def _translate_concat_ws(translator: Translator, node: exp.ConcatWs) -> DuckdbExpression:
+    """Translate `concat_ws(separator, ...)`, which leaves nulls out; without texts it is empty."""
+    # What these say is so: both systems leave nulls out, and lists of texts are refused. They are read only because the
+    # translator refuses a node with a part that its rule has not read.
     for part in ("coalesce", "flatten"):
-        _ = node.args.get(part)  # Spark's leaves nulls out, as DuckDB's does, and lists of text are refused
+        _ = node.args.get(part)
     separator, *values = (text_in(translator, node, operand) for operand in node.expressions)
     listed = ", ".join(value.sql for value in (separator, *values))
     sql = f"concat_ws({listed})" if values else f"LEFT({separator.sql}, 0)"
-    return DuckdbExpression(sql, pa.string(), any_raises(separator, *values))
+    return DuckdbExpression(sql, pa.string(), may_raise=any_raises(separator, *values))
 
 
 @rule(exp.StrPosition)
-def _(translator: Translator, node: exp.StrPosition) -> DuckdbExpression:
+def _translate_instr(translator: Translator, node: exp.StrPosition) -> DuckdbExpression:
+    """Translate `instr(s, search)`: the place where a text is found first, from 1 on; 0 if it is not."""
     if node.args.get("position") is not None:
         raise translator.refusal(node, "begins at a place", "look in a part: INSTR(SUBSTRING(s, 3), 'a')")
     value = text_in(translator, node, node.this)
@@ -219,24 +266,26 @@ def _(translator: Translator, node: exp.StrPosition) -> DuckdbExpression:
     sql = (
         f"(CASE WHEN {searched.sql} = '' THEN 1 + 0 * LENGTH({value.sql}) ELSE instr({value.sql}, {searched.sql}) END)"
     )
-    return DuckdbExpression(f"CAST({sql} AS INTEGER)", pa.int32(), any_raises(value, searched))
+    return DuckdbExpression(f"CAST({sql} AS INTEGER)", pa.int32(), may_raise=any_raises(value, searched))
 
 
 @rule(exp.Repeat)
-def _(translator: Translator, node: exp.Repeat) -> DuckdbExpression:
+def _translate_repeat(translator: Translator, node: exp.Repeat) -> DuckdbExpression:
+    """Translate `repeat(s, times)`, which is empty for a negative number."""
     value = text_in(translator, node, node.this)
     count = _count_in(translator, node, node.args["times"])
     times = f"(CASE WHEN {count.sql} < 0 THEN 0 ELSE {count.sql} END)"
-    return DuckdbExpression(f"repeat({value.sql}, {times})", pa.string(), any_raises(value, count))
+    return DuckdbExpression(f"repeat({value.sql}, {times})", pa.string(), may_raise=any_raises(value, count))
 
 
 @rule(exp.MD5)
-def _(translator: Translator, node: exp.MD5) -> DuckdbExpression:
+def _translate_md5(translator: Translator, node: exp.MD5) -> DuckdbExpression:
     return _of_text(translator, node, "md5")
 
 
 @rule(exp.SHA2)
-def _(translator: Translator, node: exp.SHA2) -> DuckdbExpression:
+def _translate_sha2(translator: Translator, node: exp.SHA2) -> DuckdbExpression:
+    """Translate `sha2(s, 256)`, which Spark also writes `sha2(s, 0)`."""
     length = node.args.get("length")
     if length is None or length.name not in ("0", "256"):
         raise translator.refusal(node, "has another length", "write SHA2(s, 256)")
@@ -244,28 +293,30 @@ def _(translator: Translator, node: exp.SHA2) -> DuckdbExpression:
 
 
 @rule(exp.Hex)
-def _(translator: Translator, node: exp.Hex) -> DuckdbExpression:
-    value = translator.of(node.this)
+def _translate_hex(translator: Translator, node: exp.Hex) -> DuckdbExpression:
+    """Translate `hex` of a whole number, or of the bytes of a text."""
+    value = translator.translate(node.this)
     if pa.types.is_integer(value.type):
         # A negative number has the digits of its two's complement.
         number = f"CAST({value.sql} AS HUGEINT)"
         digits = f"hex(CASE WHEN {value.sql} < 0 THEN {number} + 18446744073709551616 ELSE {number} END)"
-        return DuckdbExpression(f"UPPER({digits})", pa.string(), value.may_raise)
+        return DuckdbExpression(f"UPPER({digits})", pa.string(), may_raise=value.may_raise)
     if not pa.types.is_string(value.type):
         raise translator.type_refusal(node, value)
-    return DuckdbExpression(f"hex({value.sql})", pa.string(), value.may_raise)
+    return DuckdbExpression(f"hex({value.sql})", pa.string(), may_raise=value.may_raise)
 
 
 # ------------------------------------------------------------------------------------------------------------ patterns
 
 
 @rule(exp.Like)
-def _(translator: Translator, node: exp.Like) -> DuckdbExpression:
+def _translate_like(translator: Translator, node: exp.Like) -> DuckdbExpression:
     return _like(translator, node, node, "\\")
 
 
 @rule(exp.Escape)
-def _(translator: Translator, node: exp.Escape) -> DuckdbExpression:
+def _translate_escape(translator: Translator, node: exp.Escape) -> DuckdbExpression:
+    """Translate `s LIKE pattern ESCAPE letter`."""
     escape = node.expression
     is_letter = isinstance(escape, exp.Literal) and escape.is_string and len(escape.this) == 1
     if not is_letter or type(node.this) is not exp.Like:
@@ -274,13 +325,16 @@ def _(translator: Translator, node: exp.Escape) -> DuckdbExpression:
 
 
 def _like(translator: Translator, node: exp.Expr, like: exp.Like, escape: str) -> DuckdbExpression:
-    """Say whether a text fits a pattern.
+    """Translate a test whether a text fits a pattern, in which `%` stands for any text and `_` for any character.
 
     Args:
         translator: The translator of the expression.
-        node: The node, with its escape if it names one.
-        like: The text and the pattern.
-        escape: The letter before `%` and `_` that stand for themselves.
+        node: The whole test, with its ESCAPE if there is one.
+        like: The node with the text and the pattern.
+        escape: The character that makes a `%` or `_` behind it stand for itself.
+
+    Raises:
+        QueryError: The pattern is not written out, or has the escape before another character.
     """
     value = text_in(translator, node, like.this)
     pattern = like.expression
@@ -292,17 +346,18 @@ def _like(translator: Translator, node: exp.Expr, like: exp.Like, escape: str) -
     sql = f"({value.sql} LIKE {text_literal(pattern.this)} ESCAPE {text_literal(escape)})"
     if like.args.get("negate"):
         sql = f"(NOT {sql})"
-    return DuckdbExpression(sql, pa.bool_(), value.may_raise)
+    return DuckdbExpression(sql, pa.bool_(), may_raise=value.may_raise)
 
 
 def _is_pattern(pattern: str, escape: str) -> bool:
-    """Say whether an escape stands only before a wildcard, or before itself: Spark refuses others."""
+    """True if the escape stands only before `%`, `_` or itself; Spark refuses other patterns."""
     letters = re.escape(escape)
     return re.fullmatch(rf"(?:[^{letters}]|{letters}[%_{letters}])*", pattern, re.DOTALL) is not None
 
 
 @rule(exp.RegexpLike)
-def _(translator: Translator, node: exp.RegexpLike) -> DuckdbExpression:
+def _translate_rlike(translator: Translator, node: exp.RegexpLike) -> DuckdbExpression:
+    """Translate `s RLIKE pattern`, for patterns that DuckDB reads as Java does."""
     value = text_in(translator, node, node.this)
     pattern = node.expression
     is_literal = isinstance(pattern, exp.Literal) and pattern.is_string
@@ -312,11 +367,12 @@ def _(translator: Translator, node: exp.RegexpLike) -> DuckdbExpression:
             "has a pattern that is not known to mean the same without Spark",
             "write one of letters, digits, ., [a-z], (a|b), *, + and ?, perhaps after ^ and before $",
         )
+    # In Java, `.` does not stand for the end of a line, and `$` also stands before one at the end of the text.
     searched = _ANY_OR_CLASS.sub(_any_of_java, pattern.this.removesuffix("$"))
     if pattern.this.endswith("$"):
         searched = f"(?:{searched}){_END_OF_JAVA}"
     sql = f"regexp_matches({value.sql}, {text_literal(searched)})"
-    return DuckdbExpression(sql, pa.bool_(), value.may_raise)
+    return DuckdbExpression(sql, pa.bool_(), may_raise=value.may_raise)
 
 
 _PLAIN_PATTERN: Final = re.compile(
@@ -331,12 +387,13 @@ _END_OF_JAVA: Final = r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])?\z"
 
 
 def _any_of_java(match: re.Match[str]) -> str:
-    """Return a class of characters as it is, and any character but the ends of lines for a point."""
+    """Return a part of a pattern with its meaning in Java: `.` is any character but an end of line, a class stays."""
     return _ANY_OF_JAVA if match[0] == "." else match[0]
 
 
 @rule(exp.RegexpSplit)
-def _(translator: Translator, node: exp.RegexpSplit) -> DuckdbExpression:
+def _translate_split(translator: Translator, node: exp.RegexpSplit) -> DuckdbExpression:
+    """Translate `split(s, separator)`, whose separator is a pattern in Spark: only plain text is taken."""
     value = text_in(translator, node, node.this)
     separator = node.expression
     is_literal = isinstance(separator, exp.Literal) and separator.is_string
@@ -344,5 +401,5 @@ def _(translator: Translator, node: exp.RegexpSplit) -> DuckdbExpression:
     if not is_plain or node.args.get("limit") is not None:
         raise translator.refusal(node, "has a pattern or a limit", "write SPLIT(s, ',')")
     return DuckdbExpression(
-        f"string_split({value.sql}, {text_literal(separator.this)})", pa.list_(pa.string()), value.may_raise
+        f"string_split({value.sql}, {text_literal(separator.this)})", pa.list_(pa.string()), may_raise=value.may_raise
     )

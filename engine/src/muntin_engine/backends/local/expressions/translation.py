@@ -15,7 +15,8 @@ def translated(text: str, columns: pa.Schema) -> DuckdbExpression:
         columns: The names and types of the columns that it may read.
 
     Raises:
-        QueryError: It cannot be read, reads a column that is not there, or has no translation of the same meaning.
+        QueryError: The text is no expression, reads a column that does not exist, or has no translation of the same
+            meaning.
 
     Example:
         >>> columns = pa.schema([("km", pa.int32())])

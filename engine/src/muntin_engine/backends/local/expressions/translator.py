@@ -30,7 +30,7 @@ _FUNCTIONS: dict[str, Rule] = {}
 def rule(
     *kinds: type[Node],
 ) -> Callable[[Callable[[Translator, Node], DuckdbExpression]], Callable[[Translator, Node], DuckdbExpression]]:
-    """Register a function as the rule of kinds of nodes."""
+    """Register a function as the rule by which nodes of some kinds are translated."""
 
     def register(function: Callable[[Translator, Node], DuckdbExpression]) -> Any:
         for kind in kinds:
@@ -70,6 +70,7 @@ class UnknownColumnError(Exception):
     """
 
     def __init__(self, fact: str, advice: str, *, is_missing: bool = False) -> None:
+        """Make an error; see the class for the arguments."""
         super().__init__(fact)
         self.fact = fact
         self.advice = advice
@@ -81,14 +82,17 @@ class Scope(ABC):
 
     @abstractmethod
     def column(self, path: Sequence[str]) -> tuple[DuckdbExpression, Sequence[str]]:
-        """Return the column that a path begins with, and the fields of it that follow.
+        """Return the column that a path begins with, and the rest of the path: names of fields of its structs.
+
+        Args:
+            path: The names between the dots of a column as it is written.
 
         Raises:
             UnknownColumnError: There is no such column, or there are several.
         """
 
     def computed(self, node: exp.Expr) -> DuckdbExpression | None:
-        """Return the value of a node that is computed already, such as an aggregate; None for others."""
+        """Return the value of a node that the rows have computed already, such as an aggregate; None for others."""
         del node
         return None
 
@@ -134,7 +138,7 @@ class _ReadParts(dict[str, Any]):
         return super().get(name, default)
 
     def unread(self) -> list[str]:
-        """Return the names of parts that say something and were not read."""
+        """Return the names of parts that are not empty and that the rule of the node has not read."""
         known_names = self._read | _KNOWN_PARTS
         return [name for name, part in self.items() if part and name not in known_names]
 
@@ -152,21 +156,21 @@ class Translator:
         Args:
             text: The expression.
             scope: The columns that it may read.
-            is_lenient: True if what a row cannot compute is null in place of an error.
+            is_lenient: True if the translation is null for a row that it fails on, in place of an error.
         """
         self.text = text
         self._scope = scope
         self._is_lenient = is_lenient
 
     def leniently(self) -> Translator:
-        """Return a translator of the same expression for which what a row cannot compute is null."""
+        """Return a translator of the same expression whose translations are null for rows that they fail on."""
         return Translator(self.text, self._scope, is_lenient=True)
 
-    def of(self, node: exp.Expr) -> DuckdbExpression:
-        """Translate a node.
+    def translate(self, node: exp.Expr) -> DuckdbExpression:
+        """Translate a node, by the rule of its kind.
 
         Raises:
-            QueryError: It has no translation.
+            QueryError: The node, or a part of it, has no translation of the same meaning.
         """
         computed = self._scope.computed(node)
         if computed is not None:
@@ -175,15 +179,24 @@ class Translator:
         if node_rule is None:
             raise self.unknown(node, node.key)
         parts = _ReadParts(node.args)
-        node.args = parts  # the tree is this translation's own, so that it may be changed
+        node.args = parts  # no one else holds the tree, so that it may be changed
         value = node_rule(self, node)
-        # A later sqlglot may note what it reads today in another part, as it did with the NOT of NOT LIKE.
+        # A part that the rule does not know may change the meaning, as newer versions of sqlglot add parts: the NOT of
+        # NOT LIKE once became one.
         for part in parts.unread():
             raise self.refusal(node, f"has a part {part!r}, which has no translation", ON_SPARK)
         return value
 
     def column(self, node: exp.Expr, path: Sequence[str]) -> DuckdbExpression:
-        """Return a column, or a field of it, by its path."""
+        """Return a column, or a field within its structs, by its path.
+
+        Args:
+            node: The node of the path, for errors.
+            path: The names between the dots.
+
+        Raises:
+            QueryError: There is no such column or field, or there are several such columns.
+        """
         try:
             value, fields = self._scope.column(path)
         except UnknownColumnError as error:
@@ -193,7 +206,16 @@ class Translator:
         return value
 
     def field(self, node: exp.Expr, value: DuckdbExpression, name: str) -> DuckdbExpression:
-        """Return a field of a struct."""
+        """Return a field of a struct, by its name in any case.
+
+        Args:
+            node: The node that reads the field, for errors.
+            value: The struct.
+            name: The name of the field.
+
+        Raises:
+            QueryError: The value is no struct, or has no such field.
+        """
         if not pa.types.is_struct(value.type):
             raise self.refusal(
                 node, f"reads {name!r} of {spelled(value.type)}", "name a column, or a field of a struct"
@@ -201,13 +223,19 @@ class Translator:
         fields = [value.type.field(place) for place in range(value.type.num_fields)]
         for field in fields:
             if field.name.casefold() == name.casefold():
-                return DuckdbExpression(f"({value.sql}).{quoted(field.name)}", field.type, value.may_raise)
+                return DuckdbExpression(f"({value.sql}).{quoted(field.name)}", field.type, may_raise=value.may_raise)
         raise self.mistake(node, f"has no field {name!r}", f"it has {', '.join(field.name for field in fields)}")
 
     # ------------------------------------------------------------------------------------------------ what is refused
 
     def refusal(self, node: exp.Expr, fact: str, advice: str) -> NeedsSparkError:
-        """Return the error about a node that Spark may compute."""
+        """Return the error about a node that Spark may compute, and that has no translation here.
+
+        Args:
+            node: The node.
+            fact: The words about the node that follow its text in the message.
+            advice: The words on what to write instead.
+        """
         part = spark_text(node)
         used = f"the expression {part!r}"
         return NeedsSparkError(used, _REFUSAL, value=part, within=self._within(part), fact=fact, advice=advice)
@@ -217,11 +245,18 @@ class Translator:
         return self.refusal(node, f"needs {name!r}, which is not known to mean the same without Spark", ON_SPARK)
 
     def mistake(self, node: exp.Expr, fact: str, advice: str) -> QueryError:
-        """Return the error about a node that Spark would not compute either, such as a column that there is not."""
+        """Return the error about a node that Spark would refuse too, such as a column that does not exist.
+
+        Args:
+            node: The node.
+            fact: The words about the node that follow its text in the message.
+            advice: The words on what to write instead.
+        """
         part = spark_text(node)
         return QueryError(_REFUSAL, value=part, within=self._within(part), fact=fact, advice=advice)
 
     def _within(self, part: str) -> str:
+        """Return the words that name the whole expression behind a part of it; empty if the part is all of it."""
         return "" if part == self.text else f", in {self.text!r}"
 
     def type_refusal(self, node: exp.Expr, *operands: DuckdbExpression) -> NeedsSparkError:
@@ -232,11 +267,11 @@ class Translator:
         )
 
     def failure(self, node: exp.Expr, fact: str) -> str:
-        """Return, in SQL, the error that a row raises.
+        """Return an expression in SQL that raises an error for a row, or is null if the translation is lenient.
 
         Args:
-            node: The node that cannot be computed.
-            fact: The error, in SQL.
+            node: The node that cannot be computed for the row.
+            fact: The message, as an expression in SQL.
         """
         if self._is_lenient:
             return "NULL"
@@ -244,12 +279,12 @@ class Translator:
 
 
 def spark_text(node: exp.Expr) -> str:
-    """Return a node as it is written."""
+    """Return a node as Spark's SQL writes it, for messages."""
     if "text" in node.meta:
         return str(node.meta["text"])
 
     def plainly(part: exp.Expr) -> exp.Expr:
-        # sqlglot has one class for both, as Spark's casts were lenient before the ANSI mode.
+        """Return a plain cast, which sqlglot holds as a `TryCast`, as a `Cast`; other nodes as they are."""
         is_plain_cast = isinstance(part, exp.TryCast) and not part.args.get("safe")
         return exp.Cast(this=part.this, to=part.args["to"]) if is_plain_cast else part
 

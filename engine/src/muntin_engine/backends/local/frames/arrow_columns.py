@@ -31,14 +31,14 @@ class ArrowColumn(NamedTuple):
 
 
 def columns_of_arrow(connection: duckdb.DuckDBPyConnection, word: str, columns: Sequence[ArrowColumn]) -> FrameColumns:
-    """Describe the columns of Arrow data, each as DuckDB reads it.
+    """Describe the columns of Arrow data, with the way in which DuckDB's values of them are read.
 
     Args:
-        connection: A connection, which tells how it reads Arrow types.
+        connection: A connection, which is asked in what types it reads Arrow types.
         word: The word for a column, for messages.
         columns: The columns.
     """
-    # By their places, as several columns may have one name.
+    # DuckDB is asked for the types of an empty table. Its columns are named by their places, as names may come twice.
     read_fields: list[pa.Field] = []
     for place, column in enumerate(columns):
         read_type = None if column.type is None else _type_for_duckdb(column.type)
@@ -48,7 +48,7 @@ def columns_of_arrow(connection: duckdb.DuckDBPyConnection, word: str, columns: 
     readings: dict[int, ColumnReading] = {}
     planned_types: dict[int, str] = {}
     if read_fields:
-        # A reader without batches, and no empty table: there are types of which pyarrow makes no arrays.
+        # A reader without batches in the place of a table: of some types pyarrow cannot make even an empty array.
         reader = pa.RecordBatchReader.from_batches(pa.schema(read_fields), [])
         relation = connection.from_arrow(reader)
         for place_name, duckdb_type in zip(relation.columns, relation.types, strict=True):
@@ -57,7 +57,7 @@ def columns_of_arrow(connection: duckdb.DuckDBPyConnection, word: str, columns: 
 
     frame_columns: list[FrameColumn] = []
     for place, column in enumerate(columns):
-        reading = readings.get(place, NoReading(column.spelled_type))
+        reading = readings.get(place, NoReading(column.spelled_type))  # columns that DuckDB does not take are not read
         frame_columns.append(FrameColumn(column.name, reading, column.spelled_type, planned_types.get(place)))
     return FrameColumns(tuple(frame_columns), word)
 
@@ -76,8 +76,8 @@ def _type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:
         return pa.decimal128(data_type.precision, data_type.scale) if has_few_digits else None
     if pa.types.is_duration(data_type) and data_type.unit in ("s", "ms"):
         return pa.duration("us")  # DuckDB computes with what stands under a null, and fails if it is too large
-    is_other = pa.types.is_interval(data_type) or pa.types.is_union(data_type)
-    if is_other or isinstance(data_type, pa.BaseExtensionType):
+    has_no_meaning = pa.types.is_interval(data_type) or pa.types.is_union(data_type)
+    if has_no_meaning or isinstance(data_type, pa.BaseExtensionType):
         return None
     if pa.types.is_nested(data_type):
         return _nested_type_for_duckdb(data_type)
@@ -85,7 +85,7 @@ def _type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:
 
 
 def _nested_type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:
-    """Return a nested type with the types in which DuckDB takes its parts; None if it does not take one."""
+    """Return a nested type with the types in which DuckDB takes its parts; None if it does not take one of them."""
     parts: list[pa.Field] = []
     for place in range(data_type.num_fields):
         part = data_type.field(place)
@@ -105,7 +105,11 @@ def _nested_type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:
 
 
 def for_duckdb(rows: Any) -> Any:
-    """Return an Arrow table, or a reader, in types that DuckDB takes; most are as they are."""
+    """Return an Arrow table, or a reader, in types that DuckDB takes; most tables stay as they are.
+
+    Args:
+        rows: The table or reader, whose columns DuckDB can all read.
+    """
     fields: list[pa.Field] = []
     for field in rows.schema:
         read_type = _type_for_duckdb(field.type)
@@ -116,5 +120,11 @@ def for_duckdb(rows: Any) -> Any:
 
 
 def is_from(frame: object, library: str, name: str) -> bool:
-    """Say whether the class of an object, or one that it is made from, has a name in a library."""
+    """True if an object is of a class of a library, which need not be imported to know it.
+
+    Args:
+        frame: The object.
+        library: The name of the package.
+        name: The name of the class, or of one that the class of the object derives from.
+    """
     return any(cls.__name__ == name and cls.__module__.split(".")[0] == library for cls in type(frame).__mro__)

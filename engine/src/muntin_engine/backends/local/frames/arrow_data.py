@@ -28,11 +28,11 @@ class ArrowData(FrameKind):
     word: ClassVar[str] = "Arrow column"
 
     def takes(self, frame: object) -> bool:
-        """Say whether an object has Arrow data to read."""
+        """True if an object is a dataset of pyarrow, or offers its rows as a stream of Arrow data."""
         return hasattr(frame, "__arrow_c_stream__") or is_from(frame, "pyarrow", "Dataset")
 
     def opened(self, frame: Any) -> Any:
-        """Return an object of pyarrow's as it is, and any other as an `ArrowStream`."""
+        """Return an object of pyarrow as it is, and any other, which may be readable only once, as an `ArrowStream`."""
         is_known = isinstance(frame, pa.Table | pa.RecordBatchReader) or is_from(frame, "pyarrow", "Dataset")
         return frame if is_known else ArrowStream(frame)
 
@@ -44,10 +44,10 @@ class ArrowData(FrameKind):
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
     ) -> duckdb.DuckDBPyRelation:
-        """Return columns of its rows.
+        """Return columns of a table, a dataset, a reader or an `ArrowStream` as a relation.
 
         Raises:
-            QueryError: The object is a reader that was read before.
+            QueryError: The rows can be read only once, and were read before.
         """
         if is_from(frame, "pyarrow", "Dataset"):
             fields = {name: pc.field(name) for name in names}
@@ -55,14 +55,14 @@ class ArrowData(FrameKind):
         if isinstance(frame, pa.Table):
             return connection.from_arrow(for_duckdb(frame.select(list(names))))
         if isinstance(frame, pa.RecordBatchReader):
-            if frame in _READ_READERS:
+            if frame in _READ_READERS:  # it would have no rows any more, and say nothing
                 raise _read_before("the reader", "reader.read_all()")
             _READ_READERS.add(frame)
             return connection.from_arrow(for_duckdb(_with_columns(names, frame)))
         return connection.from_arrow(for_duckdb(_with_columns(names, frame.reader())))
 
     def table_in_memory(self, frame: Any, names: Sequence[str]) -> pa.Table | None:
-        """Return columns of its rows; None of what is no `pyarrow.Table`."""
+        """Return columns of a `pyarrow.Table`; None for other objects, whose rows are not in memory."""
         return frame.select(list(names)) if isinstance(frame, pa.Table) else None
 
     def keys_of_changelog(self, frame: Any) -> list[str] | None:
@@ -105,26 +105,30 @@ class ArrowStream:
     """
 
     def __init__(self, frame: Any) -> None:
-        """Begin to read the object: it need not say its columns otherwise.
+        """Ask the object for a reader, which tells its columns.
+
+        Args:
+            frame: The object.
 
         Raises:
             QueryError: The object is no table.
         """
         self._frame = frame
-        # Kept for the rows: an object that can be read once must not be asked for a second reader.
+        # Kept until the rows are read: an object that can be read once must not be asked for a second reader.
         self._first_reader: pa.RecordBatchReader | None = _reader_of(frame)
-        self._has_rows = False  # true once rows were read: no rows after that mean that they can be read only once
+        self._has_rows = False  # true once rows were read; if a later reader has none, they can be read only once
         self.schema: pa.Schema = self._first_reader.schema
 
     def reader(self) -> pa.RecordBatchReader:
         """Return a reader of all rows.
 
         Raises:
-            QueryError: The object had rows, and has none any more.
+            QueryError: The object had rows when it was read before, and has none any more.
         """
         reader = self._first_reader or _reader_of(self._frame)
         self._first_reader = None
-        # A reader says only by its batches whether there are rows: the first one is read, and put before the others.
+        # Whether there are rows shows only when a batch is read. So the first batch is read here, and is put back
+        # before the others.
         batches = iter(reader)
         first_batch = next((batch for batch in batches if len(batch)), None)
         if first_batch is None:
@@ -136,11 +140,11 @@ class ArrowStream:
 
 
 def _read_before(subject: str, table: str) -> QueryError:
-    """Return the error for rows that can be read once, and have been.
+    """Return the error for rows that can be read only once, and were read before.
 
     Args:
-        subject: The object that had the rows.
-        table: The call that makes a table of the object.
+        subject: The words for the object that had the rows.
+        table: The call that makes a table of such an object, as advice.
     """
     return QueryError(
         f"{subject} has been read, and its rows can be read once\n"
@@ -162,7 +166,7 @@ def _reader_of(frame: Any) -> pa.RecordBatchReader:
 
 
 def _with_columns(names: Sequence[str], reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
-    """Return a reader that has only some columns of another one."""
+    """Return a reader of some columns of another reader, by their names."""
     places = [reader.schema.names.index(name) for name in names]
     schema = pa.schema([reader.schema.field(place) for place in places])
     batches = (batch.select(places) for batch in reader)

@@ -36,10 +36,10 @@ class ColumnReading(ABC):
 
     @abstractmethod
     def sql(self, value: str) -> str:
-        """Return the SQL that reads a value.
+        """Return the expression, in DuckDB's SQL, that reads a value in the type of the reading.
 
         Args:
-            value: The value in SQL.
+            value: The value, as an expression in DuckDB's SQL.
         """
 
 
@@ -71,7 +71,7 @@ class ScalarReading(ColumnReading):
         return self.template is None
 
     def sql(self, value: str) -> str:
-        """Return the SQL that reads a value."""
+        """Return the value in its type: by its template, or else by a cast."""
         if self.template is None:
             return f"CAST({value} AS {duckdb_type(self.type)})"
         return self.template.format(value)
@@ -139,7 +139,7 @@ class ListReading(ColumnReading):
         return self.element.is_cast
 
     def sql(self, value: str) -> str:
-        """Return the SQL that reads a list, element by element if need be."""
+        """Return the list in its type, element by element if a cast would read other values."""
         if self.is_cast:
             return f"CAST({value} AS {duckdb_type(self.type)})"
         return f"list_transform({value}, lambda element: {self.element.sql('element')})"
@@ -171,7 +171,7 @@ class StructReading(ColumnReading):
         return all(field.is_cast for field in self.fields.values())
 
     def sql(self, value: str) -> str:
-        """Return the SQL that reads a struct, field by field if need be; a null stays one."""
+        """Return the struct in its type, field by field if a cast would read other values; a null stays null."""
         if self.is_cast:
             return f"CAST({value} AS {duckdb_type(self.type)})"
         parts: list[str] = []
@@ -209,7 +209,7 @@ class MapReading(ColumnReading):
         return self.key.is_cast and self.value.is_cast
 
     def sql(self, value: str) -> str:
-        """Return the SQL that reads a map, entry by entry if need be."""
+        """Return the map in its type, entry by entry if a cast would read other values."""
         if self.is_cast:
             return f"CAST({value} AS {duckdb_type(self.type)})"
         entry = f"struct_pack(key := {self.key.sql('entry.key')}, value := {self.value.sql('entry.value')})"
@@ -256,7 +256,7 @@ _PARTS: Final = frozenset({"decimal", "list", "array", "map", "struct"})
 
 
 def is_json(data_type: duckdb.sqltypes.DuckDBPyType) -> bool:
-    """Say whether a type is that of JSON: text by its id, but its values have types of their own."""
+    """True if a type is JSON: DuckDB calls it text, but its values are of several types."""
     return str(data_type) == "JSON"
 
 
@@ -264,8 +264,8 @@ def reading_of(data_type: duckdb.sqltypes.DuckDBPyType, *, has_lengths: bool = F
     """Return the way in which a column of DuckDB's is read.
 
     Args:
-        data_type: Its type.
-        has_lengths: True if intervals are lengths of time, as in Arrow data. Those of DuckDB may have months.
+        data_type: The type of the column.
+        has_lengths: True if intervals are lengths of time, as in Arrow data. DuckDB's own intervals may have months.
 
     Example:
         >>> reading_of(duckdb.sqltype("UINTEGER[]")).sql("x")
@@ -281,10 +281,11 @@ def reading_of(data_type: duckdb.sqltypes.DuckDBPyType, *, has_lengths: bool = F
         return NoReading(str(data_type)) if reading is None else reading
 
     children: Any = data_type.children
-    parts = dict(children)  # types of parts by name, and sizes of decimals and arrays
+    parts = dict(children)  # by name: the types of parts, and the sizes of a decimal or an array
     if kind == "decimal":
         return ScalarReading(pa.decimal128(parts["precision"], parts["scale"]))
-    parts.pop("size", None)  # of an array, which is read as a list
+    if kind == "array":
+        parts.pop("size")  # an array is read as a list of any length
     readings: dict[str, ColumnReading] = {}
     for name, part in parts.items():
         readings[name] = reading_of(part, has_lengths=has_lengths)

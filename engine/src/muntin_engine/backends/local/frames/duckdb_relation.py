@@ -28,14 +28,16 @@ class DuckdbRelation(FrameKind):
         return isinstance(frame, duckdb.DuckDBPyRelation)
 
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
-        """Describe its columns, which do not change; some travel in another type, such as an enumeration as text."""
+        """Describe the columns of a relation, which cannot change."""
         del connection
         return columns_of_relation(frame, self.word, may_change=False)
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
     ) -> duckdb.DuckDBPyRelation:
-        """Return columns of its rows, which travel as Arrow data: its connection may have another time zone."""
+        """Return columns of a relation of the user's connection as a relation of ours."""
+        # The rows pass as Arrow data: expressions over the relation itself would be computed in the zone of its
+        # connection, which may not be UTC.
         columns = ", ".join(map(quoted, names))
         return connection.from_arrow(frame.project(columns).to_arrow_reader(BATCH_ROWS))
 

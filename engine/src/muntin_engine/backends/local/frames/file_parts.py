@@ -83,15 +83,15 @@ class PartRows:
 
 
 def parts_of(path: str, files: Sequence[str]) -> list[FilePart]:
-    """Cut Parquet files into parts, whose rows are those of the files in their order.
+    """Cut Parquet files into parts, which together have the rows of the files in their order.
 
     Args:
-        path: The path that names them.
-        files: The files.
+        path: The path that names the files.
+        files: The files, in their order.
 
     Returns:
-        The parts. There are none if the files differ in their columns: a part would then have the columns of its own
-        files only, and the part with a file that lacks a column would lack it too, in the place of nulls.
+        The parts. There are none if the files differ in their columns: a part has only the columns of its own files,
+        and a column that they lack would be missing instead of null.
     """
     schemas: list[pa.Schema] = []
     groups_by_file: list[list[RowGroup]] = []
@@ -99,11 +99,11 @@ def parts_of(path: str, files: Sequence[str]) -> list[FilePart]:
         try:
             metadata = pq.read_metadata(file)
         except (pa.ArrowException, OSError):
-            return []  # the file is then read as a whole, which fails with an error that says what is wrong with it
+            return []  # all files are then read as a whole, which fails with an error that says what is wrong
         schemas.append(metadata.schema.to_arrow_schema().remove_metadata())
         groups_by_file.append(list(_row_groups_of(file, metadata)))
 
-    # A part of a file is found by DuckDB's row numbers, which a column of the file may hide by its name.
+    # DuckDB finds a part of a file by its column of row numbers, which a column of the same name would hide.
     if any(schema != schemas[0] for schema in schemas) or _ROW_NUMBER in schemas[0].names:
         return []
     return [_part(path, groups) for groups in _cut(groups_by_file)]
@@ -125,8 +125,8 @@ def _cut(groups_by_file: Sequence[Sequence[RowGroup]]) -> Iterator[list[RowGroup
         file_rows = PartRows()
         file_rows.add(groups)
         if file_rows.is_large:
-            # The small files before it are a part of their own, so that rows stay in order and a cut part is of one
-            # file: only then row numbers tell its rows.
+            # A large file is cut by row numbers, which are counted by file. So the small files before it become a part
+            # of their own, and rows stay in order.
             if small_files.groups:
                 yield small_files.groups
                 small_files = PartRows()
@@ -153,7 +153,12 @@ def _cut_file(groups: Sequence[RowGroup]) -> Iterator[list[RowGroup]]:
 
 
 def _part(path: str, groups: Sequence[RowGroup]) -> FilePart:
-    """Return row groups that lie one after the other as a part; those of several files are all of these files."""
+    """Return a part of the rows of some row groups.
+
+    Args:
+        path: The path that names all files.
+        groups: The row groups, in order without a gap: some of one file, or all of several files.
+    """
     files = tuple(dict.fromkeys(group.file for group in groups))
     rows = sum(group.rows for group in groups)
     if len(files) > 1:

@@ -74,8 +74,8 @@ class FileFormat(ABC):
         """Return the rows of files.
 
         Args:
-            connection: The connection on which they are read.
-            paths: Their paths, in which DuckDB is not to find the characters of patterns.
+            connection: The connection on which the files are read.
+            paths: The paths of the files. A character such as `*` in them is part of a name, and no pattern.
 
         Raises:
             QueryError: A file cannot be read.
@@ -122,13 +122,17 @@ class CsvFiles(FileFormat):
     word: ClassVar[str] = "CSV column"
 
     def rows(self, connection: duckdb.DuckDBPyConnection, paths: list[str]) -> duckdb.DuckDBPyRelation:
-        """Return the rows of files."""
+        """Return the rows of files.
+
+        Raises:
+            QueryError: A file is empty, or has a row with more or fewer fields than its first line.
+        """
         for path in paths:
             if os.path.getsize(path) == 0:
                 raise QueryError(f"the file {path!r} is empty\n  expected: a first line with the names of columns")
         delimiter = _delimiter(paths[0])
         try:
-            # Whatever DuckDB would find out by a look at the first rows is said, so that all files are read alike.
+            # All that DuckDB would guess from the first rows of a file is said, so that all files are read alike.
             return connection.read_csv(
                 list(map(glob.escape, paths)),
                 header=True,
@@ -143,13 +147,13 @@ class CsvFiles(FileFormat):
                 union_by_name=True,
             )
         except duckdb.Error as error:
-            # A row with too many fields is the usual fault, and DuckDB's words for it are many lines of settings.
+            # Usually a row has too many fields, for which DuckDB's message is many lines of settings: ours is clearer.
             for path in paths:
                 _check_lines(path, delimiter)
             raise QueryError(f"{paths[0]!r} cannot be read: {reason_of(error)}") from error
 
     def columns_of_file(self, path: str) -> list[FileColumn]:
-        """Return the columns that the first line of a file names, as DuckDB names those without a name."""
+        """Return the columns that the first line of a file names; one without a name is `column` and its place."""
         with open(path, newline="", encoding="utf-8-sig", errors="replace") as file:
             names = next(csv.reader(file, delimiter=_delimiter(path)), [])
         return [FileColumn(name.strip() or f"column{place}", "") for place, name in enumerate(names)]
@@ -161,7 +165,10 @@ class JsonFiles(FileFormat):
     word: ClassVar[str] = "JSON column"
 
     def rows(self, connection: duckdb.DuckDBPyConnection, paths: list[str]) -> duckdb.DuckDBPyRelation:
-        """Return the rows of files, after a look at all of them: a column may be in the last row alone."""
+        """Return the rows of files.
+
+        Cost: all rows are read once before, to know the columns: the last row may have a further one.
+        """
         if all(os.path.getsize(path) == 0 for path in paths):
             raise QueryError(f"the file {paths[0]!r} is empty\n  expected: an object a line")
         rows = connection.read_json(
@@ -197,7 +204,7 @@ class Files(FrameKind):
         """Describe the columns of the files."""
         files = NamedFiles.of(frame)
         columns = columns_of_relation(files.rows(connection), files.format.word, may_change=True)
-        # A column that files do not have in common is refused only where a query reads it.
+        # A column that not all files have is refused only where a query reads it, so the error waits with the column.
         refusals = files.refusals(columns.names, columns.names)
         columns_with_refusals: list[FrameColumn] = []
         for column in columns.columns:
@@ -231,7 +238,7 @@ class Files(FrameKind):
         return frame.rows if isinstance(frame, FilePart) else None
 
     def parts(self, frame: Any) -> list[FilePart]:
-        """Return parts of files of Parquet, which say where rows begin; others are read from their beginning."""
+        """Return parts of files of Parquet; other formats do not say where rows begin, so they have no parts."""
         files = NamedFiles.of(frame)
         return parts_of(files.path, files.paths) if isinstance(files.format, ParquetFiles) else []
 
@@ -261,10 +268,10 @@ class NamedFiles:
 
     @classmethod
     def of(cls, frame: str | os.PathLike[str]) -> NamedFiles:
-        """Look for the files that a path names.
+        """Find the files that a path names.
 
         Raises:
-            QueryError: There is no file, or they are not of one format that is read.
+            QueryError: There is no file, the files are of several formats, or their format cannot be read.
         """
         path = os.fspath(frame)
         if isinstance(frame, FilePart):
@@ -288,19 +295,19 @@ class NamedFiles:
             raise QueryError("{value!r} cannot be read: {reason}", value=self.path, reason=reason_of(error)) from error
 
     def refusals(self, names: Sequence[str], all_names: Sequence[str]) -> dict[str, str]:
-        """Return the errors for reading columns that the files do not have in common, by name.
+        """Return the errors for reading columns that not all files have, or have in one type; by name of the column.
 
         Args:
-            names: The names of columns.
-            all_names: The names of all columns, as DuckDB has them.
+            names: The names of the columns.
+            all_names: The names of all columns of the files, as DuckDB names them.
         """
-        # One file has its columns in common with itself, unless it has two of one name. No file is opened for that.
+        # A single file can only have two columns of one name, which DuckDB's names show without opening it.
         if len(self.paths) == 1 and not any(map(_second_name_of, all_names)):
             return {}
         columns_by_file: dict[str, list[FileColumn]] = {}
         for file_path in self.paths:
             columns = self.format.columns_of_file(file_path)
-            if columns is not None:
+            if columns is not None:  # each row of JSON has columns of its own, so its files cannot differ in them
                 columns_by_file[file_path] = columns
 
         refusals: dict[str, str] = {}
@@ -311,17 +318,17 @@ class NamedFiles:
         return refusals
 
     def _refusal(self, name: str, columns_by_file: Mapping[str, Sequence[FileColumn]]) -> str | None:
-        """Return the error for reading a column that the files do not have in common; None if they have it.
+        """Return the error for reading a column; None if each file has it once, in types that fit together.
 
         Args:
             name: The name of the column, as DuckDB has it: the second of two columns `km` is `km_1` there.
-            columns_by_file: The columns of each file as they are called in it.
+            columns_by_file: The columns of each file, with the names that they have in it.
         """
-        file_by_type: dict[str, str] = {}
+        file_by_type: dict[str, str] = {}  # of each type, the first file that has the column in it
         for file_path, columns in columns_by_file.items():
             alike = _columns_named(name, columns)
             if not alike:
-                # DuckDB's name of a second column is in no file: its own name is, twice.
+                # `km_1` may be DuckDB's name for the second of two columns `km` of the file.
                 doubled_name = _second_name_of(name)
                 if len(_columns_named(doubled_name, columns)) > 1:
                     return f"{file_path!r} has several columns {doubled_name!r}\n  rename all but one of them"
@@ -343,8 +350,11 @@ class NamedFiles:
 def _paths_named(path: str) -> list[str]:
     """Return the files that a path names, in the order of their names.
 
+    Args:
+        path: The path of a file or a folder, or a pattern such as `rides/*.csv`.
+
     Raises:
-        QueryError: There is none.
+        QueryError: The path names no file.
     """
     if os.path.isdir(path):
         paths_in_folder = _paths_in(Path(path))
@@ -363,10 +373,11 @@ def _paths_named(path: str) -> list[str]:
 
 
 def _paths_in(folder: Path) -> list[str]:
-    """Return the files of a folder that can be read, also those in folders within it, and none that is hidden."""
+    """Return the files that can be read in a folder and the folders within it, without hidden ones."""
     paths: list[str] = []
     for path in sorted(folder.rglob("*")):
-        is_hidden = any(part[0] in "._" for part in path.relative_to(folder).parts)  # Spark ignores these, too
+        # As on Spark, a file is hidden if its name, or that of a folder around it, begins with `.` or `_`.
+        is_hidden = any(part[0] in "._" for part in path.relative_to(folder).parts)
         if path.suffix.casefold() in _FORMATS and path.is_file() and not is_hidden:
             paths.append(str(path))
     return paths
@@ -378,7 +389,9 @@ def _columns_named(name: str, columns: Sequence[FileColumn]) -> list[FileColumn]
 
 
 def _second_name_of(name: str) -> str:
-    """Return the name of which DuckDB makes another one where a file has it twice; empty if it makes no such name.
+    """Return the name in a file that DuckDB's name of a column may stand for, if it is the second column of that name.
+
+    DuckDB numbers columns of one name: `km`, `km_1`. The text is empty for a name without a number.
 
     Example:
         >>> _second_name_of("km_1"), _second_name_of("km")
@@ -389,16 +402,16 @@ def _second_name_of(name: str) -> str:
 
 
 def _delimiter(path: str) -> str:
-    """Return the character between the fields of a file of CSV: the most frequent one of its first line."""
+    """Return the character between the fields of a CSV file: the most frequent of four in its first line."""
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         first_line = file.readline()
     return max(",;\t|", key=first_line.count)
 
 
 def _with_whole_numbers_of_64_bits(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """Cast whole numbers to 64 bits where these hold all of a column, as on Spark.
+    """Cast columns of whole numbers of 128 bits to 64 bits, as on Spark, unless a number would not fit.
 
-    DuckDB takes 128 bits as soon as some numbers are negative and others are not.
+    DuckDB reads JSON with 128 bits as soon as some numbers are negative and others are not.
     """
     casts: dict[str, str] = {}
     for name, data_type in zip(rows.columns, rows.types, strict=True):
@@ -408,7 +421,7 @@ def _with_whole_numbers_of_64_bits(rows: duckdb.DuckDBPyRelation) -> duckdb.Duck
     if not casts:
         return rows
 
-    # A number that does not fit is null after the cast, also within a list or a struct.
+    # A number that does not fit is null after the cast, also within a list or a struct: such a cast is not done.
     losses = [f"bool_or({quoted(name)} IS DISTINCT FROM {cast})" for name, cast in casts.items()]
     (is_lossy,) = rows.aggregate(", ".join(losses)).fetchall()  # one row, with a column for each cast
     for name, loses_values in zip(list(casts), is_lossy, strict=True):
@@ -424,8 +437,12 @@ def _with_whole_numbers_of_64_bits(rows: duckdb.DuckDBPyRelation) -> duckdb.Duck
 def _check_lines(path: str, delimiter: str) -> None:
     """Refuse a file of CSV that has a row with more or fewer fields than its first line.
 
+    Args:
+        path: The path of the file.
+        delimiter: The character between fields.
+
     Raises:
-        QueryError: There is one.
+        QueryError: The file has such a row.
     """
     with open(path, newline="", encoding="utf-8-sig", errors="replace") as file:
         rows = csv.reader(file, delimiter=delimiter)

@@ -65,12 +65,13 @@ class FrameColumns:
         return [column.name for column in self.columns]
 
     def named(self, name: str) -> FrameColumn:
-        """Return the first column of a name."""
+        """Return the column of a name: the first one, if several have the name."""
         return self._first_by_name[name]
 
     @cached_property
     def _first_by_name(self) -> dict[str, FrameColumn]:
-        """The columns by name. Reversed, so that of several with one name the first comes last and stays."""
+        """The columns by name: of several with one name the first."""
+        # A dict keeps the last value of a key, so the columns are gone through from the end.
         return {column.name: column for column in reversed(self.columns)}
 
 
@@ -85,10 +86,10 @@ class FrameKind(ABC):
 
     @abstractmethod
     def takes(self, frame: object) -> bool:
-        """Say whether an object is a table of this kind."""
+        """True if an object is a table of this kind."""
 
     def opened(self, frame: Any) -> Any:
-        """Return the object that is read in the place of a table; the table itself, unless it can be read only once."""
+        """Return the object whose rows are read for a table: the table itself, or one that wraps it."""
         return frame
 
     @abstractmethod
@@ -133,27 +134,32 @@ class FrameKind(ABC):
         return None
 
     def subject(self, frame: Any) -> str:
-        """Return the words for a table in messages."""
+        """Return the words that name a table in messages."""
         del frame
         return "the input"
 
     def advice_for_missing_column(self, frame: Any, name: str) -> str | None:
-        """Say what to write so that a table has a column of a name; None if nothing in the table is called so."""
+        """Return advice for a name that is no column, but the name of something else in a table; or None.
+
+        Args:
+            frame: The table.
+            name: The name, such as that of the index of a data frame.
+        """
         del frame, name
         return None
 
     def keys_of_changelog(self, frame: Any) -> list[str] | None:
-        """Return the key columns that a changelog itself names, for kinds that keep metadata; None if it names none."""
+        """Return the key columns that the metadata of a changelog names; None if it has no such metadata."""
         del frame
         return None
 
     def row_count(self, frame: Any) -> int | None:
-        """Return the number of rows of a table; None if it takes more than a look at it."""
+        """Return the number of rows of a table; None if rows would have to be read to know it."""
         del frame
         return None
 
     def parts(self, frame: Any) -> Sequence[Any]:
-        """Return parts of a table that processes can read side by side; none if it has no such parts."""
+        """Return parts of a table that processes can read side by side; empty if it has no such parts."""
         del frame
         return ()
 
@@ -163,16 +169,20 @@ class FrameKind(ABC):
 
 
 def changed_since(fact: str) -> QueryError:
-    """Return the error for a table that is not what it was when its query was planned.
+    """Return the error for a table that has changed since its query was planned.
 
     Args:
-        fact: The difference, in words.
+        fact: The change, in words.
     """
     return QueryError(f"{fact}: the table has changed since the query was written\n  write the query again over it")
 
 
 def keys_in(schema: pa.Schema) -> list[str] | None:
-    """Return the keys that a changelog names in the metadata of its ids; None if it names none."""
+    """Return the names of the keys of a changelog, from the metadata of its column of ids; None if they are not there.
+
+    Args:
+        schema: The schema of the changelog, as Muntin or Spark wrote it.
+    """
     if EVENT_ID not in schema.names:
         return None
     stored_keys = (schema.field(EVENT_ID).metadata or {}).get(KEYS.encode())
@@ -180,7 +190,7 @@ def keys_in(schema: pa.Schema) -> list[str] | None:
         keys: list[str] = json.loads(stored_keys)
         return keys
 
-    # Spark keeps the metadata of columns in a schema of its own.
+    # Spark writes the metadata of columns into a schema of its own, as JSON in the metadata of the file.
     spark_schema = (schema.metadata or {}).get(_SPARK_SCHEMA)
     if spark_schema is None:
         return None
@@ -194,8 +204,8 @@ def columns_of_relation(relation: duckdb.DuckDBPyRelation, word: str, *, may_cha
 
     Args:
         relation: The relation.
-        word: The word for one of its columns.
-        may_change: True if the types of a relation of the same table may be other ones later.
+        word: The word for one of its columns, for messages.
+        may_change: True if the same table may have columns of other types when its rows are read, as files may.
     """
     columns: list[FrameColumn] = []
     for name, data_type in zip(relation.columns, relation.types, strict=True):
@@ -209,7 +219,7 @@ def columns_of_relation(relation: duckdb.DuckDBPyRelation, word: str, *, may_cha
 
 
 def reason_of(error: Exception) -> str:
-    """Return the first part of an error of a library; those of Python code that it runs have a whole traceback.
+    """Return the reason in the message of a library's error, without the traceback of Python code that it called.
 
     Example:
         >>> reason_of(OSError("Unknown error: no disk. Detail: Python exception: Traceback (most recent call last)"))

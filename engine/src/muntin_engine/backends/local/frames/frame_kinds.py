@@ -29,7 +29,7 @@ KINDS: Final[tuple[FrameKind, ...]] = (
 
 
 def kind_of(frame: object) -> FrameKind | None:
-    """Return the kind of a table; None for what is no table in this process."""
+    """Return the kind of a table; None for an object that is no table in this process."""
     for kind in KINDS:
         if kind.takes(frame):
             return kind

@@ -52,7 +52,7 @@ class LocalFrame(ABC):
 
     @property
     def origin(self) -> Any:
-        """The table of the query writer, if this one is read as it is; otherwise this one."""
+        """The table of the query writer; this table itself if it has other columns or rows than that one."""
         return self
 
     @property
@@ -67,35 +67,38 @@ class LocalFrame(ABC):
 
     @abstractmethod
     def refusal(self, name: str) -> str | None:
-        """Return the error for reading a column of a type without a meaning, in words of its kind; None if it has one.
+        """Return the error for reading a column whose type has no meaning in a query; None if the type has a meaning.
 
         Args:
             name: The name of the column.
         """
 
     def advice_for_missing_column(self, name: str) -> str | None:
-        """Say what to write so that the table has a column of a name; None if nothing in it is called so."""
+        """Return advice for a name that is no column, but the name of something else in the table; or None."""
         del name
         return None
 
     def keys_of_changelog(self) -> list[str] | None:
-        """Return the key columns that a changelog itself names; None if it names none."""
+        """Return the key columns that the metadata of a changelog names; None if it has no such metadata."""
         return None
 
     def called_functions(self) -> tuple[CalledFunction, ...]:
-        """Return the functions that its expressions call, and those of the tables that it is computed from."""
+        """Return the functions of plugins that are called to compute the rows, also those of the tables below this."""
         return ()
 
     @abstractmethod
     def is_hidden(self, name: str) -> bool:
-        """True if no expression can read a column: each value of it would have to have a meaning."""
+        """True if no expression can read a column, as its values have no meaning in a query.
+
+        A column with a refusal need not be hidden: fields of a struct can be read if only another field has no meaning.
+        """
 
     @abstractmethod
     def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
-        """Yield the rows as relations, one to be read after the other, with their columns in the types of `schema`.
+        """Yield columns of the rows as relations, in the types of `schema`; one is read after the other.
 
         Args:
-            names: The names of the columns.
+            names: The names of the columns. Without any, the relations still have a row for each row of the table.
 
         Raises:
             QueryError: The table cannot be read.
@@ -112,7 +115,9 @@ class LocalFrame(ABC):
         return None
 
     def columns_in_memory(self, names: Sequence[str]) -> pa.Table | None:
-        """Return columns as the table itself holds them in memory; None unless a query reads just these values.
+        """Return columns as the table holds them in memory, without a copy.
+
+        None if the table is not in memory, or its values would be read in another type.
 
         Args:
             names: The names of the columns, each once.
@@ -124,13 +129,16 @@ class LocalFrame(ABC):
         return None
 
     def parts(self) -> Sequence[LocalFrame]:
-        """Return parts of the table, in order, that processes can read side by side; none if it has no such parts."""
+        """Return parts of the table, in order, that processes can read side by side; empty if it has no such parts."""
         return ()
 
     def names_in(self, *sqls: str) -> list[str]:
-        """Return the columns that expressions in DuckDB's SQL may read: those whose names stand in one of them.
+        """Return the names of the columns that expressions in DuckDB's SQL may read: those that stand in their text.
 
-        A name may stand in a literal: a column more is read, and none that is needed is missing.
+        A name may also stand in a literal. Then a column is read that is not needed, which does no harm.
+
+        Args:
+            sqls: The expressions.
         """
         names: list[str] = []
         for name in dict.fromkeys(self.schema.names):
@@ -140,10 +148,10 @@ class LocalFrame(ABC):
         return names
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Yield columns of the rows as Arrow data.
+        """Read columns of the rows, and yield them as Arrow data.
 
         Args:
-            schema: The columns, of those that the table has.
+            schema: The columns to read, with the types that they have in the table.
 
         Raises:
             QueryError: The table cannot be read.
@@ -207,12 +215,13 @@ class OpenFrame(LocalFrame):
         return self.kind.row_count(self.frame)
 
     def parts(self) -> list[LocalFrame]:
-        """Return parts of the table, whose columns are those of the table: a file alone may have smaller numbers."""
+        """Return parts of the table, in order, that processes can read side by side; empty if it has no such parts."""
+        # A part that has only some of the files might have a smaller type of numbers: it gets the columns of the table.
         return [OpenFrame(part, self.columns) for part in self.kind.parts(self.frame)]
 
     @cached_property
     def source(self) -> Any:
-        """The object that is read of the table.
+        """The object whose rows are read: the table itself, or one that wraps it.
 
         Raises:
             QueryError: The table cannot be read.
@@ -239,7 +248,7 @@ class OpenFrame(LocalFrame):
         return pa.schema([(column.name, column.reading.type) for column in self.columns.columns])
 
     def refusal(self, name: str) -> str | None:
-        """Return the error for reading a column of a type without a meaning."""
+        """Return the error for reading a column whose type, or a part of it, has no meaning in a query, or None."""
         column = self.columns.named(name)
         if column.refusal is not None:
             return column.refusal
@@ -253,7 +262,7 @@ class OpenFrame(LocalFrame):
         )
 
     def advice_for_missing_column(self, name: str) -> str | None:
-        """Say what to write so that the table has a column of a name, in words of its kind."""
+        """Return advice for a name that is no column, but the name of something else in the table; or None."""
         return self.kind.advice_for_missing_column(self.frame, name)
 
     def keys_of_changelog(self) -> list[str] | None:
@@ -261,14 +270,18 @@ class OpenFrame(LocalFrame):
         return self.kind.keys_of_changelog(self.source)
 
     def is_hidden(self, name: str) -> bool:
-        """True if a column has values, and none of them is read."""
+        """True if no expression can read a column; a column of nulls alone can be read."""
         column = self.columns.named(name)
         if column.refusal is not None:
             return True
         return isinstance(column.reading, NoReading) and not column.reading.is_of_nulls
 
     def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
-        """Yield the rows as one relation."""
+        """Yield columns of the rows as one relation.
+
+        Raises:
+            QueryError: The table cannot be read, or has changed since the query was planned.
+        """
         relation = self.kind.relation(new_connection(), self.source, names or self._counted_names())
         self._check_unchanged(relation)
         columns: list[str] = []
@@ -278,30 +291,42 @@ class OpenFrame(LocalFrame):
         yield relation.project(", ".join(columns) or "1")
 
     def columns_in_memory(self, names: Sequence[str]) -> pa.Table | None:
-        """Return columns as the table itself holds them, where a cast to the types that they have would read them."""
-        readings = [self.columns.named(name).reading for name in names]
-        if not all(reading.is_cast and not pa.types.is_nested(reading.type) for reading in readings):
-            return None
+        """Return columns as the table holds them in memory; None if they would be read in other types."""
+        types: list[pa.DataType] = []
+        for name in names:
+            reading = self.columns.named(name).reading
+            if not reading.is_cast or pa.types.is_nested(reading.type):
+                return None  # DuckDB has to compute the values
+            types.append(reading.type)
         table = self.kind.table_in_memory(self.source, names)
-        if table is None or table.schema.types != [reading.type for reading in readings]:
+        if table is None or table.schema.types != types:
             return None
         return table
 
     def _check_unchanged(self, relation: duckdb.DuckDBPyRelation) -> None:
-        """Refuse rows whose columns are of other types than when the query was planned.
+        """Refuse rows of a table that has changed its types since the query was planned.
+
+        Another size of numbers is no such change: the rows are cast to the type that was planned.
+
+        Args:
+            relation: The rows, with columns in the types that the table has now.
 
         Raises:
-            QueryError: One is of another type, which is more than another size of numbers.
+            QueryError: A column is of another type.
         """
         for name, data_type in zip(relation.columns, map(str, relation.types), strict=True):
             planned_type = self.columns.named(name).planned_type
             if planned_type is None or data_type == planned_type:
                 continue
-            if not any({data_type, planned_type} <= sizes for sizes in _SIZES):
+            are_sizes_of_one_kind = any({data_type, planned_type} <= sizes for sizes in _SIZES)
+            if not are_sizes_of_one_kind:
                 raise changed_since(f"{self.columns.word} {name!r} is of type {data_type} instead of {planned_type}")
 
     def _counted_names(self) -> list[str]:
-        """Return a column that can be read, for a query that reads none: its rows are counted all the same."""
+        """Return the name of one column that can be read, as a list, for a query that reads none and counts rows.
+
+        The list is empty if the table has no such column.
+        """
         return [name for name in self.columns.names if not self.is_hidden(name)][:1]
 
 
@@ -321,7 +346,12 @@ class ChangedFrame(LocalFrame):
 
     @classmethod
     def beside(cls, frame: LocalFrame, columns: Mapping[str, DuckdbExpression]) -> ChangedFrame:
-        """Return a table with further columns beside its own."""
+        """Return a table with further columns beside its own.
+
+        Args:
+            frame: The table.
+            columns: The further columns by name, as expressions over those of the table.
+        """
         names = frame.schema.names
         return cls(frame, [*kept_columns(frame, names), *columns.items()], frozenset(names))
 
@@ -360,7 +390,7 @@ class ChangedFrame(LocalFrame):
         return pa.schema([(name, expression.type) for name, expression in self.columns])
 
     def refusal(self, name: str) -> str | None:
-        """Return the error for reading a column that the other table has with a type without a meaning."""
+        """Return the error for reading a column of the other table whose type has no meaning in a query, or None."""
         return self.frame.refusal(name) if name in self.kept_names else None
 
     def called_functions(self) -> tuple[CalledFunction, ...]:
@@ -373,7 +403,7 @@ class ChangedFrame(LocalFrame):
         return name in self.kept_names and self.frame.is_hidden(name)
 
     def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
-        """Yield the rows of the other table with the columns."""
+        """Yield the rows of the other table with columns computed of them."""
         expressions = dict(self.columns)
         sqls = [expressions[name].sql for name in names]
         columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in zip(names, sqls, strict=True))
@@ -382,7 +412,7 @@ class ChangedFrame(LocalFrame):
 
 
 def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, DuckdbExpression]]:
-    """Return columns of a table as they are, in its order.
+    """Return columns of a table as they are, in its order, as pairs of a name and an expression.
 
     Args:
         frame: The table.
@@ -404,5 +434,5 @@ def called_by_all(frames: Iterable[LocalFrame]) -> tuple[CalledFunction, ...]:
 
 
 def opened(frame: Any) -> LocalFrame:
-    """Open a table of a query writer; one that is open stays as it is."""
+    """Open a table of a query writer, so that it is described only once; a table that is open is returned itself."""
     return frame if isinstance(frame, LocalFrame) else OpenFrame(frame)

@@ -45,12 +45,12 @@ class LocalStream:
         return self._rows.__arrow_c_stream__(requested_schema)
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Refuse what only a DataFrame of Spark's has.
+        """Refuse an attribute that only a DataFrame of Spark's has; Python calls this for attributes that are not here.
 
         Raises:
-            NeedsSparkError: The attribute is looked for, and the stream does not have it.
+            NeedsSparkError: In all cases, except for names of protocols.
         """
-        if name.startswith("__"):  # a library looks for a protocol
+        if name.startswith("__"):  # a library asks whether an object has a protocol, and expects this error
             raise AttributeError(name)
         raise NeedsSparkError(
             f"df.{name}",
@@ -60,10 +60,10 @@ class LocalStream:
         )
 
     def __getitem__(self, name: object) -> NoReturn:
-        """Refuse columns, which are Spark's.
+        """Refuse to return a column object, as only Spark has them.
 
         Raises:
-            NeedsSparkError: A column of Spark's is asked for.
+            NeedsSparkError: In all cases.
         """
         raise NeedsSparkError(
             f"df[{name!r}]",

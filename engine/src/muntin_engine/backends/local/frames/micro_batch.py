@@ -26,7 +26,7 @@ class MicroBatch:
     """A micro-batch of the streams of a query, and the output of its queries that others of them read.
 
     Attributes:
-        passed_on: The output of queries whose results others read, by their `place_name`; it is there once the query
+        passed_on: The output of queries whose results others read, by their `inner_id`; it is there once the query
             has run.
     """
 

@@ -35,18 +35,22 @@ class PandasFrame(FrameKind):
         return is_from(frame, "pandas", "DataFrame")
 
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
-        """Describe its columns without its index. Types of Python objects are found by a look at all of them."""
+        """Describe the columns of a frame, without its index.
+
+        Cost: columns of Python objects are converted as a whole, as each object may be of another type.
+        """
         columns: list[ArrowColumn] = []
         for place, dtype in enumerate(frame.dtypes):
             column = frame.iloc[:, place]
             has_objects = _holds_objects(dtype)
             data_type = None
             spelled_type = str(dtype)
+            if not has_objects:
+                column = column.iloc[:0]  # the column itself has a type, so no value is needed to know it
             try:
-                # The type of a column of one library type is that of its first rows.
-                data_type = _array_of_pandas(column if has_objects else column.iloc[:0]).type
+                data_type = _array_of_pandas(column).type
             except _NO_ARROW_TYPE as error:
-                if has_objects:  # "object" says nothing of what is in it
+                if has_objects:  # the type "object" tells nothing about the values
                     spelled_type += f" (its values are not of one type: {reason_of(error)})"
             else:
                 if has_objects:
@@ -61,7 +65,7 @@ class PandasFrame(FrameKind):
         return connection.from_arrow(for_duckdb(self.table_in_memory(frame, names)))
 
     def table_in_memory(self, frame: Any, names: Sequence[str]) -> pa.Table:
-        """Return columns of its rows without its index."""
+        """Return columns of a frame as Arrow data."""
         all_names = list(map(str, frame.columns))
         columns: list[Any] = []
         for name in names:
@@ -75,7 +79,7 @@ class PandasFrame(FrameKind):
         return pa.Table.from_arrays(columns, list(names))
 
     def advice_for_missing_column(self, frame: Any, name: str) -> str | None:
-        """Say how an index becomes columns, and columns of several levels get a name each."""
+        """Return advice for the name of the index, or for columns of several levels; None for any other name."""
         if name in frame.index.names:
             return f"{name!r} is its index: frame.reset_index() makes a column of it"
         if frame.columns.nlevels > 1:
@@ -89,9 +93,10 @@ class PandasFrame(FrameKind):
         return len(frame)
 
     def result(self, rows: pa.Table) -> Any:
-        """Return a DataFrame; whole numbers among which some are null stay whole numbers, and NaN is not such a null.
+        """Return a DataFrame, in which whole numbers stay whole numbers and NaN differs from a null.
 
-        The type of a column depends on its own values alone.
+        The type of a column depends on its own values alone: it is one of NumPy, or a nullable type of pandas where the
+        values need one.
         """
         import pandas
 
@@ -108,6 +113,7 @@ class PandasFrame(FrameKind):
         for name, column in zip(rows.column_names, rows.columns, strict=True):
             dtypes: dict[pa.DataType, Any] = {}
             if column.null_count:
+                # In a float column of NumPy, NaN stands for a null: the two need a type with a mask only if both occur.
                 has_nan = column.type in floats and pc.any(pc.is_nan(column)).as_py()
                 dtypes = floats if has_nan else nullable
             # `integer_object_nulls` is about integers inside of structs and lists, which would become floats.
@@ -116,21 +122,21 @@ class PandasFrame(FrameKind):
 
 
 def _holds_objects(dtype: Any) -> bool:
-    """Say whether the type of the values of a pandas column is not that of the column."""
+    """True if a pandas column holds Python objects, so that its own type does not tell the type of its values."""
     return getattr(dtype, "kind", "") == "O" and not hasattr(dtype, "construct_array_type")  # a type of NumPy's
 
 
 def _array_of_pandas(column: Any) -> Any:
-    """Return a pandas column as Arrow data, one of objects without a value as text.
+    """Return a pandas column as Arrow data; a column of objects without a value becomes text.
 
     Raises:
-        ArrowInvalid, ArrowTypeError, ArrowNotImplementedError: It is of a type that Arrow does not have, or its values
-            are of several types.
+        ArrowInvalid, ArrowTypeError, ArrowNotImplementedError: Arrow does not have the type of the column, or its
+            values are of several types.
     """
     array = pa.Array.from_pandas(column)
     if not _holds_objects(column.dtype):
         return array
-    # Arrow makes one type of these, and gives some of the values another meaning.
+    # Arrow takes these mixtures as one type, and so gives some of the values another meaning.
     if pa.types.is_timestamp(array.type) and len({value.tzinfo is None for value in column.dropna()}) > 1:
         raise pa.ArrowInvalid("some of its times have a zone, and others have none")
     if pa.types.is_binary(array.type) and any(isinstance(value, str) for value in column):

@@ -39,8 +39,8 @@ class PolarsFrame(FrameKind):
         columns: list[ArrowColumn] = []
         for column in schema.to_frame():
             data_type = None
-            if not column.dtype.is_(polars.Object):  # of which Arrow would have the addresses
-                with suppress(pa.ArrowInvalid):  # numbers of 128 bits
+            if not column.dtype.is_(polars.Object):  # Arrow would get the addresses of such objects
+                with suppress(pa.ArrowInvalid):  # pyarrow refuses whole numbers of 128 bits
                     data_type = _table_of_polars(column.to_frame()).schema.field(0).type
             columns.append(ArrowColumn(column.name, data_type, str(column.dtype)))
         return columns_of_arrow(connection, self.word, columns)
@@ -52,7 +52,11 @@ class PolarsFrame(FrameKind):
         return connection.from_arrow(for_duckdb(self.table_in_memory(frame, names)))
 
     def table_in_memory(self, frame: Any, names: Sequence[str]) -> pa.Table | None:
-        """Return columns of its rows."""
+        """Return columns of a frame as Arrow data.
+
+        Raises:
+            QueryError: The frame does not have a column any more.
+        """
         for name in names:
             if name not in frame.columns:
                 raise changed_since(f"the frame has no column {name!r} any more")
@@ -83,13 +87,14 @@ class LazyPolarsFrame(PolarsFrame):
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
     ) -> duckdb.DuckDBPyRelation:
-        """Return columns of its rows."""
+        """Return columns of a lazy frame, which is computed while the relation is read."""
         import polars.selectors
 
         read_frame = frame.select(polars.selectors.by_name(*names))
         schema = _table_of_polars(_schema_of_lazy(read_frame).to_frame()).schema
 
         def batches() -> Iterator[pa.RecordBatch]:
+            """Compute the frame, and yield its rows."""
             for part in read_frame.collect_batches():
                 for batch in _table_of_polars(part).to_batches():
                     yield batch.cast(schema)
@@ -108,7 +113,8 @@ class LazyPolarsFrame(PolarsFrame):
 
 
 def _table_of_polars(frame: Any) -> pa.Table:
-    """Return a DataFrame of Polars as Arrow data; `pa.table` would import pandas to find out that it is none of its."""
+    """Return a DataFrame of Polars as Arrow data."""
+    # `pa.table` would import pandas, to find out that the frame is none of pandas.
     return pa.RecordBatchReader.from_stream(frame).read_all()
 
 

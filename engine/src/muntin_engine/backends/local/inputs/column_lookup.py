@@ -62,9 +62,11 @@ def look_up_column(frame: LocalFrame, column: ColumnLike, reader: str) -> InputC
     Raises:
         QueryError: The table does not have the column, or it cannot be computed.
     """
+    # Text is the name of a column if there is one of that name, and otherwise an expression.
     is_plain_text = isinstance(column, str) and not isinstance(column, SqlExpression)
     column_name = _column_name(frame, str(column)) if is_plain_text else None
     if column_name is not None:
+        # A column may have a type that is only in part without a meaning: it is an error only to let it travel.
         refusal = frame.refusal(column_name)
         if refusal is not None and frame.is_hidden(column_name):
             raise QueryError(refusal)
@@ -73,7 +75,7 @@ def look_up_column(frame: LocalFrame, column: ColumnLike, reader: str) -> InputC
     expression = column_expression(frame, column, reader)
     name = str(column)
     if isinstance(column, str) and is_path(name):
-        name = name.rpartition(".")[2]  # that of the field, as Spark names it
+        name = name.rpartition(".")[2]  # a field of a struct has its own name, as on Spark
     return _described(name, expression.type)
 
 
@@ -83,12 +85,21 @@ def input_columns(frame: LocalFrame) -> list[InputColumn]:
 
 
 def _described(name: str, data_type: pa.DataType, refusal: str | None = None) -> InputColumn:
-    """Describe a column of a type; with a refusal, it is an error to let the column travel."""
+    """Describe a column.
+
+    Args:
+        name: The name of the column.
+        data_type: The type in which it is read.
+        refusal: The error if a query lets the column travel; None if it may travel.
+    """
     return InputColumn(name, data_type, spelled(data_type), part_without_type=_unread_part(data_type), refusal=refusal)
 
 
 def _unread_part(data_type: pa.DataType) -> str | None:
-    """Return Spark's word for the first part of a type that is not read, which is null; None if all are read."""
+    """Return Spark's word for the first part of a type that is not read, or None if all parts are read.
+
+    A part that is not read has the null type in the place of its own, which Spark calls `void`.
+    """
     if pa.types.is_null(data_type):
         return "void"
     if not pa.types.is_nested(data_type):
@@ -110,6 +121,7 @@ def column_expression(frame: LocalFrame, column: ColumnLike, reader: str) -> Duc
 
     Raises:
         QueryError: The table does not have the column, or it cannot be computed.
+        NeedsSparkError: The column is a column object of Spark's.
     """
     if isinstance(column, TextColumn):
         return _as_text(column_expression(frame, column.column, reader), reader)
@@ -143,30 +155,34 @@ def column_expression(frame: LocalFrame, column: ColumnLike, reader: str) -> Duc
 
 
 def _column_name(frame: LocalFrame, text: str) -> str | None:
-    """Return the name of the column that text names, in upper or lower case; None if there is none.
+    """Return the name of the column that text names, as the table spells it; None if no column has the name.
+
+    Args:
+        frame: The table.
+        text: The name, in any case and perhaps in backquotes.
 
     Raises:
-        QueryError: There are several, as Spark does not tell upper from lower case.
+        QueryError: Several columns have the name, as Spark does not tell upper from lower case.
     """
     folded_name = unquoted(text).casefold()
-    alike = [name for name in frame.schema.names if name.casefold() == folded_name]
-    if not alike:
+    namesakes = [name for name in frame.schema.names if name.casefold() == folded_name]
+    if not namesakes:
         return None
-    if len(alike) > 1:
+    if len(namesakes) > 1:
         raise QueryError(
             "{value!r} is the name of several columns of the input: {alike}\n"
             "  expected: names that differ, in more than upper and lower case; rename all but one of them "
             "{before_events}",
             value=text,
-            alike=", ".join(alike),
+            alike=", ".join(namesakes),
             before_events=Earlier("events"),
         )
-    column_name: str = alike[0]
+    column_name: str = namesakes[0]
     return column_name
 
 
 def unquoted(text: str) -> str:
-    """Return the name of a column that stands in backquotes, as Spark reads it; other text as it is.
+    """Return a name without the backquotes around it, as Spark reads it; other text is returned unchanged.
 
     Example:
         >>> unquoted("`a b`"), unquoted("`a`.`b`"), unquoted("a")
@@ -178,9 +194,9 @@ def unquoted(text: str) -> str:
 
 
 def _begins_with_name(frame: LocalFrame, text: str) -> bool:
-    """True if the first name of a path is that of a column, in upper or lower case."""
+    """True if the first name of a path is the name of a column, in any case."""
     first_name = re.match(r"`(?:[^`]|``)*`|[^.`]*", text)
-    assert first_name is not None, "it may be empty"
+    assert first_name is not None, "the pattern fits any text, as the name may be empty"
     name = unquoted(first_name.group())
     return name.casefold() in {column.casefold() for column in frame.schema.names}
 
@@ -189,11 +205,13 @@ def _translated(frame: LocalFrame, text: str) -> DuckdbExpression:
     """Translate an expression over the columns of a table.
 
     Raises:
-        QueryError: The expression cannot be translated, or reads a column of a type that has no meaning.
+        QueryError: The expression cannot be translated, or reads a column whose values have no meaning in a query.
     """
     expression = translated(text, frame.schema)
     for name in frame.names_in(expression.sql):
-        refusal = frame.refusal(name) if frame.is_hidden(name) else None
+        if not frame.is_hidden(name):
+            continue
+        refusal = frame.refusal(name)
         if refusal is not None:
             raise QueryError(refusal)
     return expression
@@ -205,20 +223,24 @@ def is_path(text: str) -> bool:
 
 
 def _struct(frame: LocalFrame, column: StructColumn) -> DuckdbExpression:
-    """Return a struct of columns that a table has."""
+    """Return a struct of columns of a table, in DuckDB's SQL."""
     fields = [frame.schema.field(name) for name in column.names]
     values = [f"{quoted(name)} := {quoted(name)}" for name in column.names]
     return DuckdbExpression(f"struct_pack({', '.join(values)})", pa.struct(fields))
 
 
 def _as_text(expression: DuckdbExpression, reader: str) -> DuckdbExpression:
-    """Cast an expression to text.
+    """Cast an expression of text, whole numbers or booleans to text.
+
+    Args:
+        expression: The expression.
+        reader: The reader of the column, for the error.
 
     Raises:
-        QueryError: The text of its values may differ from Spark's.
+        QueryError: The expression is of another type, whose text may differ from Spark's.
     """
     if pa.types.is_string(expression.type):
         return expression
     if pa.types.is_integer(expression.type) or pa.types.is_boolean(expression.type):
-        return DuckdbExpression(f"CAST({expression.sql} AS VARCHAR)", pa.string(), expression.may_raise)
+        return DuckdbExpression(f"CAST({expression.sql} AS VARCHAR)", pa.string(), may_raise=expression.may_raise)
     raise QueryError(f"{reader} is read as text, and is of type {spelled(expression.type)}\n  expected: text")

@@ -32,13 +32,13 @@ class LocalColumnReader(ColumnReader):
     """
 
     def is_stream(self, df: object) -> bool:
-        """True for a stream of a job under test, and for what is computed of one; tables end."""
+        """True for a stream of a job under test, or rows that are computed of one; tables end."""
         return micro_batch_of(df) is not None
 
     def look_up(
         self, df: object, columns: Mapping[str, ColumnLike | None], readers: Mapping[str, str]
     ) -> dict[str, InputColumn]:
-        """Look up columns of a table."""
+        """Describe columns of a table by name; columns that are None are left out."""
         frame = opened(df)
         input_columns: dict[str, InputColumn] = {}
         for name, column in columns.items():
@@ -62,14 +62,14 @@ class LocalColumnReader(ColumnReader):
         identities: Mapping[str, str],
         scale: AxisScale,
     ) -> tuple[LocalRows, ProjectedRows]:
-        """Project the columns that a query reads, with heartbeats and clocks; all rows are read when it runs."""
+        """Project the columns that a query reads, with rows of heartbeats and clocks; they are read when it runs."""
         frame = opened(request.df)
         projected: dict[str, Any] = dict(columns)
         expressions: dict[str, DuckdbExpression] = {}
         for name, column in columns.items():
             expressions[name] = column_expression(frame, column, name)
 
-        # Rows of punctuation and of a clock are told from events by their change, so events have to say theirs.
+        # The column of changes tells rows of punctuation and of a clock from events, so events need the column, too.
         has_marks = bool(request.heartbeats) or request.clock is not None
         if has_marks and "change" not in columns:
             projected["change"] = None  # no column of the input

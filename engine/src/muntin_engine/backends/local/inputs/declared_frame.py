@@ -19,10 +19,14 @@ class DeclaredFrame(ChangedFrame):
 
     @classmethod
     def of(cls, frame: LocalFrame, schema: pa.Schema) -> DeclaredFrame:
-        """Compare declared columns with those of a table.
+        """Compare declared columns with those of a table, and return the table with the declared columns only.
+
+        Args:
+            frame: The table.
+            schema: The declared columns.
 
         Raises:
-            QueryError: The table does not have one of them, or has it with another type.
+            QueryError: The table lacks a column, has it with another type, or its values have no meaning in a query.
         """
         declared = input_columns(opened(schema.empty_table()))
         columns = check_declared(declared, input_columns(frame))

@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from muntin.errors import ModuleDefinitionError, QueryError
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, describe, spell
 from muntin_engine.backends.local.duckdb_types import INSTANT, LENGTH, LOCAL_TIME
-from muntin_engine.backends.local.expressions.named_types import PLAIN_TYPES
+from muntin_engine.backends.local.expressions.named_types import PLAIN_TYPES, decimal_named
 
 _EXAMPLE: Final = "schema='station string, at timestamp, km double'"
 
@@ -57,23 +57,22 @@ _LARGE_ARROW_TYPES: Final[Mapping[pa.DataType, pa.DataType]] = {
 
 
 def declared_schema(schema: object) -> pa.Schema:
-    """Read declared columns, all of them nullable.
+    """Read the columns that a query writer declares, all of them nullable.
 
     Args:
         schema: Text in Spark's DDL, a `StructType` of Spark's, an Arrow schema, or a dataclass, named tuple or typed
             dict.
 
     Raises:
-        QueryError: It is something else, a type has no meaning in a query, or two columns have one name.
+        QueryError: The schema is something else, a type has no meaning in a query, or two columns have one name.
     """
-    # Only the text of a query writer is read as DDL; each other kind of schema names its columns and types itself.
     if isinstance(schema, str):
         columns = _columns_of_text(schema)
     elif isinstance(schema, pa.Schema):
         columns = {}
         for part in schema:
             columns[part.name] = _type_of_arrow(part.name, part.type)
-        if len(columns) < len(schema):
+        if len(columns) < len(schema):  # two columns of one name became one in the dict
             raise QueryError("schema= names a column twice\n  expected: columns of different names")
     elif type(schema).__module__.startswith("pyspark.") and hasattr(schema, "fields"):
         columns = {}
@@ -92,11 +91,12 @@ def declared_schema(schema: object) -> pa.Schema:
 
 
 def _columns_of_text(text: str) -> dict[str, pa.DataType]:
-    """Read columns in Spark's DDL, such as `station string, km double`: they are the parts of a struct.
+    """Read columns in Spark's DDL, such as `station string, km double`.
 
     Raises:
         QueryError: The text cannot be read, or names a column twice.
     """
+    # sqlglot reads the same text as the fields of a struct.
     try:
         cast = sqlglot.parse_one(f"CAST(NULL AS STRUCT<{text}>)", read="spark")
     except SqlglotError as error:
@@ -120,10 +120,14 @@ def _unreadable(text: str) -> QueryError:
 
 
 def _type_of_text(name: str, text: str) -> pa.DataType:
-    """Read a type as Spark spells it.
+    """Return the Arrow type of a column from its type as Spark spells it.
+
+    Args:
+        name: The name of the column, for errors.
+        text: The type, such as `array<int>`.
 
     Raises:
-        QueryError: It has no meaning in a query.
+        QueryError: The type has no meaning in a query.
     """
     if " collate " in text:
         _refuse_collation(name, text)
@@ -153,15 +157,16 @@ def _type_of_part(name: str, part: exp.ColumnDef) -> pa.DataType:
 def _type_of_node(name: str, node: exp.DataType) -> pa.DataType:
     """Return the Arrow type of a parsed type.
 
+    Args:
+        name: The name of the column, for errors.
+        node: The type, or a part of it.
+
     Raises:
-        QueryError: It has no meaning in a query.
+        QueryError: The type has no meaning in a query.
     """
     kind = node.this
     if kind == exp.DType.DECIMAL:
-        digits = [int(str(part.this.this)) for part in node.expressions]
-        precision = digits[0] if digits else 10  # a bare DECIMAL is DECIMAL(10, 0) in Spark
-        scale = digits[1] if len(digits) > 1 else 0
-        return pa.decimal128(precision, scale)
+        return decimal_named(node)
     if kind in (exp.DType.ARRAY, exp.DType.LIST) and len(node.expressions) == 1:
         return pa.list_(pa.field("element", _type_of_node(name, node.expressions[0])))
     if kind == exp.DType.MAP and len(node.expressions) == 2:
@@ -181,7 +186,11 @@ def _type_of_node(name: str, node: exp.DataType) -> pa.DataType:
 
 
 def _type_of_arrow(name: str, data_type: pa.DataType) -> pa.DataType:
-    """Return the type of Spark's columns for an Arrow type, in Arrow's words.
+    """Return the Arrow type in which a column of Spark has the values of an Arrow type.
+
+    Args:
+        name: The name of the column, for errors.
+        data_type: The declared type.
 
     Raises:
         QueryError: Spark has no such type.
@@ -202,18 +211,18 @@ def _type_of_arrow(name: str, data_type: pa.DataType) -> pa.DataType:
 
 
 def _is_record(schema: object) -> bool:
-    """True if something is a class of records, as modules declare them."""
-    is_class = isinstance(schema, type)
-    return is_class and (
-        dataclasses.is_dataclass(schema) or typing_extensions.is_typeddict(schema) or hasattr(schema, "_fields")
-    )
+    """True if an object is a dataclass, a typed dict or a named tuple."""
+    if not isinstance(schema, type):
+        return False
+    is_named_tuple = hasattr(schema, "_fields")
+    return dataclasses.is_dataclass(schema) or typing_extensions.is_typeddict(schema) or is_named_tuple
 
 
 def _columns_of_record(cls: Any) -> dict[str, pa.DataType]:
-    """Return the columns that the fields of a class of records are.
+    """Return the columns that a dataclass, typed dict or named tuple declares by its fields.
 
     Raises:
-        QueryError: A field has no type of column, or one that leaves digits open.
+        QueryError: A field has a type that no column has, or one that leaves open what the column is.
     """
     try:
         record = describe(cls).type
@@ -224,10 +233,14 @@ def _columns_of_record(cls: Any) -> dict[str, pa.DataType]:
 
 
 def _type_of_field(name: str, field: Field) -> pa.DataType:
-    """Return the type of a column for a type that a module declares.
+    """Return the Arrow type of a column from a field of a record.
+
+    Args:
+        name: The name of the column, for errors.
+        field: The field, or a part of its type.
 
     Raises:
-        QueryError: The type leaves open what the column is.
+        QueryError: The type leaves open what the column is, as that of a `Decimal`, whose digits are not known.
     """
     data_type = field.type
     if isinstance(data_type, ListOf):
@@ -262,7 +275,7 @@ def _refuse_collation(name: str, spelled_type: str) -> NoReturn:
 
 
 def _check_names(columns: Mapping[str, pa.DataType]) -> None:
-    """Refuse names that differ in upper and lower case alone.
+    """Refuse a schema without columns, and names that differ only in upper and lower case.
 
     Raises:
         QueryError: There are such names, or no columns.

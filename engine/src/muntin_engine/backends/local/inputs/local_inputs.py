@@ -28,11 +28,11 @@ class LocalInputs(LocalColumnReader, Inputs):
     """Answers for data frames, Arrow data and files."""
 
     def takes(self, thing: object) -> bool:
-        """True if something is a table of a kind that is read in this process."""
+        """True if an object is a table of a kind that is read in this process."""
         return isinstance(thing, LocalFrame) or kind_of(thing) is not None
 
     def opened(self, df: Any, schema: pa.Schema | None = None) -> LocalFrame:
-        """Open a table, whose columns are described once for all that look at it."""
+        """Open a table, so that its columns are described only once; with a schema, it has only declared columns."""
         frame = opened(df)
         return frame if schema is None else DeclaredFrame.of(frame, schema)
 
@@ -44,19 +44,19 @@ class LocalInputs(LocalColumnReader, Inputs):
         self, df: Any, keys: Sequence[ColumnLike], order: ColumnLike | tuple[ColumnLike, ...] | None
     ) -> None:
         """Refuse keys, and columns that order rows, which a table does not have."""
-        _ = opened(df).schema  # only for its error: a table that cannot be read is refused here, keys or not
+        _ = opened(df).schema  # only for its error if the table cannot be read, which keys alone may not show
         keys_of(self, df, keys)
         self.look_up(df, orders_by_name(order), {})
 
     def condition(self, df: Any, condition: ColumnLike, call: str = "where({})") -> Any:
-        """Read a condition on the rows of a table, which is text."""
+        """Check a condition on the rows of a table, which has to be text, and return it as an expression in SQL."""
         if not isinstance(condition, str):
             raise NeedsSparkError(
                 f"the condition {condition!s}",
                 f"{call.format('')} takes a condition as text in SQL, such as 'km > 2', got {condition!s}",
             )
         column = SqlExpression(condition)
-        reader = call.partition("(")[0]
+        reader = call.partition("(")[0]  # errors name the call without its arguments
         check_condition(self.look_up(df, {reader: column}, {})[reader], call)
         return column
 
@@ -70,7 +70,7 @@ class LocalInputs(LocalColumnReader, Inputs):
         return ranges_of(self, df, keys, key_ranges)
 
     def payload_columns(self, df: Any, event_columns: Sequence[str]) -> Mapping[str, Any]:
-        """Return the columns of events by name, without those that make rows events."""
+        """Return the payload columns of events by name: all but the columns that make rows events."""
         return {name: name for name in self.column_names(df) if name not in event_columns}
 
     def with_payload(
@@ -92,7 +92,7 @@ class LocalInputs(LocalColumnReader, Inputs):
         return unite(streams)
 
     def clock(self, df: Any, every: Duration) -> Any:
-        """Return the reading of this machine's clock in a micro-batch; the call refuses it for tables, which end."""
+        """Return the reading of this machine's clock in the micro-batch of a stream; tables are refused before."""
         micro_batch = opened(df).micro_batch
         assert micro_batch is not None, "a table has no clock"
         return clock_stream(every, micro_batch)

@@ -42,10 +42,10 @@ class LocalRows:
         return pa.schema([(name, expression.type) for name, expression in self.columns.items()])
 
     def batches(self, most_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """Read the rows.
+        """Read the rows, then those of heartbeats and clocks.
 
         Args:
-            most_rows: The most rows of a batch, where the table is in memory, so that batches cost nothing.
+            most_rows: The most rows of a batch where the table is in memory: its batches are parts of it, not copies.
 
         Raises:
             QueryError: The table cannot be read, or an expression fails on a row.
@@ -54,18 +54,20 @@ class LocalRows:
         if table is None:
             yield from self._projected_batches()
         else:
+            # A batch also has about `BATCH_BYTES` at most. The `+ 1` keeps both divisions above zero.
             row_bytes = table.nbytes // max(len(table), 1) + 1
             yield from table.to_batches(max_chunksize=min(most_rows, BATCH_BYTES // row_bytes + 1))
         for mark_rows in self.marks:
             yield from mark_rows.batches(most_rows)
 
     def _table_in_memory(self) -> pa.Table | None:
-        """Return the rows as the table itself holds them; None unless each column is one of a table in memory.
+        """Return the rows as a table in memory holds them; None if a column or condition has to be computed.
 
-        DuckDB would copy all of them, which takes as long as half of a map task.
+        Cost: no copy. DuckDB would copy all rows, which takes as long as half of a map task.
         """
         if self.condition is not None:
             return None
+        # An expression that is the quoted name of a column is the column as it is.
         name_of_sql = {quoted(name): name for name in self.frame.schema.names}
         names: list[str] = []
         for expression in self.columns.values():
@@ -73,13 +75,15 @@ class LocalRows:
             if name is None:
                 return None
             names.append(name)
-        table = self.frame.columns_in_memory(list(dict.fromkeys(names)))
+
+        distinct_names = list(dict.fromkeys(names))  # two columns of the query may be the same one of the table
+        table = self.frame.columns_in_memory(distinct_names)
         if table is None:
             return None
         return pa.Table.from_arrays([table.column(name) for name in names], schema=self.schema)
 
     def _projected_batches(self) -> Iterator[pa.RecordBatch]:
-        """Compute the columns of the rows.
+        """Compute the columns of the rows with DuckDB, and yield them in batches.
 
         Raises:
             QueryError: The table cannot be read, or an expression fails on a row.
@@ -89,7 +93,7 @@ class LocalRows:
             read_sqls.append(self.condition)
         columns = ", ".join(f"{expression.sql} AS {quoted(name)}" for name, expression in self.columns.items())
         with failures_of_rows(f"the rows of {self.frame.subject} cannot be read"):
-            # The table reads no other columns than those that the expressions name.
+            # Only the columns that stand in the expressions are read of the table.
             for relation in self.frame.relations(self.frame.names_in(*read_sqls)):
                 rows = relation if self.condition is None else relation.filter(self.condition)
                 for batch in rows.project(columns).to_arrow_reader(BATCH_ROWS):
@@ -103,11 +107,11 @@ class LocalRows:
         return self.frame.row_count
 
     def parts(self) -> list[LocalRows]:
-        """Return parts of the rows, in order, that processes can read side by side; none if there are no such parts."""
+        """Return parts of the rows, in order, that processes can read side by side; empty without such parts."""
         if self.marks:
-            return []  # they follow all rows of the table, so no part may have them
+            return []  # the rows of heartbeats and clocks come after all rows of the table, so they are in no part
         if not all(function.can_travel for function in self.functions):
-            return []  # this process reads the rows, and other ones get what it computed
+            return []  # only this process can call the functions, so it reads all rows
         return [replace(self, frame=part) for part in self.frame.parts()]
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -117,6 +121,10 @@ class LocalRows:
 
 
 def micro_batch_of(rows: object) -> MicroBatch | None:
-    """Return the micro-batch that the rows of an input are of, projected or not; None for tables, which end."""
+    """Return the micro-batch of the stream that rows come from; None for tables, which end.
+
+    Args:
+        rows: The rows of an input, projected or as the query writer gave them.
+    """
     frame = rows.frame if isinstance(rows, LocalRows) else opened(rows)
     return frame.micro_batch

@@ -27,30 +27,30 @@ def with_payload(
     *,
     keeps_others: bool,
 ) -> LocalFrame:
-    """Return a table with columns computed in rows that have a payload.
+    """Return a table with columns computed of the payload of its events; they are null in rows without a payload.
 
     Args:
         frame: The table.
-        change: The column that says what a row does; None if each is a new event.
-        event_columns: The names of the columns that make rows events.
-        call: The call that asks for it, for messages.
-        names: The names of columns to keep, besides those that make rows events.
+        change: The column that says what a row does, such as `insert`; None if each row is a new event.
+        event_columns: The names of the columns that make rows events. They stay as they are.
+        call: The call of the query writer, for messages.
+        names: The names of the payload columns that stay.
         columns: The columns to compute, by name.
-        keeps_others: True if all other columns are kept.
+        keeps_others: True to keep all other payload columns, too.
 
     Raises:
-        QueryError: A column cannot be computed, there is none of a name, or there would be several.
+        QueryError: A column cannot be computed, the table has no column of a name, or the result would have several.
     """
-    # Punctuation, and changes that name their event by its id alone, have no payload: computed columns are null there.
+    # Punctuation, and changes that name their event only by its id, have no payload.
     has_payload = None if change is None else _has_payload(frame, change, event_columns)
     computed: dict[str, DuckdbExpression] = {}
     for name, column in columns.items():
-        # Unlike the columns of `events`, these may be any expression, such as a call of a function.
+        # Any text that is no name of a column is an expression, such as a call of a function.
         is_expression = isinstance(column, str) and not column.isidentifier() and column not in frame.schema.names
         expression = column_expression(frame, SqlExpression(column) if is_expression else column, call)
         if has_payload is not None:
             sql = f"(CASE WHEN {has_payload} THEN {expression.sql} END)"
-            expression = replace(expression, sql=sql, literal=None)  # a constant is none where it may be null
+            expression = replace(expression, sql=sql, literal=None)  # it is no literal any more, as it may be null
         computed[name] = expression
 
     if keeps_others:
@@ -65,8 +65,11 @@ def with_payload(
 
 
 def _with_replaced(frame: LocalFrame, computed: Mapping[str, DuckdbExpression]) -> ChangedFrame:
-    """Return a table with computed columns; one that has the name of a column of the table takes its place."""
-    new_names = {name.casefold(): name for name in computed}  # those that are left at the end come last
+    """Return a table with all of its columns and computed ones.
+
+    A computed column replaces the column of its name, in any case and at its place; the others come last.
+    """
+    new_names = {name.casefold(): name for name in computed}  # of the columns that have no place yet
     columns: list[tuple[str, DuckdbExpression]] = []
     kept_names: set[str] = set()
     for name, column in kept_columns(frame, frame.schema.names):
@@ -81,7 +84,14 @@ def _with_replaced(frame: LocalFrame, computed: Mapping[str, DuckdbExpression]) 
 
 
 def _check_names(call: str, kept_names: Sequence[str], new_names: Sequence[str]) -> None:
-    """Refuse a new column with the name of another one; columns of the table that are alike stay as they are.
+    """Refuse a new column whose name, in any case, another column has.
+
+    Two columns of the table itself may have one name, as before.
+
+    Args:
+        call: The call of the query writer, for the error.
+        kept_names: The names of the columns of the table that stay.
+        new_names: The names of the new columns.
 
     Raises:
         QueryError: There is such a column.
@@ -93,18 +103,32 @@ def _check_names(call: str, kept_names: Sequence[str], new_names: Sequence[str])
 
 
 def _has_payload(frame: LocalFrame, change: ColumnLike, event_columns: Sequence[str]) -> str:
-    """Return the condition, in DuckDB's SQL, that a row has a payload: an insertion, or a change that repeats it."""
-    kind = column_expression(frame, TextColumn(change), "change").sql
+    """Return the condition, in DuckDB's SQL, that a row has a payload.
+
+    An insertion has one. A revision or retraction has one only if it repeats that of its event: if one of the payload
+    columns is not null.
+
+    Args:
+        frame: The table.
+        change: The column that says what a row does.
+        event_columns: The names of the columns that make rows events; all others are payload.
+    """
+    change_sql = column_expression(frame, TextColumn(change), "change").sql
     values = [f"{quoted(name)} IS NOT NULL" for name in frame.schema.names if name not in event_columns]
     has_values = " OR ".join(values) or "FALSE"
-    return f"({kind} = 'insert') OR ({kind} IN ('revise', 'retract') AND ({has_values}))"
+    return f"({change_sql} = 'insert') OR ({change_sql} IN ('revise', 'retract') AND ({has_values}))"
 
 
 def _fields_of_structs(frame: LocalFrame, call: str, names: Sequence[str]) -> list[tuple[str, DuckdbExpression]]:
-    """Return the columns among those to keep that are fields of structs, under the names of the fields.
+    """Return the columns to keep that are fields of structs, such as `position.lat`, under the names of the fields.
+
+    Args:
+        frame: The table.
+        call: The call of the query writer, for errors.
+        names: The names of all columns to keep.
 
     Raises:
-        QueryError: There is no column of a name.
+        QueryError: A name is neither a column nor a field of a struct.
     """
     all_names = {name.casefold() for name in frame.schema.names}
     fields: list[tuple[str, DuckdbExpression]] = []

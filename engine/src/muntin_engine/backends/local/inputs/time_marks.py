@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def marks_of(request: InputRequest, schema: pa.Schema, scale: AxisScale) -> tuple[LocalRows, ...]:
-    """Return the rows of heartbeats and of a clock, which lie among the rows of events.
+    """Return the rows of heartbeats and of a clock, which a query reads besides the rows of events.
 
     Args:
         request: The events, with their heartbeats and their clock.
@@ -46,13 +46,23 @@ def marks_of(request: InputRequest, schema: pa.Schema, scale: AxisScale) -> tupl
 
 
 def _punctuation(start: InputColumn, heartbeat: Heartbeat, delay: int, schema: pa.Schema) -> LocalRows:
-    """Return a heartbeat as rows of punctuation."""
+    """Return the rows of a heartbeat as rows of punctuation, each of which is the heartbeat's time less its delay.
+
+    Args:
+        start: The starts of the events.
+        heartbeat: The heartbeat.
+        delay: The delay of the heartbeat, in ticks of the events' axis.
+        schema: The columns of projected events.
+
+    Raises:
+        QueryError: The times of the heartbeat are of another kind than those of the events.
+    """
     frame = opened(heartbeat.df)
     reader = "with_heartbeat(at=...)"  # for errors
     beat = look_up_column(frame, heartbeat.at, reader)
     check_heartbeat(start, beat)
     at = column_expression(frame, heartbeat.at, reader).sql
-    # The watermark lies as far behind the beat as the delay says, in the unit of the axis.
+    # The delay is in ticks: microseconds of a timestamp, steps in the last place of a decimal, or ones of an integer.
     if beat.axis is Axis.TIME:
         time = f"{at} - to_microseconds({delay})"
     elif beat.places is not None:
@@ -69,6 +79,12 @@ def _punctuation(start: InputColumn, heartbeat: Heartbeat, delay: int, schema: p
 def _readings(start: InputColumn, clock: LocalFrame, schema: pa.Schema, scale: AxisScale) -> LocalRows:
     """Return the readings of a clock as rows with the change 'clock'.
 
+    Args:
+        start: The starts of the events.
+        clock: The table of the readings, in its first column.
+        schema: The columns of projected events.
+        scale: The meaning of the events' times.
+
     Raises:
         QueryError: The times of the query are decimals, or the readings are no moments.
     """
@@ -83,7 +99,7 @@ def _readings(start: InputColumn, clock: LocalFrame, schema: pa.Schema, scale: A
     if start.axis is Axis.TIME:
         check_heartbeat(start, reading)
         time = quoted(name)
-    else:  # integers, which count the unit of the query since 1970
+    else:  # the times are integers, which count units of the query since 1970
         time = f"epoch_us({quoted(name)}) * {UNITS['us']} // {UNITS[scale.unit or 'us']}"
     return _fitted(clock, {"change": "'clock'", "start": time}, schema)
 

@@ -66,9 +66,11 @@ class UnitedFrame(LocalFrame):
         return any(frame.runs_queries for frame in self.frames)
 
     def refusal(self, name: str) -> str | None:
-        """Return the error for reading a column that one of the tables has with a type without a meaning."""
+        """Return the error for reading a column whose type in one of the tables has no meaning in a query, or None."""
         for frame in self.frames:
-            refusal = frame.refusal(name) if name in frame.schema.names else None
+            if name not in frame.schema.names:
+                continue  # it is null in the rows of the table
+            refusal = frame.refusal(name)
             if refusal is not None:
                 return refusal
         return None
@@ -82,7 +84,7 @@ class UnitedFrame(LocalFrame):
         return any(name in frame.schema.names and frame.is_hidden(name) for frame in self.frames)
 
     def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
-        """Yield the rows of each table."""
+        """Yield the rows of each table, in the columns of the union."""
         for frame in self.frames:
             columns: list[str] = []
             for name in names:
@@ -97,16 +99,21 @@ class UnitedFrame(LocalFrame):
 
 
 def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
-    """Make one stream of several: their rows, and the rules and heartbeats of each.
+    """Make one stream of several: the rows of all, and the rules and heartbeats of each source.
+
+    Args:
+        streams: The streams, by name.
 
     Raises:
-        QueryError: A column is missing, or those of the streams are of different types.
+        QueryError: A column is missing, or columns of the streams are of different types.
     """
     reader = LocalColumnReader()
     union_columns = UnionColumns.of(reader, streams)
     frames: dict[str, LocalFrame] = {}
     for name, stream in streams.items():
         frames[name] = _rows(reader, union_columns, name, stream)
+
+    # Keys, times and orders have to be of one type; other columns only need a type in common.
     for column in union_columns.typed:
         types: dict[str, str | None] = {}
         for name, frame in frames.items():
@@ -116,7 +123,10 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
         union_columns.check_types(column, types)
     united = UnitedFrame(tuple(frames.values()), _united_schema(frames))
 
-    conditions = (SqlExpression(f"`{union_columns.condition}`"),) if union_columns.condition else ()
+    # Whether a row meets the conditions of its own stream is a column, and that column is the condition of the union.
+    conditions: tuple[SqlExpression, ...] = ()
+    if union_columns.condition:
+        conditions = (SqlExpression(f"`{union_columns.condition}`"),)
     heartbeats: list[Heartbeat] = []
     for name, stream in streams.items():
         heartbeats += _heartbeats(name, stream)
@@ -125,13 +135,16 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
 
 
 def _united_schema(frames: Mapping[str, LocalFrame]) -> pa.Schema:
-    """Return the columns of tables, those of one name in the type that holds the values of each.
+    """Return the columns of a union: columns of one name become one, in a type that holds the values of each.
+
+    Args:
+        frames: The tables of the union, by the names of their streams.
 
     Raises:
-        QueryError: There is no such type, or names differ in upper and lower case alone.
+        QueryError: There is no such type, or names differ only in upper and lower case.
     """
     types: dict[str, pa.DataType] = {}
-    spelled_names: dict[str, str] = {}
+    spelled_names: dict[str, str] = {}  # by a name in small letters, the name as the first stream spells it
     for stream, frame in frames.items():
         for field in frame.schema:
             name = spelled_names.setdefault(field.name.casefold(), field.name)
@@ -148,10 +161,10 @@ def _united_schema(frames: Mapping[str, LocalFrame]) -> pa.Schema:
 
 
 def _united_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
-    """Return the type of a column that has values of two types; None if they are no numbers of one kind.
+    """Return the type of a column of a union that has values of two types; None if there is no such type.
 
-    Operands of an expression have more types in common (see `duckdb_expression.common_type`): in columns of events
-    Spark mixes none but numbers of several sizes.
+    Only numbers of one kind mix, whole numbers or floats, as in a union on Spark. Expressions mix more types (see
+    `duckdb_expression.common_type`).
     """
     if left == right or pa.types.is_null(right):
         return left
@@ -164,7 +177,7 @@ def _united_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
 
 
 def _rows(reader: LocalColumnReader, union_columns: UnionColumns, name: str, stream: InputRequest) -> LocalFrame:
-    """Return the rows of a stream under the names that all have in common, its own columns beside them.
+    """Return the rows of one stream with the columns of the union, and then its payload columns.
 
     Args:
         reader: The reader of columns.
@@ -181,21 +194,24 @@ def _rows(reader: LocalColumnReader, union_columns: UnionColumns, name: str, str
     for role, column in event_columns(stream).items():
         if column is not None:
             columns[role] = column_expression(frame, column, role)
+
+    # The columns that only other streams have.
     if stream.change is None:
         columns["change"] = DuckdbExpression("'insert'", pa.string())
-    if stream.end is None:
+    if stream.end is None:  # an edge has no end yet, and other events without an end are points
         end = "NULL" if stream.is_edge else _after(columns["start"].sql, input_columns["start"])
         times = columns["start"].type
         columns["end"] = DuckdbExpression(f"CAST({end} AS {duckdb_type(times)})", times)
     for key_name, key in zip(union_columns.keys, stream.keys, strict=True):
         columns[key_name] = column_expression(frame, key, "key")
     if union_columns.condition:
-        condition = DuckdbExpression("TRUE", pa.bool_())
+        condition = DuckdbExpression("TRUE", pa.bool_())  # all rows of a stream without conditions meet them
         if stream.conditions:
             condition = column_expression(frame, reader.conjunction(stream.conditions), "where")
         columns[union_columns.condition] = condition
 
-    columns.pop("source", None)  # it comes last, as it makes several rows of one
+    columns.pop("source", None)  # replaced below, as the last column: it may make several rows of one
+
     names_in_stream = [input_column.name for input_column in input_columns.values()]
     payload_names = union_columns.payload(name, frame.schema.names, list(columns), names_in_stream)
     columns["source"] = _source(frame, name, stream, columns["change"].sql)
@@ -205,14 +221,23 @@ def _rows(reader: LocalColumnReader, union_columns: UnionColumns, name: str, str
 
 
 def _source(frame: LocalFrame, name: str, stream: InputRequest, change: str) -> DuckdbExpression:
-    """Return the source of a row of a stream; punctuation of several sources becomes a row for each."""
+    """Return the column of the union's source for the rows of a stream.
+
+    Punctuation without a source speaks for all sources of its stream: the column makes a row for each of them.
+
+    Args:
+        frame: The table of the stream.
+        name: The name of the stream.
+        stream: The stream.
+        change: The column of changes, in DuckDB's SQL.
+    """
     if stream.source is None:
         return DuckdbExpression(text_literal(name), pa.string())
     source = column_expression(frame, TextColumn(stream.source), "source").sql
-    is_of_all = f"{source} IS NULL AND {change} IN ('punctuate', 'close')"
+    is_for_all = f"{source} IS NULL AND {change} IN ('punctuate', 'close')"
     one_source = f"[{text_literal(f'{name}.')} || {source}]"
     return DuckdbExpression(
-        f"unnest(CASE WHEN {is_of_all} THEN {_all_sources(name, stream)} ELSE {one_source} END)", pa.string()
+        f"unnest(CASE WHEN {is_for_all} THEN {_all_sources(name, stream)} ELSE {one_source} END)", pa.string()
     )
 
 
@@ -222,7 +247,7 @@ def _all_sources(name: str, stream: InputRequest) -> str:
 
 
 def _after(start: str, times: InputColumn) -> str:
-    """Return the end of a point: a tick after its start; null where there is no later one.
+    """Return the end of a point, in DuckDB's SQL: one tick after its start, or null if no such number fits the type.
 
     Args:
         start: The start in DuckDB's SQL.
@@ -237,7 +262,10 @@ def _after(start: str, times: InputColumn) -> str:
 
 
 def _heartbeats(name: str, stream: InputRequest) -> Iterator[Heartbeat]:
-    """Yield the heartbeats of a stream as those of its sources."""
+    """Yield the heartbeats of a stream with a column that names the sources of the union for which a row speaks.
+
+    A row of a heartbeat without a source becomes a row for each source of the stream.
+    """
     for beat in stream.heartbeats:
         frame = opened(beat.df)
         if beat.source is None:

@@ -36,7 +36,7 @@ _JOINS: Final[Mapping[str, str]] = {
 }
 """The joins of DuckDB by the words of Spark."""
 
-_OF_LEFT_ROWS: Final = ("SEMI JOIN", "ANTI JOIN")
+_ONLY_LEFT_COLUMNS: Final = ("SEMI JOIN", "ANTI JOIN")
 """The joins whose rows have the columns of the left side alone."""
 
 
@@ -49,7 +49,7 @@ class Queries(ABC):
 
     @abstractmethod
     def named(self, table: exp.Table) -> QueryOverTables:
-        """Return a table, or a query of a WITH clause."""
+        """Return the table, or the query of a WITH clause, that the clause names."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,16 @@ def from_clause(tree: exp.Select, queries: Queries) -> FromClause:
 
 
 def renamed(node: exp.Expr, query: QueryOverTables) -> QueryOverTables:
-    """Return a query under the names that an alias gives its columns: `AS r(a, b)`.
+    """Return a query whose columns have the names in its alias, such as `AS r(a, b)`.
+
+    The query stays as it is if the alias names no columns.
 
     Args:
         node: The node with the alias.
         query: The query.
 
     Raises:
-        QueryError: The alias names more columns, or fewer.
+        QueryError: The alias names another number of columns than the query has.
     """
     alias = node.args.get("alias")
     names = [] if alias is None else [column.name for column in alias.args.get("columns") or ()]
@@ -104,12 +106,15 @@ def renamed(node: exp.Expr, query: QueryOverTables) -> QueryOverTables:
 
 
 def _source(node: exp.Expr, place: int, queries: Queries) -> FromClause:
-    """Return the table or the query that stands in a FROM clause.
+    """Translate one table or query of a FROM clause.
 
     Args:
         node: The table or the query.
-        place: Its number in the clause.
+        place: The number of the table or query in the clause.
         queries: The queries that the clause may read.
+
+    Raises:
+        QueryError: The node is something else, or has no translation of the same meaning.
     """
     if isinstance(node, exp.Subquery):
         check_parts(node, frozenset(("this", "alias")))
@@ -121,7 +126,7 @@ def _source(node: exp.Expr, place: int, queries: Queries) -> FromClause:
         name = node.alias or node.name
     else:
         raise refusal_of(node, "is no table")
-    # Views are numbered: the names of a query's own tables could be words of DuckDB's SQL.
+    # The name of the view has a number, and not the name in the query, which could be a word of DuckDB's SQL.
     view = f"source_{place}"
     columns: list[SourceColumn] = []
     for column in query.columns:
@@ -130,7 +135,12 @@ def _source(node: exp.Expr, place: int, queries: Queries) -> FromClause:
 
 
 def _joined(left: FromClause, join: exp.Join, right: FromClause) -> FromClause:
-    """Join a source with all that stands before it in the clause.
+    """Translate a join.
+
+    Args:
+        left: All that stands before the join in the clause.
+        join: The join, with its kind and its condition.
+        right: The table or query that is joined.
 
     Raises:
         QueryError: The join has no translation of the same meaning.
@@ -146,7 +156,7 @@ def _joined(left: FromClause, join: exp.Join, right: FromClause) -> FromClause:
         return _joined_using(left, right, kind, join)
 
     on = join.args.get("on")
-    columns = left.columns if kind in _OF_LEFT_ROWS else (*left.columns, *right.columns)
+    columns = left.columns if kind in _ONLY_LEFT_COLUMNS else (*left.columns, *right.columns)
     if on is not None:
         condition = JoinSides(left.columns, right.columns, kind).condition(on)
         return FromClause(f"{left.sql} {kind} {right.sql} ON {condition}", columns)
@@ -156,7 +166,17 @@ def _joined(left: FromClause, join: exp.Join, right: FromClause) -> FromClause:
 
 
 def _joined_using(left: FromClause, right: FromClause, kind: str, join: exp.Join) -> FromClause:
-    """Join by columns of the same names, of which `*` has one."""
+    """Translate a join with USING, which compares columns of the same names and makes one column of each two.
+
+    Args:
+        left: All that stands before the join in the clause.
+        right: The table or query that is joined.
+        kind: The join, in DuckDB's words.
+        join: The join, which names the columns.
+
+    Raises:
+        QueryError: A side does not have a column, or the two columns are of different types.
+    """
     conditions: list[str] = []
     joint_columns: list[SourceColumn] = []
     replaced_columns: list[SourceColumn] = []
@@ -171,10 +191,10 @@ def _joined_using(left: FromClause, right: FromClause, kind: str, join: exp.Join
         replaced_columns += [of_left, of_right]
 
     sql = f"{left.sql} {kind} {right.sql} ON {' AND '.join(conditions)}"
-    if kind in _OF_LEFT_ROWS:
+    if kind in _ONLY_LEFT_COLUMNS:
         return FromClause(sql, left.columns)
 
-    # The joint columns come first, as in Spark; those that they replace are found with their table's name alone.
+    # The joint columns come first, as in Spark. The columns that they replace are found only with a table before them.
     columns = list(joint_columns)
     for column in (*left.columns, *right.columns):
         columns.append(replace(column, is_plain=False) if column in replaced_columns else column)
@@ -182,7 +202,15 @@ def _joined_using(left: FromClause, right: FromClause, kind: str, join: exp.Join
 
 
 def _joint_value(of_left: SourceColumn, of_right: SourceColumn, kind: str) -> str:
-    """Return the value of a column that USING makes of two, in DuckDB's SQL: that of the side that is there."""
+    """Return the value of a column that USING makes of two, in DuckDB's SQL.
+
+    In a RIGHT JOIN the left side may have no row for a row of the join, and in a FULL JOIN either side.
+
+    Args:
+        of_left: The column of the left side.
+        of_right: The column of the right side.
+        kind: The join, in DuckDB's words.
+    """
     if kind == "RIGHT JOIN":
         return of_right.sql
     if kind == "FULL JOIN":

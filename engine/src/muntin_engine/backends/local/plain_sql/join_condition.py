@@ -33,22 +33,23 @@ class JoinSides:
     """The two sides of a join, and the condition of their pairs."""
 
     def __init__(self, left: Sequence[SourceColumn], right: Sequence[SourceColumn], kind: str) -> None:
-        """Take the columns of both sides, among which a condition looks up its names.
+        """Take the columns that a condition may read.
 
         Args:
             left: The columns of the left side.
             right: The columns of the right side.
             kind: The join, in DuckDB's words.
         """
-        self._left = left
+        self._left_columns = left
         self._kind = kind
         self._scope = SourceScope((*left, *right))
 
     def condition(self, on: exp.Expr) -> str:
-        """Return the condition of ON, in DuckDB's SQL.
+        """Translate the condition of ON into DuckDB's SQL.
 
-        Spark filters the sides and compares keys first, and computes what is left for the pairs that come of it, part
-        by part. DuckDB computes parts in any order, also for rows without a pair: what may fail is guarded.
+        Spark first computes the parts that filter a side or compare keys, and then the other parts for the pairs that
+        are left, one after the other. DuckDB computes parts in any order, also for rows without a pair. So a part that
+        may fail is refused, or computed only where Spark computes it.
 
         Raises:
             QueryError: A part has no translation of the same meaning.
@@ -77,7 +78,8 @@ class JoinSides:
         if not nodes_of_pairs:
             return " AND ".join(conditions_of_rows)
 
-        # The parts that Spark computes for pairs, as one condition whose AND leaves out what need not be computed.
+        # The parts that Spark computes for pairs, as one AND: its translation does not compute a part that may fail
+        # where a part before it is false.
         pair_node = nodes_of_pairs[0]
         for node in nodes_of_pairs[1:]:
             pair_node = exp.And(this=pair_node.copy(), expression=node.copy())
@@ -85,15 +87,16 @@ class JoinSides:
         if not conditions_of_rows:
             return pair_condition.sql
         row_sql = " AND ".join(conditions_of_rows)
-        if pair_condition.may_raise:
+        if pair_condition.may_raise:  # the CASE keeps it from rows that the other parts leave out
             return f"{row_sql} AND (CASE WHEN {row_sql} THEN {pair_condition.sql} END)"
         return f"{row_sql} AND {pair_condition.sql}"
 
     def _translated(self, node: exp.Expr) -> DuckdbExpression:
+        """Translate a condition over the columns of both sides."""
         return condition(translator_of(node, self._scope), node)
 
     def _is_of_rows(self, node: exp.Expr) -> bool:
-        """Say whether a part is computed for single rows: it filters a side, or compares a key of each."""
+        """True if Spark computes a part before it pairs rows: the part filters one side, or compares keys of both."""
         sides = self._sides_in(node)
         if sides in _FILTERED_SIDES[self._kind]:
             return True
@@ -109,6 +112,6 @@ class JoinSides:
             try:
                 column, _ = self._scope.source_column([name.name for name in part.parts])
             except UnknownColumnError:
-                continue  # the translation says what is wrong
-            sides.add("left" if column in self._left else "right")
+                continue  # the translation of the expression raises the error
+            sides.add("left" if column in self._left_columns else "right")
         return frozenset(sides)

@@ -15,10 +15,10 @@ from muntin_engine.backends.local.plain_sql.output_column import OutputColumn
 
 
 def is_distinct(tree: exp.Select, columns: Sequence[OutputColumn]) -> bool:
-    """Say whether a SELECT has each row once.
+    """True if a SELECT is DISTINCT, so that it has no two equal rows.
 
     Raises:
-        QueryError: It compares values of a type that the two systems compare otherwise.
+        QueryError: The rows have values of a type that Spark and DuckDB compare differently.
     """
     distinct = tree.args.get("distinct")
     if distinct is None:
@@ -37,8 +37,11 @@ def order_by(tree: exp.Select, columns: Sequence[OutputColumn], scope: Scope) ->
 
     Args:
         tree: The SELECT.
-        columns: Its columns, which a number may name.
+        columns: The columns of the SELECT, one of which a number means.
         scope: The columns that the clause may read.
+
+    Raises:
+        QueryError: An expression has no translation of the same meaning, or a number is the place of no column.
     """
     order = tree.args.get("order")
     if order is None:
@@ -52,7 +55,7 @@ def order_by(tree: exp.Select, columns: Sequence[OutputColumn], scope: Scope) ->
                 raise refusal_of(node, "is the number of no column", f"there are {len(columns)}")
             value = columns[place].value
         else:
-            value = translator_of(node.this, scope).of(node.this)
+            value = translator_of(node.this, scope).translate(node.this)
         if not has_order(value.type):
             raise refusal_of(node, f"orders by {spelled(value.type)}")
         direction = "DESC" if node.args.get("desc") else "ASC"
@@ -62,7 +65,11 @@ def order_by(tree: exp.Select, columns: Sequence[OutputColumn], scope: Scope) ->
 
 
 def limit(tree: exp.Select) -> str:
-    """Return the LIMIT and OFFSET clauses in DuckDB's SQL; empty without them."""
+    """Return the LIMIT and OFFSET clauses in DuckDB's SQL; empty without them.
+
+    Raises:
+        QueryError: A clause has something else than a whole number.
+    """
     sql = ""
     for part, word in (("limit", "LIMIT"), ("offset", "OFFSET")):
         node = tree.args.get(part)

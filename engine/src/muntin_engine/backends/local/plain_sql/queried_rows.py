@@ -47,7 +47,7 @@ class QueriedRows(LocalFrame):
 
         Args:
             text: The query in Spark's SQL.
-            tables: The tables that it may read, by name.
+            tables: The tables that the query may read, by name.
 
         Raises:
             QueryError: A table cannot be read, or the query has no translation of the same meaning.
@@ -58,13 +58,14 @@ class QueriedRows(LocalFrame):
         for number, frame in enumerate(frames.values()):
             if query.reads(number):
                 read_tables[number] = frame
+        # A row of a stream would have to meet rows of earlier micro-batches, of which only this one's are here.
         if query.combines_rows and any(frame.micro_batch is not None for frame in read_tables.values()):
             raise not_yet("a query of a stream's rows that joins, groups or orders them, before windows")
         return cls(query, read_tables)
 
     @property
     def kind(self) -> FrameKind:
-        """The kind of the first table that the query reads; that of Arrow data if it reads none."""
+        """The kind of the first table that the query reads; if it reads none, its rows are Arrow data."""
         first_frame = next(iter(self.tables.values()), None)
         return opened(pa.table({})).kind if first_frame is None else first_frame.kind
 
@@ -99,27 +100,31 @@ class QueriedRows(LocalFrame):
         return self._column(name).is_hidden
 
     def _column(self, name: str) -> TableColumn:
+        """Return the column of the query that has a name: no two columns have the same one."""
         (column,) = (column for column in self.query.columns if column.name == name)
         return column
 
     def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
-        """Yield the rows as one relation."""
+        """Run the query, and yield its rows as one relation."""
         connection = new_connection()
         for number, frame in self.tables.items():
-            (relation,) = frame.relations(frame.names_in(self.query.sql))
+            (rows,) = frame.relations(frame.names_in(self.query.sql))
+            # A query may read a table twice, as a join of it with itself does. Files can be read again. Other tables
+            # may be streams of Arrow data, which can be read only once, so their rows are read into memory.
             is_file = isinstance(frame.origin, str | os.PathLike)
-            # A query may read a table twice, as a join of it with itself does. Files can be read again; other tables
-            # may be streams of Arrow data, which cannot, so their rows are read into memory.
-            rows = relation.to_arrow_table() if self.query.reads(number) > 1 and not is_file else relation
+            if self.query.reads(number) > 1 and not is_file:
+                rows = rows.to_arrow_table()
             connection.register(table_view(number), rows)
-        columns = [
-            f"CAST({quoted(name)} AS {duckdb_type(self._column(name).type)}) AS {quoted(name)}" for name in names
-        ]
+
+        columns: list[str] = []
+        for name in names:
+            data_type = duckdb_type(self._column(name).type)
+            columns.append(f"CAST({quoted(name)} AS {data_type}) AS {quoted(name)}")
         with failures_of_rows("the query cannot be run"):
             yield connection.sql(f"SELECT {', '.join(columns) or '1'} FROM ({self.query.sql}) AS result")
 
     def table(self) -> Any:
-        """Return the rows as a table of the kind of the first one that the query reads.
+        """Run the query, and return its rows as a table of the kind of the first table that it reads.
 
         Raises:
             QueryError: A table cannot be read, a row cannot be computed, or a column is of a type without a meaning.

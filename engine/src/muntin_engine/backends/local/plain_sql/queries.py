@@ -37,7 +37,7 @@ def translated_query(text: str, tables: Mapping[str, Sequence[TableColumn]]) -> 
         tables: The columns of the tables, by their names. The first is table 0.
 
     Raises:
-        QueryError: It cannot be read, or something in it has no translation of the same meaning.
+        QueryError: The text cannot be read, or something in it has no translation of the same meaning.
     """
     tree = _parsed(text)
     queries: dict[str, QueryOverTables] = {}
@@ -58,7 +58,7 @@ def _parsed(text: str) -> exp.Expr:
     try:
         trees = [tree for tree in sqlglot.parse(text, read=SparkText) if tree is not None]
     except SqlglotError as error:
-        reason = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()[0]
+        reason = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()[0]  # without the colors of a terminal
         raise QueryError("{value!r} cannot be read as a query in SQL: {reason}", value=text, reason=reason) from error
     if len(trees) != 1:
         raise QueryError(f"expected one query, got {len(trees)}")
@@ -84,10 +84,10 @@ class _QueryTranslator(Queries):
     tables: Sequence[str]
 
     def query(self, tree: exp.Expr) -> QueryOverTables:
-        """Translate a query.
+        """Translate a query: a SELECT, a UNION, or one of them in parentheses.
 
         Raises:
-            QueryError: It is no query that can be translated.
+            QueryError: The query is of another kind, or something in it has no translation of the same meaning.
         """
         if isinstance(tree, exp.Subquery):
             check_parts(tree, frozenset(("this", "alias")))
@@ -100,10 +100,10 @@ class _QueryTranslator(Queries):
         return translated_select(tree, from_clause(tree, self._with_queries(tree)))
 
     def named(self, table: exp.Table) -> QueryOverTables:
-        """Return a table, or a query of a WITH clause.
+        """Return the table, or the query of a WITH clause, that a FROM clause names.
 
         Raises:
-            QueryError: There is none of the name.
+            QueryError: There is no table or query of the name.
         """
         query = self.queries.get(table.name.casefold())
         if query is None:
@@ -111,16 +111,21 @@ class _QueryTranslator(Queries):
         return query
 
     def _with_queries(self, tree: exp.Expr) -> _QueryTranslator:
-        """Return the translator that sees the queries of a WITH clause."""
+        """Return a translator that also knows the queries in the WITH clause of a query; this one if it has none.
+
+        Raises:
+            QueryError: The clause is recursive, or one of its queries has no translation.
+        """
         clause = tree.args.get("with_")
         if clause is None:
             return self
         if clause.args.get("recursive"):
             raise refusal_of(clause, "is recursive")
         translator = self
-        for cte in clause.expressions:  # each sees those before it
-            query = renamed(cte, translator.query(cte.this))
-            translator = replace(translator, queries={**translator.queries, cte.alias.casefold(): query})
+        for named_query in clause.expressions:
+            query = renamed(named_query, translator.query(named_query.this))
+            # The queries that follow may read this one.
+            translator = replace(translator, queries={**translator.queries, named_query.alias.casefold(): query})
         return translator
 
     def _union(self, tree: exp.Union) -> QueryOverTables:

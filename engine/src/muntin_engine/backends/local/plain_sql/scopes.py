@@ -37,7 +37,10 @@ class SourceScope(Scope):
         self._columns = columns
 
     def source_column(self, path: Sequence[str]) -> tuple[SourceColumn, Sequence[str]]:
-        """Return the column that a path begins with, and the fields that follow: `table.column.field`.
+        """Return the column that a path names, and the rest of the path: names of fields of its structs.
+
+        Args:
+            path: The names between the dots, as in `table.column.field` or `column.field`.
 
         Raises:
             UnknownColumnError: There is no such column, or there are several.
@@ -47,13 +50,14 @@ class SourceScope(Scope):
         if len(path) > 1:
             candidates = self._columns_of_table(folded_path[0], folded_path[1])
             if candidates:
-                return self._only(candidates, ".".join(path[:2])), path[2:]
+                return self._single(candidates, ".".join(path[:2])), path[2:]
         candidates = self._plain_columns(folded_path[0])
         if not candidates:
             raise self._unknown(path[-1])
-        return self._only(candidates, path[0]), path[1:]
+        return self._single(candidates, path[0]), path[1:]
 
     def _columns_of_table(self, table: str, name: str) -> list[SourceColumn]:
+        """Return the columns of a name that a table has; both names are in small letters."""
         candidates: list[SourceColumn] = []
         for column in self._columns:
             if column.source == table and column.column.name.casefold() == name:
@@ -61,6 +65,7 @@ class SourceScope(Scope):
         return candidates
 
     def _plain_columns(self, name: str) -> list[SourceColumn]:
+        """Return the columns that a name in small letters finds without a table before it."""
         candidates: list[SourceColumn] = []
         for column in self._columns:
             if column.is_plain and column.column.name.casefold() == name:
@@ -68,6 +73,7 @@ class SourceScope(Scope):
         return candidates
 
     def _unknown(self, name: str) -> UnknownColumnError:
+        """Return the error about a name that no column has, with the name that may have been meant."""
         names = [column.column.name for column in self._columns if column.is_plain]
         close = difflib.get_close_matches(name, names, n=1)
         question = f"did you mean {close[0]}? " if close else ""
@@ -75,14 +81,23 @@ class SourceScope(Scope):
         return UnknownColumnError("is not a column of the tables", advice, is_missing=True)
 
     @staticmethod
-    def _only(candidates: Sequence[SourceColumn], name: str) -> SourceColumn:
+    def _single(candidates: Sequence[SourceColumn], name: str) -> SourceColumn:
+        """Return the only one of the columns that a name finds.
+
+        Raises:
+            UnknownColumnError: There are several.
+        """
         if len(candidates) > 1:
             sources = ", ".join(f"{column.source}.{column.column.name}" for column in candidates)
             raise UnknownColumnError(f"may be any of {sources}", f"write the table before {name}")
         return candidates[0]
 
     def column(self, path: Sequence[str]) -> tuple[DuckdbExpression, Sequence[str]]:
-        """Return a column whose values are read."""
+        """Return a column in DuckDB's SQL, and the fields of it that follow.
+
+        Raises:
+            UnknownColumnError: There is no such column, there are several, or its values have no meaning in a query.
+        """
         source_column, fields = self.source_column(path)
         column = source_column.column
         if column.is_hidden:
@@ -102,18 +117,18 @@ class AliasScope(Scope):
         self._values[alias.casefold()] = value
 
     def column(self, path: Sequence[str]) -> tuple[DuckdbExpression, Sequence[str]]:
-        """Return a column of the FROM clause, or one that is computed before."""
-        # A column of FROM hides an alias of the same name, but one that may be any of several is an error.
+        """Return a column of the FROM clause, or else an earlier column of the SELECT with the name as its alias."""
         value = self._values.get(path[0].casefold())
         try:
-            return self._inner.column(path)
+            return self._inner.column(path)  # it hides an alias of the same name
         except UnknownColumnError as error:
+            # A name that several columns of FROM have is an error, also if it is an alias.
             if value is None or not error.is_missing:
                 raise
         return value, path[1:]
 
     def computed(self, node: exp.Expr) -> DuckdbExpression | None:
-        """Return what the inner scope has computed."""
+        """Return the value of a node that the inner scope has computed; None for others."""
         return self._inner.computed(node)
 
 
@@ -131,7 +146,7 @@ class OutputScope(Scope):
         self._inner = inner
 
     def column(self, path: Sequence[str]) -> tuple[DuckdbExpression, Sequence[str]]:
-        """Return an output, or a column that the SELECT reads."""
+        """Return a column of the SELECT itself, or else a column that it reads."""
         output = self._outputs.get(path[0].casefold()) if len(path) == 1 else None
         if output is not None:
             return output, ()
@@ -141,5 +156,5 @@ class OutputScope(Scope):
         return self._inner.column(path)
 
     def computed(self, node: exp.Expr) -> DuckdbExpression | None:
-        """Return what the inner scope has computed."""
+        """Return the value of a node that the inner scope has computed; None for others."""
         return None if self._inner is None else self._inner.computed(node)

@@ -21,7 +21,7 @@ from muntin_engine.backends.local.plain_sql.nodes import refusal_of
 from muntin_engine.backends.local.plain_sql.order import is_distinct, limit, order_by
 from muntin_engine.backends.local.plain_sql.output_column import OutputColumn
 from muntin_engine.backends.local.plain_sql.scopes import AliasScope, OutputScope, SourceColumn, SourceScope
-from muntin_engine.backends.local.plain_sql.select_entries import SelectEntry, items_of
+from muntin_engine.backends.local.plain_sql.select_entries import SelectEntry, entries_of
 from muntin_engine.backends.local.plain_sql.tables import QueryOverTables
 
 SELECT_PARTS: Final = frozenset(
@@ -35,7 +35,7 @@ def translated_select(tree: exp.Select, sources: FromClause) -> QueryOverTables:
 
     Args:
         tree: The SELECT.
-        sources: Its FROM clause.
+        sources: The translated FROM clause of the SELECT.
 
     Raises:
         QueryError: Something in it has no translation of the same meaning.
@@ -46,23 +46,23 @@ def translated_select(tree: exp.Select, sources: FromClause) -> QueryOverTables:
     if where is not None:
         from_sql += f" WHERE {where.sql}"
 
-    items = items_of(tree, sources.columns)
+    entries = entries_of(tree, sources.columns)
     scope: Scope = source_scope
-    if _is_grouped(tree, items):
-        groups = groups_of(tree, items, source_scope, where)
+    if _is_grouped(tree, entries):
+        groups = groups_of(tree, entries, source_scope, where)
         from_sql = _grouped_rows(groups, from_sql)
         scope = groups
-        where = None  # it holds for the rows of the groups, and reads columns that are no longer there
+        where = None  # it has been applied to the rows of the groups, and its columns are no longer there
 
     # HAVING and ORDER BY may read the columns of the SELECT by their names, so these come first. HAVING filters the
     # groups, which are rows by then: it is a WHERE of the outer query.
-    columns = _columns(items, scope, where)
+    columns = _columns(entries, scope, where)
     _check_names(tree, columns)
     outputs = {column.name.casefold(): column.value for column in columns if not column.is_hidden}
     having = tree.args.get("having")
     if having is not None:
-        having_scope = OutputScope(outputs, scope)
-        from_sql += f" WHERE {condition(translator_of(having.this, having_scope), having.this).sql}"
+        having_translator = translator_of(having.this, OutputScope(outputs, scope))
+        from_sql += f" WHERE {condition(having_translator, having.this).sql}"
     distinct = is_distinct(tree, columns)
     order = order_by(tree, columns, OutputScope(outputs, None if distinct else scope))
 
@@ -73,76 +73,87 @@ def translated_select(tree: exp.Select, sources: FromClause) -> QueryOverTables:
 
 
 def _where(tree: exp.Select, scope: Scope) -> DuckdbExpression | None:
-    """Return the condition of WHERE; None without one."""
+    """Translate the condition of WHERE; None without one."""
     clause = tree.args.get("where")
     if clause is None:
         return None
     return condition(translator_of(clause.this, scope), clause.this)
 
 
-def _is_grouped(tree: exp.Select, items: Sequence[SelectEntry]) -> bool:
-    """Say whether a row of a SELECT is one of a group, or of all rows."""
+def _is_grouped(tree: exp.Select, entries: Sequence[SelectEntry]) -> bool:
+    """True if a row of a SELECT stands for a group of rows, or for all rows, as that of `SELECT COUNT(*)`."""
     if tree.args.get("group") or tree.args.get("having"):
         return True
-    return any(item.has_aggregate for item in items)
+    return any(entry.has_aggregate for entry in entries)
 
 
 def _grouped_rows(groups: GroupScope, from_sql: str) -> str:
-    """Return a FROM clause of the groups of rows."""
+    """Return a FROM clause whose rows are groups, with their keys and aggregates as columns.
+
+    Args:
+        groups: The keys and the aggregates.
+        from_sql: The FROM and WHERE clauses of the rows that are grouped.
+    """
     keys = f" GROUP BY {', '.join(groups.keys)}" if groups.keys else ""
     listed = ", ".join(groups.columns) or "COUNT(*) AS row_count"  # a SELECT of literals reads nothing of its group
     return f" FROM (SELECT {listed}{from_sql}{keys})"
 
 
-def _columns(items: Sequence[SelectEntry], scope: Scope, where: DuckdbExpression | None) -> list[OutputColumn]:
-    """Translate the columns of a SELECT, of which each may read those before it by their aliases."""
+def _columns(entries: Sequence[SelectEntry], scope: Scope, where: DuckdbExpression | None) -> list[OutputColumn]:
+    """Translate the columns of a SELECT; a column may read those before it by their aliases.
+
+    Args:
+        entries: The columns as they are written.
+        scope: The columns that the SELECT reads.
+        where: The condition of WHERE; None without one. A column that may raise is computed only for rows that meet it.
+    """
     alias_scope = AliasScope(scope)
     columns: list[OutputColumn] = []
-    for item in items:
-        column = _column(item, scope, alias_scope)
-        if item.alias and not column.is_hidden:
-            alias_scope.add(item.alias, column.value)
+    for entry in entries:
+        column = _column(entry, scope, alias_scope)
+        if entry.alias and not column.is_hidden:
+            alias_scope.add(entry.alias, column.value)
         columns.append(replace(column, value=computed_where(where, column.value)))
     return columns
 
 
-def _column(item: SelectEntry, scope: Scope, alias_scope: AliasScope) -> OutputColumn:
+def _column(entry: SelectEntry, scope: Scope, alias_scope: AliasScope) -> OutputColumn:
     """Translate a column of a SELECT.
 
     Args:
-        item: The column as it is written.
+        entry: The column as it is written.
         scope: The columns that the SELECT reads.
-        alias_scope: Those, and the earlier columns of the SELECT by their aliases.
+        alias_scope: The columns that the SELECT reads, and its own earlier columns by their aliases.
 
     Raises:
         QueryError: The column has no name, or no translation of the same meaning.
     """
-    if item.star_column is not None:
+    if entry.star_column is not None:
         if isinstance(scope, GroupScope):
             raise QueryError("a grouped SELECT has '*'\n  name the columns")
-        return _passed_on(item.star_column.column.name, item.star_column)
-    body = item.body
-    if not item.name:
-        raise refusal_of(item.node or body, "has no name", "name it: ... AS km")
-    # A column as it is may be of a type that no expression reads: it is only passed on.
+        return _passed_on(entry.star_column.column.name, entry.star_column)
+    body = entry.body
+    if not entry.name:
+        raise refusal_of(entry.node or body, "has no name", "name it: ... AS km")
+    # A column that is only passed on may be of a type that no expression reads.
     if isinstance(body, exp.Column) and isinstance(scope, SourceScope):
         source_column = _whole_column(body, scope)
         if source_column is not None:
-            return _passed_on(item.name, source_column)
-    value = translator_of(body, alias_scope).of(body)
-    if pa.types.is_null(value.type):
+            return _passed_on(entry.name, source_column)
+    value = translator_of(body, alias_scope).translate(body)
+    if pa.types.is_null(value.type):  # or DuckDB would give a bare NULL a type of its own
         value = DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(value.type)})", value.type)
-    return OutputColumn(item.name, value)
+    return OutputColumn(entry.name, value)
 
 
 def _passed_on(name: str, source_column: SourceColumn) -> OutputColumn:
-    """Return a column of a table as it is, also if its type is not read."""
+    """Return a column of a table as a column of the SELECT, also if its type has no meaning in a query."""
     column = source_column.column
     return OutputColumn(name, DuckdbExpression(source_column.sql, column.type), column)
 
 
 def _whole_column(node: exp.Column, scope: SourceScope) -> SourceColumn | None:
-    """Return the column of a table that a node names; None if it names a field, or an alias."""
+    """Return the column of a table that a node names; None if it names a field of a struct, or an alias."""
     try:
         column, fields = scope.source_column([part.name for part in node.parts])
     except UnknownColumnError:
@@ -151,6 +162,11 @@ def _whole_column(node: exp.Column, scope: SourceScope) -> SourceColumn | None:
 
 
 def _check_names(tree: exp.Select, columns: Sequence[OutputColumn]) -> None:
+    """Refuse a SELECT with two columns of one name, in any case.
+
+    Raises:
+        QueryError: There are two such columns.
+    """
     names = [column.name.casefold() for column in columns]
     for column in columns:
         if names.count(column.name.casefold()) > 1:

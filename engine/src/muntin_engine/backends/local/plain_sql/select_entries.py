@@ -49,29 +49,31 @@ class SelectEntry:
         return self.node is not None and next(aggregates_in(self.node), None) is not None
 
 
-def items_of(tree: exp.Select, columns: Sequence[SourceColumn]) -> list[SelectEntry]:
-    """Return the columns of a SELECT, with all columns in the place of `*`.
+def entries_of(tree: exp.Select, columns: Sequence[SourceColumn]) -> list[SelectEntry]:
+    """Return the columns of a SELECT as entries, with an entry for each column that `*` stands for.
 
     Args:
         tree: The SELECT.
         columns: The columns of its FROM clause.
 
     Raises:
-        QueryError: There are none, or `*` leaves some out.
+        QueryError: The SELECT has no columns, or `*` leaves some out.
     """
-    items: list[SelectEntry] = []
+    entries: list[SelectEntry] = []
     for node in tree.expressions:
-        star = node.this if isinstance(node, exp.Column) and isinstance(node.this, exp.Star) else node
+        star = node
+        if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+            star = node.this  # `rides.*`
         if not isinstance(star, exp.Star):
-            items.append(SelectEntry(node))
+            entries.append(SelectEntry(node))
             continue
-        if any(star.args.values()):
+        if any(star.args.values()):  # such as EXCEPT and REPLACE
             raise refusal_of(node, "leaves columns out, or replaces some", "name the columns")
         for column in _star_columns(node, columns):
-            items.append(SelectEntry(star_column=column))
-    if not items:
+            entries.append(SelectEntry(star_column=column))
+    if not entries:
         raise refusal_of(tree, "has no columns")
-    return items
+    return entries
 
 
 def _star_columns(node: exp.Expr, columns: Sequence[SourceColumn]) -> list[SourceColumn]:
@@ -84,7 +86,7 @@ def _star_columns(node: exp.Expr, columns: Sequence[SourceColumn]) -> list[Sourc
     Raises:
         QueryError: The FROM clause has no such table.
     """
-    # USING makes one column of two: `*` has that one, and `rides.*` the one of its table.
+    # USING makes one column of the two that it compares. `*` has that one, and `rides.*` the one of its own table.
     if not isinstance(node, exp.Column):
         return [column for column in columns if column.is_plain]
     table = ".".join(part.name for part in node.parts[:-1])

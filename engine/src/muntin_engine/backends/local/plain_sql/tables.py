@@ -64,7 +64,7 @@ def columns_of(frame: LocalFrame) -> tuple[TableColumn, ...]:
 
 
 def missing_table(name: str, tables: Iterable[str]) -> QueryError:
-    """Return the error about a table that is not there."""
+    """Return the error about a table that does not exist, with the name that may have been meant."""
     table_names = list(tables)
     close = difflib.get_close_matches(name, table_names, n=1, cutoff=0.6)
     advice = f"did you mean {close[0]}?" if close else f"there are {', '.join(table_names) or 'none'}"

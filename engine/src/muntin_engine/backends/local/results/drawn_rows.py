@@ -33,18 +33,19 @@ _LONGEST: Final = 24
 
 
 def picture_of(query: PlannedQuery) -> Picture | None:
-    """Return the rows of a key with their windows and results; None where a query has more than a picture shows.
+    """Draw the rows of one key with their windows and results; None if no picture of the query can be drawn quickly.
 
-    The query has to have one input: a table in memory with a few rows, whose events do not change. The key is the first
-    whose rows and windows are few. A query that fails has no picture: its results say why.
+    The query needs one input: a table in memory with a few rows, whose events do not change. The key is the first one
+    with few rows and windows. A query that fails has no picture: `results()` says why.
     """
     rows = query.source.df
     if not isinstance(rows, LocalRows) or not _can_be_drawn(query, rows):
         return None
     try:
         input_table = pa.Table.from_batches(rows.batches(), rows.schema)
-        if "kept" in input_table.column_names:
+        if "kept" in input_table.column_names:  # whether a row meets the conditions of the query
             input_table = input_table.filter(input_table["kept"])
+        # Selected columns may lack the windows, so all are drawn: only the condition on results is applied.
         condition = replace(query.selection, columns={})
         result_table = selected(output_table(replace(query, workers=1), RESULTS, warns=False), condition)
     except MuntinError:
@@ -58,11 +59,11 @@ def picture_of(query: PlannedQuery) -> Picture | None:
 
 
 def _can_be_drawn(query: PlannedQuery, rows: LocalRows) -> bool:
-    """Return True if a query has one table with a few rows in memory, each of which is an event by itself."""
+    """True if a query reads one table in memory with a few rows, each of which is one event that does not change."""
     plan = query.plan
     if len(query.sources) > 1 or query.inner or not plan.is_windowed or micro_batch_of(rows) is not None:
         return False
-    if plan.places is not None:
+    if plan.decimal_places is not None:
         return False  # a drawing spells ticks as whole numbers, and not as decimals
     input = plan.input
     columns = input.columns
@@ -73,45 +74,62 @@ def _can_be_drawn(query: PlannedQuery, rows: LocalRows) -> bool:
 
 
 def _keys_in(query: PlannedQuery, table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """Yield the keys of rows, in their order; an empty one where a query has none."""
+    """Yield each key of the rows once, in the order of the rows; one empty key if the query has no keys."""
     names = [f"k{place}" for place in range(len(query.plan.keys))]
     if not names:
         yield ()
         return
-    values = zip(*(table[name].to_pylist() for name in names), strict=True)
-    yield from dict.fromkeys(values)
+    columns = [table[name].to_pylist() for name in names]
+    yield from dict.fromkeys(zip(*columns, strict=True))
 
 
 def _rows_of_key(table: pa.Table, names: Sequence[str], key: Sequence[Any]) -> pa.Table:
-    """Return the rows of a table that have a key."""
+    """Return the rows of a table that have a key.
+
+    Args:
+        table: The table.
+        names: The names of the key columns.
+        key: The values of the key in these columns; None is null.
+    """
     for name, value in zip(names, key, strict=True):
         column = table[name]
-        table = table.filter(column.is_null() if value is None else pc.equal(column, pa.scalar(value, column.type)))
+        is_of_key = column.is_null() if value is None else pc.equal(column, pa.scalar(value, column.type))
+        table = table.filter(is_of_key)
     return table
 
 
 def _picture(query: PlannedQuery, key: Sequence[Any], rows: pa.Table, results: pa.Table) -> Picture:
+    """Draw the rows of a key, each as a bar, and the windows with their results below them.
+
+    Args:
+        query: The query.
+        key: The values of the key.
+        rows: The projected rows of the key.
+        results: The results of the key.
+    """
     plan = query.plan
     key_words = [f"{column.name} {_spelled(value)}" for column, value in zip(plan.keys, key, strict=True)]
     subject = ", ".join(key_words) or "all rows"
     result_names = _result_names(query, results)
     heading = f"{subject}: {', '.join(result_names)}"
     bars = [*_row_bars(query, rows), *_window_bars(results, result_names)]
-    axis = Axis.TICKS if plan.unit is not None else plan.axis
+    axis = Axis.TICKS if plan.unit is not None else plan.axis  # integers with a unit are drawn as the numbers they are
     return Picture(Drawing([heading, *bars], f"the rows and windows of {subject}", axis))
 
 
 def _result_names(query: PlannedQuery, results: pa.Table) -> list[str]:
     """Return the names of the columns that modules compute."""
-    others = {column.name for column in query.plan.keys}
-    others |= {"window", "window_name", query.plan.lifetime_column, *CHANGES}
-    return [name for name in results.column_names if name not in others]
+    other_names = {column.name for column in query.plan.keys}
+    other_names |= {"window", "window_name", query.plan.lifetime_column, *CHANGES}
+    return [name for name in results.column_names if name not in other_names]
 
 
 def _row_bars(query: PlannedQuery, rows: pa.Table) -> list[Bar]:
-    """Return a bar for each row, with what modules read of it."""
+    """Return a bar for each row in the order of starts, with the values that modules read as its note."""
     starts = _ticks(rows["start"])
-    ends = _ticks(rows["end"]) if "end" in rows.column_names else [start + 1 for start in starts]
+    ends = [start + 1 for start in starts]  # points last for one tick
+    if "end" in rows.column_names:
+        ends = _ticks(rows["end"])
     values = [rows[f"i{place}"].to_pylist() for place in range(len(query.plan.input.columns.payload))]
     bars: list[Bar] = []
     for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
@@ -121,13 +139,14 @@ def _row_bars(query: PlannedQuery, rows: pa.Table) -> list[Bar]:
 
 
 def _window_bars(results: pa.Table, result_names: Sequence[str]) -> Iterator[Bar]:
-    """Yield a bar for each window with its results; several rows of a window are one bar."""
+    """Yield a bar for each window with its results as a note; several results of a window share its bar."""
     windows = results["window"].combine_chunks()
     starts = _ticks(windows.field("start"))
     ends = _ticks(windows.field("end"))
     notes_by_window: dict[tuple[str, int, int], list[str]] = {}
     for start, end, row in zip(starts, ends, results.to_pylist(), strict=True):
         label = row.get("window_name") or "window"
+        # A null at either side means that the window has no limit there.
         window = (label, EARLIEST if start is None else start, INFINITY if end is None else end)
         note = ", ".join(_spelled(row[name]) for name in result_names)
         notes_by_window.setdefault(window, []).append(note)
@@ -136,11 +155,12 @@ def _window_bars(results: pa.Table, result_names: Sequence[str]) -> Iterator[Bar
 
 
 def _ticks(times: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """Return times as ticks of their axis; None for a null."""
     chunk = times.combine_chunks() if isinstance(times, pa.ChunkedArray) else times
     return list(as_ticks(chunk).to_pylist())
 
 
 def _spelled(value: Any) -> str:
-    """Return a value in a few characters."""
+    """Return a value as text of a few characters; longer text is cut off."""
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

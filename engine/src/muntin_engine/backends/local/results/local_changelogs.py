@@ -38,7 +38,7 @@ class LocalChangelogs(Changelogs):
     """Adds up changelogs with DuckDB; the tables that they make are of the kind of the changelog."""
 
     def fold(self, changelog: Any, key: str | Sequence[str] | None) -> Any:
-        """Return the table that a whole changelog adds up to."""
+        """Return the table that a changelog from its beginning adds up to, without the ids of rows."""
         frame = opened(changelog)
         return frame.kind.result(_Changelog.of(frame, key).live_rows().drop_columns(EVENT_ID))
 
@@ -48,7 +48,13 @@ class LocalChangelogs(Changelogs):
         return frame.kind.result(_Changelog.of(frame, key).net_changes())
 
     def final_rows(self, results: Any, watermark: int | None, key: str | Sequence[str] | None) -> Any:
-        """Return the rows of results that no later micro-batch changes."""
+        """Return the rows of results that no later micro-batch changes.
+
+        Args:
+            results: The results: a changelog, early and final results, or final results alone.
+            watermark: The tick before which nothing changes; None if it is not known.
+            key: The key columns; None to use those that the changelog names.
+        """
         frame = opened(results)
         names = frame.schema.names
         if CHANGE in names:
@@ -61,13 +67,19 @@ class LocalChangelogs(Changelogs):
         return frame.kind.result(rows)
 
     def live_rows(self, changelog: Any, key: str | Sequence[str] | None, table: Any = None) -> Any:
-        """Apply changes to a table of live rows."""
+        """Return the live rows after the changes of a changelog.
+
+        Args:
+            changelog: The changes.
+            key: The key columns; None to use those that the changelog names.
+            table: The rows that were live before the changes; None if there were none.
+        """
         frame = opened(changelog)
         if table is None:
             return frame.kind.result(_Changelog.of(frame, key).live_rows())
-        # Rows that are live already are the same as rows that this changelog inserts first.
+        # The rows that were live count as insertions before the changes.
         changes = _with_insertions(_table_of(frame), _table_of(opened(table)))
-        stored_keys = frame.keys_of_changelog() if key is None else key
+        stored_keys = frame.keys_of_changelog() if key is None else key  # the new table lacks the metadata of the old
         return frame.kind.result(_Changelog.of(opened(changes), stored_keys).live_rows())
 
     def settled_rows(self, table: Any, watermark: int | None, *, is_revisable: bool) -> Any:
@@ -77,7 +89,9 @@ class LocalChangelogs(Changelogs):
 
 
 def with_keys(results: pa.Table, keys: Sequence[str]) -> pa.Table:
-    """Return results of which a changelog says the names of the keys, as metadata that files of Parquet keep.
+    """Return results with the names of their keys as metadata of the column of ids, which files of Parquet keep.
+
+    Results without ids are no changelog, and stay as they are.
 
     Args:
         results: The results.
@@ -91,7 +105,12 @@ def with_keys(results: pa.Table, keys: Sequence[str]) -> pa.Table:
 
 
 def _with_insertions(changes: pa.Table, rows: pa.Table) -> pa.Table:
-    """Return changes with the insertions of rows that are live; columns that either lacks are null in its rows."""
+    """Return changes followed by insertions of rows; a column that only one of the two has is null in the other's rows.
+
+    Args:
+        changes: The changes.
+        rows: The rows that are live.
+    """
     insertions = rows.append_column(CHANGE, pa.repeat(arrow_scalar("insert"), len(rows)))
     return pa.concat_tables([changes, insertions], promote_options="default")
 
@@ -100,7 +119,7 @@ def _table_of(frame: LocalFrame) -> pa.Table:
     """Return all rows of a table as Arrow data.
 
     Raises:
-        QueryError: A column has no type with a meaning, or the rows cannot be read.
+        QueryError: A column has a type without a meaning, or the rows cannot be read.
     """
     _check_types(frame)
     return pa.RecordBatchReader.from_batches(frame.schema, frame.batches(frame.schema)).read_all()
@@ -113,7 +132,7 @@ def _check_types(frame: LocalFrame) -> None:
         QueryError: The table has such a column.
     """
     for field in frame.schema:
-        # A column of nulls alone has no type that modules read, and is passed on as it is.
+        # A column of only nulls has a refusal too, as no module can read it. Here it is just passed on.
         is_of_nulls = pa.types.is_null(field.type) and not frame.is_hidden(field.name)
         refusal = frame.refusal(field.name)
         if refusal is not None and not is_of_nulls:
@@ -149,20 +168,21 @@ class _Changelog:
         Raises:
             QueryError: The rows cannot be read.
         """
-        # A row that is live adds up to 1; of what was retracted, or has another end by now, the terms add up to 0.
+        # The terms of a live row add up to 1. Those of a retracted row, or of an end that was revised, add up to 0.
         sums = self._sums().filter(f"{SIGN} > 0")
         names = [name for name in self.columns.names if name != CHANGE]
         return self._table(sums, {name: self._value(name) for name in names})
 
     def net_changes(self) -> pa.Table:
-        """Return a row for each row of a keyed table that changes, which says whether it is upserted or deleted.
+        """Return a row for each row of a keyed table that changes; its column of changes says `upsert` or `delete`.
 
         Raises:
             QueryError: The rows cannot be read.
         """
         sums = self._sums().filter(f"{SIGN} <> 0")
         if self.columns.has_ends:
-            # A revision leaves -1 for the old end and 1 for the new one: the new one is the row from now on.
+            # Sums are kept by end. A revision leaves -1 for the old end and 1 for the new one: of the two, the row with
+            # the greatest sum is the one that the table gets.
             ids = ", ".join(map(quoted, self.columns.identifying))
             last = f"arg_max(struct_pack(changed_row := {ROW}, last_end := {END}), {SIGN}) AS last_change"
             sums = sums.aggregate(f"{ids}, max({SIGN}) AS {SIGN}, {last}", ids)
@@ -172,7 +192,12 @@ class _Changelog:
         return self._table(sums, values)
 
     def _sums(self) -> duckdb.DuckDBPyRelation:
-        """Add up the terms of each row: a relation of its keys and id, its sum as `SIGN`, `END` and `ROW`."""
+        """Add up the terms of each row.
+
+        Returns:
+            A relation with a row for each row of the table, and for each end of it where ends are revised: its keys and
+            its id, the sum of its terms as `SIGN`, its end as `END` if it has one, and its values as the struct `ROW`.
+        """
         (changes,) = self.frame.relations(self.frame.schema.names)
 
         # All terms of an id have the same values, so that any of their rows may stand for the sum.
@@ -183,7 +208,7 @@ class _Changelog:
         ids = ", ".join(map(quoted, self.columns.identifying))
         key_values = ", ".join(f"{self._key(name)} AS {quoted(name)}" for name in self.columns.identifying)
 
-        # Each change becomes one or two terms, and the terms of one row are summed; ends are summed apart.
+        # Each change becomes one or two terms. The terms of one row are summed, and if ends are revised, by end.
         groups = f"{ids}, {END}" if self.columns.has_ends else ids
         return (
             changes.project(f"{key_values}, {row}, unnest({self._terms()}) AS term")
@@ -192,12 +217,15 @@ class _Changelog:
         )
 
     def _key(self, name: str) -> str:
-        """Return a column that identifies rows, in which 0.0 and -0.0 are one, as on Spark."""
+        """Return a key column in DuckDB's SQL; 0.0 and -0.0 become one value, as on Spark."""
         is_float = pa.types.is_floating(self.frame.schema.field(name).type)
         return f"({quoted(name)} + 0)" if is_float else quoted(name)
 
     def _terms(self) -> str:
-        """Return the signs and ends of the terms of a change, as a list in SQL; null for a row that is no change."""
+        """Return the terms of a change as a list of structs in DuckDB's SQL, each a sign and an end.
+
+        The list is null for rows that are no change, such as punctuation.
+        """
         end = f"{quoted(LIFETIME)}.end" if self.columns.has_ends else "NULL"
         added = f'struct_pack(sign := 1, "end" := {end})'
         subtracted = f'struct_pack(sign := -1, "end" := {end})'
@@ -208,7 +236,7 @@ class _Changelog:
         return f"CASE {quoted(CHANGE)} {terms} END"
 
     def _value(self, name: str) -> str:
-        """Return a column of the table, computed from sums."""
+        """Return a column of the table in DuckDB's SQL, computed from the sums of its rows."""
         if name not in self.columns.values:
             return quoted(name)
         value = f"{ROW}.{quoted(name)}"
@@ -217,11 +245,13 @@ class _Changelog:
         return value
 
     def _lifetime(self, value: str) -> str:
-        """Return a lifetime with the end that its terms add up to, its fields in the order of the changelog's.
+        """Return a lifetime, in DuckDB's SQL, with the end of its terms in the place of its own.
 
-        pandas and Polars may have them in any order, and older versions of Arrow cast a struct by the places of its
-        fields.
+        Args:
+            value: The lifetime as it was inserted.
         """
+        # The fields are in the order of the changelog: older versions of Arrow cast a struct by the places of fields,
+        # and pandas and Polars may have them in any order.
         fields: list[str] = []
         for field in self.frame.schema.field(LIFETIME).type:
             field_value = END if field.name == "end" else f"{value}.{quoted(field.name)}"
@@ -250,12 +280,12 @@ class _Changelog:
 
 
 def _settled(table: pa.Table, watermark: int | None, *, is_revisable: bool) -> pa.Table:
-    """Return the rows of a table that nothing changes any more.
+    """Return the rows of a table that no later change can reach.
 
     Args:
         table: The rows that are live.
-        watermark: The tick before which nothing changes; None if it is not known.
-        is_revisable: True if lifetimes may get other ends.
+        watermark: The tick before which nothing changes; None if it is not known, and so no row is settled.
+        is_revisable: True if the ends of lifetimes may be revised: a row is settled only if its end is, too.
 
     Raises:
         QueryError: The rows have no lifetime, and so no place before or after the watermark.
@@ -272,7 +302,7 @@ def _settled(table: pa.Table, watermark: int | None, *, is_revisable: bool) -> p
 
 
 def _is_before(watermark: int, times: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Say of each time whether it is before a watermark; a null, which has no end, is not."""
+    """Return for each time whether it is before a watermark; a null, the end of a lifetime without an end, is not."""
     limit: Any = watermark
     if pa.types.is_timestamp(times.type):
         times = times.cast(pa.int64())

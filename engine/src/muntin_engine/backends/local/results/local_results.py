@@ -37,7 +37,7 @@ def output_table(query: PlannedQuery, output: str, *, warns: bool = True) -> pa.
     Args:
         query: The query.
         output: The name of the output.
-        warns: True if warnings are to say how many rows were rejected or skipped.
+        warns: True to log how many rows were rejected or skipped.
 
     Raises:
         QueryError: The query has no such output, or a row of its input cannot be read.
@@ -59,43 +59,50 @@ def output_table(query: PlannedQuery, output: str, *, warns: bool = True) -> pa.
 
 
 def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> Generator[BucketOutput]:
-    """Run the tasks of a query over static input, and yield its output.
+    """Run the tasks of a query over tables, and yield its output blob by blob.
 
     Args:
         query: The query.
         task: The query as it travels.
-        warns: True if warnings are to say how many rows were rejected or skipped, after the last blob.
+        warns: True to log, after the last blob, how many rows were rejected or skipped.
 
     Raises:
         QueryError: A row of its input cannot be read.
         ModuleFailedError: A module raised an exception, with its key and window.
     """
     run = StaticRun(query, task, worker_count())
+    # The numbers of rows that modules skipped, by the label of the module. A query without buckets reports them in its
+    # output, as metrics; in other queries the map tasks count them.
     skipped_rows = Counter[str]()
     label_of_metric = {skipped_metric(label): label for label in task.choosy_labels}
-    counts: dict[int, BucketCounts] = {}  # by output of the run; 0 is for what the map tasks count
+    counts: dict[int, BucketCounts] = {}  # by the number of a part of the output; 0 is for what map tasks count
     for place, output in enumerate(run.outputs(), 1):
         if warns:
-            counts[place] = BucketCounts.of_output(output.blobs, {}, output.overflows)
+            counts[place] = BucketCounts.of_output(output.blobs, skipped={}, overflows=output.overflows)
         for blob in output.blobs:
-            if blob.stream in label_of_metric:  # a query without buckets reports what its rows skipped as metrics
+            if blob.stream in label_of_metric:
                 skipped_rows[label_of_metric[blob.stream]] += blob.rows
             yield BucketOutput(output.bucket, blob)
+
     if warns:
         skipped_rows.update(run.row_counts.unaccepted_by(task.choosy_labels))
-        counts[0] = BucketCounts(accepted=0, rejected={}, skipped=skipped_rows)  # of rows that no bucket gets
+        counts[0] = BucketCounts(accepted=0, rejected={}, skipped=skipped_rows)
         StaticCounts(query.metrics_name, len(counts), skipped_nulls(query.plan), counts).warn()
 
 
 def selected(results: pa.Table, selection: Selection) -> pa.Table:
-    """Return the rows and columns of results that a query has.
+    """Return the rows and columns of results that a query selects.
+
+    Args:
+        results: All results.
+        selection: The condition on rows, and the columns.
 
     Raises:
         QueryError: An expression fails on a row.
     """
     if selection.condition is None and not selection.columns:
         return results
-    (relation,) = opened(results).relations(results.schema.names)  # a table of Arrow has one
+    (relation,) = opened(results).relations(results.schema.names)  # an Arrow table is always one relation
     if selection.condition is not None:
         relation = relation.filter(translated(selection.condition, results.schema).sql)
     fields: list[pa.Field] = []

@@ -93,14 +93,17 @@ class ResultEvents(LocalFrame):
         yield from opened(self._events()).relations(names)
 
     def _events(self) -> pa.Table:
-        """Return the events of the query, which runs now over tables, and has run in this micro-batch over streams."""
+        """Return the events in the output of the query.
+
+        A query over tables runs now. A query over a stream has run earlier in this micro-batch.
+        """
         if self._micro_batch is not None:
-            return self._events_of(self._micro_batch.passed_on[self._query.place_name])
+            return self._events_of(self._micro_batch.passed_on[self._query.inner_id])
         task = task_of(self._query, WorkerSettings(), is_static=True)
         return self._events_of(evaluated_blobs(self._query, task, warns=True))
 
     def _events_of(self, blobs: Iterable[BucketOutput]) -> pa.Table:
-        """Return the events that are in the output of the query, with punctuation of its buckets."""
+        """Read the events in blobs of the query's output, with rows of punctuation for the progress of its buckets."""
         streams = output_events.event_streams(self._output)
         reader = EventReader(self._schema, output_events.lifetime_column(self._query.plan, self._output))
         tables = [empty_table(self._schema)]

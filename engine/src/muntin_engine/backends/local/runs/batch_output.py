@@ -40,18 +40,20 @@ class BatchOutput:
 
         Args:
             task: The query.
-            blobs: The blobs.
-            outputs: The outputs that are read; blobs of the others are only counted.
+            blobs: The blobs of its buckets.
+            outputs: The outputs that are read; blobs of the others are only counted in metrics.
         """
         schemas = {RESULTS: task.results, EVICTED_ROWS: task.evicted}
         tables: dict[str, list[pa.Table]] = {output: [] for output in outputs}
         metrics: list[tuple[str, int]] = []
         for _, blob in blobs:
-            metrics.append((blob.stream, blob.rows))
+            metrics.append((blob.stream, blob.rows))  # a metric has the name of its stream
             output = _OUTPUT_OF.get(blob.stream)
-            if blob.table is None or output not in tables:
-                continue
             table = blob.table
+            if table is None or output not in tables:
+                continue
             schema = schemas.get(output)
-            tables[output].append(table if schema is None or table.schema == schema else table.cast(schema))
+            if schema is not None and table.schema != schema:
+                table = table.cast(schema)
+            tables[output].append(table)
         return cls(tables, totals_of(metrics))

@@ -53,7 +53,7 @@ class BucketInput:
     reports: list[Report]
 
     def arrivals(self, inputs: int) -> BucketArrivals:
-        """Read what arrives at the bucket.
+        """Read the blobs of the bucket, and return them by kind and input, with the progress from the reports.
 
         Args:
             inputs: The number of inputs of the query.
@@ -63,10 +63,11 @@ class BucketInput:
             data = blob.data.read() if isinstance(blob.data, SpilledBlob) else blob.data
             if blob.oldest is None:
                 arrivals.rows[blob.side].append(data)
-            else:
-                arrivals.evaluator_blobs.append(data)
-                report = arrivals.reports[blob.side]
-                report.oldest = min(report.oldest, blob.oldest)
+                continue
+            # Partial states, which no longer show the starts of their events: the blob says the least one.
+            arrivals.evaluator_blobs.append(data)
+            report = arrivals.reports[blob.side]
+            report.oldest = min(report.oldest, blob.oldest)
         return arrivals
 
 
@@ -86,26 +87,31 @@ class SentBlobs:
 
     @classmethod
     def of(cls, batches: Iterable[pa.RecordBatch]) -> SentBlobs:
-        """Take the batches of `EXCHANGE` that a map task yields."""
+        """Collect the blobs and reports in the batches of `EXCHANGE` that a map task yields."""
         sent = cls()
         for batch in batches:
             sent.add_batch(batch)
         return sent
 
     def add_batch(self, batch: pa.RecordBatch) -> None:
-        """Add a batch of `EXCHANGE`: blobs of several buckets, or a report to all."""
+        """Add a batch of `EXCHANGE`: either a report to all buckets, or a blob in each row, with its bucket."""
         if is_report(batch):
+            # It has a row for each bucket. They differ only in totals of the map task, which the first row has.
             self.reports.append(batch.slice(0, 1).to_pylist()[0])
             return
+
         buckets = batch.column("bucket").to_pylist()
-        sides = batch.column(SIDE).to_pylist() if SIDE in batch.schema.names else [0] * len(buckets)
-        oldest = batch.column("oldest").to_pylist()
-        is_lifted = batch.column("evaluator_blobs").null_count < len(batch)
-        blobs = batch.column("evaluator_blobs" if is_lifted else "rows")
+        sides = [0] * len(buckets)
+        if SIDE in batch.schema.names:  # a query with one input does without the column
+            sides = batch.column(SIDE).to_pylist()
+        oldest_starts = batch.column("oldest").to_pylist()
+        # The blobs of a batch are all partial states, or all rows.
+        has_states = batch.column("evaluator_blobs").null_count < len(batch)
+        blobs = batch.column("evaluator_blobs" if has_states else "rows")
         for place, bucket in enumerate(buckets):
             data = blobs[place].as_py()
             self.bytes_in_memory += len(data)
-            self.blobs.setdefault(bucket, []).append(ExchangedBlob(sides[place], oldest[place], data))
+            self.blobs.setdefault(bucket, []).append(ExchangedBlob(sides[place], oldest_starts[place], data))
 
     def add(self, sent: SentBlobs) -> None:
         """Add the blobs and reports that further map tasks sent, behind all others."""
@@ -115,8 +121,8 @@ class SentBlobs:
         self.bytes_in_memory += sent.bytes_in_memory
 
     def spill(self, folder: Path) -> None:
-        """Write all blobs that lie in memory to a file, those of a bucket side by side."""
-        # The file has the blobs in the order in which this loop goes through them.
+        """Write all blobs that lie in memory to a new file of a folder, and put their places there in their stead."""
+        # The file has the blobs in the order in which the loop below goes through them: bucket by bucket.
         spilled_blobs = iter(write_blobs(folder, self._data_in_memory()))
         for blobs in self.blobs.values():
             for place, blob in enumerate(blobs):
@@ -167,7 +173,7 @@ class Exchange:
         self._spill_if_large()
 
     def _spill_if_large(self) -> None:
-        """Write the blobs to a file if more bytes wait in memory than may."""
+        """Write the blobs to a file if more of their bytes lie in memory than are allowed to."""
         if self._sent.bytes_in_memory > MOST_BYTES_IN_MEMORY:
             self._sent.spill(self._folder.path)
 
@@ -177,18 +183,18 @@ class Exchange:
             return list(self._task.buckets)
         return [bucket for bucket in self._task.buckets if bucket in self._sent.blobs]
 
-    def take(self, bucket: int) -> BucketInput:
-        """Return the blobs and reports for a bucket; its blobs are no longer held here."""
+    def pop_input(self, bucket: int) -> BucketInput:
+        """Return the blobs and reports for a bucket, and forget its blobs, which free their memory with the bucket."""
         blobs = self._sent.blobs.pop(bucket, [])
         reports = self._sent.reports
         if bucket != self._task.buckets[0]:
-            # Durations and counts are totals of a map task: one bucket gets them for all.
+            # Durations and counts are totals of a map task: only the first bucket gets them, or they would count twice.
             reports = [{**report, "durations": None, "row_counts": None} for report in reports]
         return BucketInput(blobs, list(reports))
 
 
 def is_report(batch: pa.RecordBatch) -> bool:
-    """True if a batch of `EXCHANGE` has the report of a map task, which has neither rows nor partial states."""
-    if not len(batch):  # partial states of no rows
+    """True if a batch of `EXCHANGE` is the report of a map task, which has neither rows nor partial states."""
+    if not len(batch):  # the partial states of rows of which none was good
         return False
     return all(batch.column(name).null_count == len(batch) for name in ("rows", "evaluator_blobs"))

@@ -11,14 +11,14 @@ import pyarrow as pa
 
 
 def hand_back_freed_memory() -> None:
-    """Hand back the memory that is free in this process.
+    """Return to the system the memory that allocators of this process hold and do not use.
 
-    Cost: about a millisecond, and the system clears the pages once more when they are needed again.
+    Cost: about a millisecond. Memory that is needed again has to be cleared by the system before it is used.
     """
     pa.default_memory_pool().release_unused()
     trim = _trim_of_c()
     if trim is not None:
-        trim(0)
+        trim(0)  # hold back no bytes for later allocations
 
 
 @cache

@@ -34,12 +34,18 @@ class LocalQuery:
     """
 
     def __init__(self, task: TaskPayload, cells: CellsByBucket | None = None) -> None:
-        """Take a query, and the state that it goes on with; None to begin without one."""
+        """Take a query and the state from which it continues.
+
+        Args:
+            task: The query as it travels.
+            cells: The state, as the bytes of each cell of a bucket; None to begin without one.
+        """
         self._task = task
         self.cells = {bucket: MemoryCells() for bucket in task.buckets}
-        for bucket, data_by_name in (cells or {}).items():
-            for name, data in data_by_name.items():
-                self.cells[bucket].put(name, data)
+        if cells is not None:
+            for bucket, data_by_name in cells.items():
+                for name, data in data_by_name.items():
+                    self.cells[bucket].put(name, data)
 
     @property
     def task(self) -> TaskPayload:
@@ -47,7 +53,11 @@ class LocalQuery:
         return self._task
 
     def restart(self, task: TaskPayload) -> None:
-        """Go on as a new process would, which has the cells and a query that was unpacked anew."""
+        """Continue as after a restart: with the same cells, and a query that holds nothing of the process before.
+
+        Args:
+            task: The query, unpacked anew.
+        """
         self._task = task
 
     def process(self, map_tasks: Iterable[Iterable[pa.RecordBatch]]) -> Iterator[BucketOutput]:
@@ -64,11 +74,11 @@ class LocalQuery:
             return
         for batches in map_tasks:
             for blob in run_task(self._task, batches):
-                # Rows may lie in the memory of the table that they were read of, and a pandas frame may change.
+                # Output may share memory with the table that was read, such as a pandas frame, which may change.
                 yield BucketOutput(self._task.buckets[0], blob.copied())
 
     def process_exchanged(self, map_tasks: Iterable[Iterable[pa.RecordBatch]]) -> Iterator[BucketOutput]:
-        """Evaluate a micro-batch of what map tasks sent; buckets that got nothing stay as they are.
+        """Evaluate the buckets of a micro-batch that get rows or a report; the state of the others stays as it is.
 
         Args:
             map_tasks: The batches of `EXCHANGE` that each map task yields.
@@ -81,14 +91,15 @@ class LocalQuery:
             for batches in map_tasks:
                 exchange.add_batches(batches)
             for bucket in exchange.buckets():
-                yield from self._run_bucket(self._task, bucket, exchange.take(bucket))
+                yield from self._run_bucket(self._task, bucket, exchange.pop_input(bucket))
 
     def close(self) -> Iterator[BucketOutput]:
         """Close the stream, as `on_end="close"` does: windows that are open are emitted."""
-        closing_task = replace(self._task, is_static=True)
+        closing_task = replace(self._task, is_static=True)  # the input of a static task ends with this micro-batch
         for bucket in closing_task.buckets:
             yield from self._run_bucket(closing_task, bucket, BucketInput([], []))
 
     def _run_bucket(self, task: TaskPayload, bucket: int, bucket_input: BucketInput) -> Iterator[BucketOutput]:
+        """Evaluate a bucket with its state, and yield its output under its id."""
         for blob in run_bucket(task, bucket, self.cells[bucket], bucket_input.arrivals(len(task.inputs))):
             yield BucketOutput(bucket, blob)

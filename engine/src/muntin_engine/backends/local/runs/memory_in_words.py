@@ -16,13 +16,14 @@ def memory_in_words(plan: Plan) -> str:
         return "a batch of rows in each process, and the results"
     part = f"one {plan.buckets}th of the keys" if plan.buckets > 1 else "all keys"
     if plan.choice.evaluator in LIFTS_ROWS:
-        kept = f"what `state` says, of {part} at a time in each process"
-        waiting = "that of other keys waits in temporary files if it is large"
+        in_memory = f"what `state` says, of {part} at a time in each process"
+        in_files = "that of other keys waits in temporary files if it is large"
     else:
-        kept = f"all rows of {part} at a time in each process, as Python objects"
-        waiting = "rows of other keys wait in temporary files if they are many"
-    waits = f"; {waiting}" if plan.buckets > 1 else ""
+        in_memory = f"all rows of {part} at a time in each process, as Python objects"
+        in_files = "rows of other keys wait in temporary files if they are many"
+    if plan.buckets > 1:
+        in_memory += f"; {in_files}"
     return (
-        f"a batch of rows in each process; {kept}{waits}; and the results. "
+        f"a batch of rows in each process; {in_memory}; and the results. "
         "Where that does not fit, give events() a DataFrame of Spark's"
     )

@@ -1,7 +1,7 @@
-"""The run of a query over tables in this process that records itself, so that its story can be told.
+"""The run of a query over tables in this process that is recorded, so that it can be replayed and explained.
 
-A table is recorded as a stream of one micro-batch that then ends: so it is replayed and explained by what does so for
-streams on Spark.
+A table is recorded as a stream of one micro-batch that then ends: so the same code replays it as replays a stream on
+Spark.
 """
 
 from __future__ import annotations
@@ -52,25 +52,32 @@ def record_run(query: PlannedQuery, recorder: Recorder) -> None:
             f"{recorder.folder} has a recording already, and a table is recorded once\n"
             "  give record() another folder, or remove this one"
         )
-    task = task_of(query, WorkerSettings(), is_static=False)
+    task = task_of(query, WorkerSettings(), is_static=False)  # a stream, whose end is a micro-batch of its own
 
     writer = RecordingWriter(recorder)
     writer.begin(RecordedQuery.of(query.plan, task, _no_state), _NO_SPARK_QUERY, last_commit=-1)
     running = LocalQuery(task)
     rows_output = _recorded_output(query, running, writer)
-    writer.commit(_ROWS_BATCH, _NO_SPARK_QUERY, _metrics(rows_output))
+    writer.commit(_ROWS_BATCH, _NO_SPARK_QUERY, _row_counts(rows_output))
     if not task.plan.choice.keeps_state:
-        return
+        return  # no windows are open that the end could close
+
     metrics: list[tuple[str, int]] = []
     try:
-        metrics = _metrics(running.close())
+        metrics = _row_counts(running.close())
     finally:
         # Also if a module fails when windows close: a replay then closes them too, and fails as the run did.
         writer.commit(_END_BATCH, _NO_SPARK_QUERY, metrics, is_end=True)
 
 
 def _recorded_output(query: PlannedQuery, running: LocalQuery, writer: RecordingWriter) -> Iterator[BucketOutput]:
-    """Evaluate the rows of the tables, each of which is recorded as the rows of a map task."""
+    """Evaluate the rows of the tables, record them as they are read, and yield the output.
+
+    Args:
+        query: The query.
+        running: The query as it runs, with its state.
+        writer: The writer of the recording. Each table is recorded in a file as the rows of one map task.
+    """
     task = running.task
     if task.plan.choice.keeps_state:
         yield from running.process_exchanged(_recorded_map_tasks(query, task, writer))
@@ -84,16 +91,17 @@ def _recorded_output(query: PlannedQuery, running: LocalQuery, writer: Recording
 def _recorded_map_tasks(
     query: PlannedQuery, task: TaskPayload, writer: RecordingWriter
 ) -> Iterator[Iterator[pa.RecordBatch]]:
-    """Yield a map task for each input, which records the rows of the input in a file of its own."""
+    """Yield the output of a map task for each input, which records the rows of the input in a file as it reads them."""
     for side, _ in enumerate(query.sources):
         file = writer.rows.of_task(_ROWS_BATCH, side)
         yield distribute(task, input_batches(query, side), file)
 
 
-def _metrics(output: Iterable[BucketOutput]) -> list[tuple[str, int]]:
-    """Evaluate output, and return how many rows of each stream are in it."""
+def _row_counts(output: Iterable[BucketOutput]) -> list[tuple[str, int]]:
+    """Evaluate output that is computed as it is read, and return the stream and the number of rows of each blob."""
     return [(blob.stream, blob.rows) for _, blob in output]
 
 
 def _no_state() -> pa.Table:
+    """Stand for the reader of the state with which a recording begins: it is never called, as there is none."""
     raise AssertionError("a run over tables begins without a state")

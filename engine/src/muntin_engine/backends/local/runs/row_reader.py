@@ -23,23 +23,24 @@ class RowReader:
     """Reads batches in a thread, two ahead of whoever takes them."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch], interrupt: Callable[[int], None]) -> None:
-        """Start to read.
+        """Prepare the thread, which starts with the first batch that is asked for.
 
         Args:
             batches: The batches, which are computed as they are taken.
-            interrupt: Interrupts the computation in the thread of an id.
+            interrupt: A function that gets the id of a thread, and interrupts what DuckDB computes in it.
         """
         self._batches = batches
         self._interrupt = interrupt
+        # One batch waits here while the thread computes the next one. An error, or None for the end, comes last.
         self._read: Queue[pa.RecordBatch | BaseException | None] = Queue(1)
         self._is_stopped = Event()
         self._thread = Thread(target=self._run, name="muntin-reader", daemon=True)
 
     def batches(self) -> Generator[pa.RecordBatch]:
-        """Yield the batches; whatever ends this early interrupts the thread.
+        """Yield the batches that the thread reads; a caller that stops early, or Ctrl-C, interrupts the thread.
 
         Raises:
-            Exception: What the computation of a batch raised.
+            Exception: The computation of a batch failed.
         """
         self._thread.start()
         try:
@@ -54,20 +55,23 @@ class RowReader:
             self._stop()
 
     def _next(self) -> pa.RecordBatch | BaseException | None:
-        """Wait for a batch, an error, or None for the end."""
+        """Wait for what the thread hands over next: a batch, an error, or None for the end."""
         while True:
             try:
                 return self._read.get(timeout=_POLL_SECONDS)
             except Empty:
-                continue
+                continue  # a wait without a timeout would not see Ctrl-C on Windows
 
     def _stop(self) -> None:
+        """End the thread: interrupt its computation if it still runs, and wait for it."""
         self._is_stopped.set()
-        if self._thread.is_alive():
-            self._interrupt(self._thread.ident or 0)
+        thread_id = self._thread.ident
+        if thread_id is not None and self._thread.is_alive():
+            self._interrupt(thread_id)
             self._thread.join(_JOIN_SECONDS)
 
     def _run(self) -> None:
+        """Compute batch after batch in the thread, and hand each over; then hand over the error or the end."""
         try:
             for batch in self._batches:
                 self._hand_over(batch)
@@ -79,6 +83,7 @@ class RowReader:
             self._hand_over(None)
 
     def _hand_over(self, batch: pa.RecordBatch | BaseException | None) -> None:
+        """Put a batch, an error or the end into the queue; wait for a place in it unless the reader was stopped."""
         while not self._is_stopped.is_set():
             try:
                 self._read.put(batch, timeout=_POLL_SECONDS)

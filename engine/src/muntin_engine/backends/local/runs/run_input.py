@@ -41,8 +41,11 @@ class InputSide:
     side: int
     inputs: int
 
-    def shared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return projected rows under the names that rows of all inputs have, where there are several."""
+    def marked_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return projected rows that say which input they are of, by a column and by the names of their columns.
+
+        The rows of a query with one input stay as they are.
+        """
         if self.inputs == 1:
             return batch
         sides = pa.repeat(arrow_scalar(self.side, pa.int32()), len(batch))
@@ -65,7 +68,7 @@ class InputPiece(ABC):
 
     @abstractmethod
     def batches_in_thread(self) -> Generator[pa.RecordBatch]:
-        """Return the projected rows as a thread reads them, so that Ctrl-C reaches whoever takes them."""
+        """Return the projected rows, read by a thread of their own: then Ctrl-C reaches the thread that takes them."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class FilePiece(InputPiece):
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Read the rows."""
-        return map(self.place.shared, self.local_rows.batches())
+        return map(self.place.marked_rows, self.local_rows.batches())
 
     def batches_in_thread(self) -> Generator[pa.RecordBatch]:
         """Read the rows in a thread."""
@@ -94,7 +97,7 @@ class BlockPiece(InputPiece):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as the bytes of the rows: a pickled slice of a table in memory takes all of the table along."""
-        return _block_in, (to_blob(pa.Table.from_batches(self.block)), self.rows)
+        return _block_of_blob, (to_blob(pa.Table.from_batches(self.block)), self.rows)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Return the rows."""
@@ -105,8 +108,8 @@ class BlockPiece(InputPiece):
         yield from self.block
 
 
-def _block_in(blob: bytes, rows: int) -> BlockPiece:
-    """Return the block of rows that bytes hold."""
+def _block_of_blob(blob: bytes, rows: int) -> BlockPiece:
+    """Read a block of rows from the bytes in which it travelled."""
     return BlockPiece(from_blob(blob).to_batches(), rows)
 
 
@@ -121,67 +124,84 @@ class RunInput(ABC):
 
     @abstractmethod
     def batches_until(self, is_enough: Callable[[int], bool]) -> Iterator[pa.RecordBatch]:
-        """Read the projected rows in this process.
+        """Read projected rows in this process, until the end or until a caller has enough of them.
 
         Args:
-            is_enough: Gets the number of rows that were read since it was asked last. If it returns True, what comes
-                after them is left for `pieces`.
+            is_enough: A function that is called after each batch or part, with the number of its rows. Once it returns
+                True, the rows that follow are left for `pieces`.
         """
 
     @abstractmethod
     def pieces(self) -> Iterator[InputPiece]:
-        """Yield the rows that are left, in their order."""
+        """Yield the rows that were not read yet, in their order."""
 
     @abstractmethod
     def close(self) -> None:
-        """Stop to read."""
+        """Stop reading."""
 
 
-class PartedInput(RunInput):
+class FilePartsInput(RunInput):
     """Files in parts that processes read side by side."""
 
     def __init__(self, parts: Sequence[LocalRows], place: InputSide) -> None:
-        self._left = deque([FilePiece(part, place, part.frame.row_count or 0) for part in parts])
-        self.total_rows = sum(piece.rows for piece in self._left)
+        """Take the parts of an input, which are read later.
+
+        Args:
+            parts: The parts, in the order of their rows.
+            place: The place of the input in its query.
+        """
+        self._unread_pieces: deque[FilePiece] = deque()
+        for part in parts:
+            self._unread_pieces.append(FilePiece(part, place, part.frame.row_count or 0))
+        self.total_rows = sum(piece.rows for piece in self._unread_pieces)
 
     def batches_until(self, is_enough: Callable[[int], bool]) -> Iterator[pa.RecordBatch]:
-        """Read part after part."""
-        while self._left:
-            piece = self._left.popleft()
+        """Read part after part, until a caller has enough after one of them."""
+        while self._unread_pieces:
+            piece = self._unread_pieces.popleft()
             with closing(piece.batches_in_thread()) as batches:
                 yield from batches
             if is_enough(piece.rows):
                 return
 
     def pieces(self) -> Iterator[InputPiece]:
-        """Yield the parts that are left."""
-        while self._left:
-            yield self._left.popleft()
+        """Yield the parts that were not read yet."""
+        while self._unread_pieces:
+            yield self._unread_pieces.popleft()
 
     def close(self) -> None:
-        """Forget the parts that are left."""
-        self._left.clear()
+        """Forget the parts that were not read yet."""
+        self._unread_pieces.clear()
 
 
-class ReadInput(RunInput):
-    """A table that this process reads, for workers too."""
+class TableInput(RunInput):
+    """A table that only this process can read, also the rows that workers get."""
 
     def __init__(self, rows: LocalRows, place: InputSide, batch_rows: int) -> None:
+        """Take a table, which is read later.
+
+        Args:
+            rows: The projected rows of the table.
+            place: The place of the input in its query.
+            batch_rows: The number of rows that a map task takes at once, where the table is in memory.
+        """
         self.total_rows = rows.row_count
         batches = rows.batches(batch_rows)
-        if not rows.frame.runs_queries:  # a query that runs while rows are read has a thread of its own that reads
+        # Ctrl-C does not reach a thread that waits for DuckDB, so another thread reads. Where the rows are results of
+        # a query, the run of that query has such a thread itself.
+        if not rows.frame.runs_queries:
             batches = RowReader(batches, interrupt_thread).batches()
-        self._batches = (place.shared(batch) for batch in batches)
+        self._batches = (place.marked_rows(batch) for batch in batches)
 
     def batches_until(self, is_enough: Callable[[int], bool]) -> Iterator[pa.RecordBatch]:
-        """Read batch after batch."""
+        """Read batch after batch, until a caller has enough after one of them."""
         for batch in self._batches:
             yield batch
             if is_enough(len(batch)):
                 return
 
     def pieces(self) -> Iterator[InputPiece]:
-        """Yield blocks of the rows that are left."""
+        """Read the rows that are left, and yield them in blocks that are large enough for a job."""
         block: list[pa.RecordBatch] = []
         rows = 0
         size = 0
@@ -204,26 +224,31 @@ class ReadInput(RunInput):
                 yield batch.slice(start, BATCH_ROWS)
 
     def close(self) -> None:
-        """Stop to read."""
+        """Stop reading, also in the thread that reads."""
         self._batches.close()
 
 
 def input_batches(query: PlannedQuery, side: int) -> Iterator[pa.RecordBatch]:
-    """Read the projected rows of an input of a query as its map tasks take them."""
+    """Read the projected rows of an input of a query as its map tasks take them.
+
+    Args:
+        query: The query.
+        side: The place of the input in it.
+    """
     rows: Any = query.sources[side].df
-    return map(InputSide(side, len(query.sources)).shared, rows.batches())
+    return map(InputSide(side, len(query.sources)).marked_rows, rows.batches())
 
 
 def run_input(rows: LocalRows, place: InputSide, workers: int, batch_rows: int) -> RunInput:
-    """Return an input of a run.
+    """Return an input of a run: in parts that workers read themselves where it has such parts.
 
     Args:
-        rows: The rows.
-        place: The place of the input.
+        rows: The projected rows of the input.
+        place: The place of the input in its query.
         workers: The number of processes that may read it.
         batch_rows: The number of rows that a map task takes at once, where the table is in memory.
     """
     parts = rows.parts() if workers > 1 else []
     if len(parts) > 1:
-        return PartedInput(parts, place)
-    return ReadInput(rows, place, batch_rows)
+        return FilePartsInput(parts, place)
+    return TableInput(rows, place, batch_rows)

@@ -54,11 +54,13 @@ class Stage:
 
     @property
     def expected_seconds(self) -> float:
-        """The seconds that the rest takes; where it is not known, as many as the stage took so far."""
+        """The seconds that the rest is expected to take, by which a run decides whether workers pay off."""
         seconds = self.seconds_left
         if seconds is not None:
             return seconds
-        return monotonic() - self._start if self.total is None else 0.0
+        if self.total is None:
+            return monotonic() - self._start  # where nothing is known of the rest, it is taken for half of the stage
+        return 0.0  # nothing is done yet, so the speed is not known
 
     def describe(self) -> str:
         """Say how much is done.
@@ -73,14 +75,14 @@ class Stage:
             return f"{self.done:,} {self.words}"
         amount = f"{self.done:,} of {self.total:,} {self.words}"
         seconds = self.seconds_left
-        return amount if seconds is None else f"{amount},  {_spelled(seconds)} left"
+        return amount if seconds is None else f"{amount},  {_spelled_seconds(seconds)} left"
 
 
-def _spelled(seconds: float) -> str:
+def _spelled_seconds(seconds: float) -> str:
     """Spell seconds as a clock does.
 
     Example:
-        >>> _spelled(8.2), _spelled(75)
+        >>> _spelled_seconds(8.2), _spelled_seconds(75)
         ('8 s', '1:15 min')
     """
     whole = round(seconds)
@@ -129,7 +131,11 @@ class NotebookLine(ProgressLine):
     """A line under the cell of a notebook that runs."""
 
     def __init__(self, display: Any) -> None:
-        """Take the function that shows an object and returns a handle of what it shows."""
+        """Begin without a line.
+
+        Args:
+            display: The function of IPython that shows an object, and returns a handle that can change it.
+        """
         self._display = display
         self._handle: Any = None
 
@@ -148,9 +154,10 @@ class NotebookLine(ProgressLine):
 
 
 def progress_line() -> ProgressLine:
-    """Return the place where whoever waits for a run looks: a notebook or a terminal, or no place."""
+    """Return the place where a user can see the progress of a run: a notebook, a terminal, or no place at all."""
     if os.environ.get(PROGRESS, "").casefold() == "off":
         return NoLine()
+    # Not imported: in a notebook both packages have been imported, and elsewhere they need not be installed.
     ipython: Any = sys.modules.get("IPython")
     if "ipykernel" in sys.modules and ipython is not None and ipython.get_ipython() is not None:
         return NotebookLine(ipython.display.display)
@@ -183,12 +190,12 @@ class RunProgress:
             self._line.clear()
 
     def begin(self, words: str, total: int | None) -> Stage:
-        """Begin a stage, which is what is shown from now on."""
+        """Begin a stage, whose progress is shown from now on."""
         self._stage = Stage(words, total)
         return self._stage
 
     def refresh(self) -> None:
-        """Show how far the stage is, if that was not shown a moment ago."""
+        """Show how far the stage is, unless it was shown a moment ago or the run has only begun."""
         now = monotonic()
         if self._stage is None or now < self._next_refresh:
             return

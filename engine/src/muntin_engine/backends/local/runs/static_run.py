@@ -65,7 +65,7 @@ class StaticRun:
         self._folder = SpillFolder()
         self._progress = RunProgress()
         self._pool: WorkerPool | None = None
-        self._task_file = Path()
+        self._task_file = Path()  # known once there are workers, which read the query from it
 
     def outputs(self) -> Iterator[TaskOutput]:
         """Run the query, and yield its output bucket by bucket; a bucket's rows are freed after it has run.
@@ -79,87 +79,98 @@ class StaticRun:
         keeps_state = self._task.plan.choice.keeps_state
         load_evaluator(self._task.plan.choice.evaluator)  # or the first part and bucket would seem slow
         with self._folder, self._progress:
-            is_failed = True  # also after Ctrl-C, or when the caller wants no more
+            is_failed = True  # it stays so after an error, after Ctrl-C, and when the caller stops before the end
             try:
                 with _interrupts_at_once():
-                    yield from self._outputs_of_buckets() if keeps_state else self._outputs_without_state()
+                    if keeps_state:
+                        yield from self._outputs_of_buckets()
+                    else:
+                        yield from self._outputs_without_state()
                 is_failed = False
             finally:
                 if self._pool is not None:
                     self._pool.release(is_failed=is_failed)
 
     def _outputs_of_buckets(self) -> Iterator[TaskOutput]:
+        """Send all rows to the buckets of their keys, then evaluate bucket by bucket, and yield the output of each."""
+        # Each stage begins in this process. Where it takes long, workers take the rest of it.
         exchange = Exchange(self._task, self._folder)
         for source in self._inputs():
             stage = self._progress.begin("rows read", source.total_rows)
             with closing(source):
-                exchange.add_batches(distribute(self._task, self._batches_until_shared(source, stage)))
-                for sent in self._shared(map(MapJob, source.pieces()), stage):
+                exchange.add_batches(distribute(self._task, self._batches_read_here(source, stage)))
+                for sent in self._results_of_jobs(map(MapJob, source.pieces()), stage):
                     exchange.add(sent)
         self.row_counts = exchange.row_counts
 
         buckets = exchange.buckets()
         stage = self._progress.begin("parts of the keys evaluated", len(buckets))
-        while buckets and not self._share_if_long(stage):
+        while buckets and not self._start_workers_if_long(stage):
             bucket = buckets.pop(0)
-            yield run_static_bucket(self._task, bucket, exchange.take(bucket))
+            yield run_static_bucket(self._task, bucket, exchange.pop_input(bucket))
             stage.add(1)
-        jobs = (BucketJob(bucket, exchange.take(bucket)) for bucket in buckets)
-        yield from self._shared(jobs, stage)
+        jobs = (BucketJob(bucket, exchange.pop_input(bucket)) for bucket in buckets)
+        yield from self._results_of_jobs(jobs, stage)
 
     def _outputs_without_state(self) -> Iterator[TaskOutput]:
+        """Evaluate the rows of the only input as they are read, and yield the output part by part."""
         (source,) = self._inputs()
         stage = self._progress.begin("rows read", source.total_rows)
         with closing(source):
-            yield from run_without_state(self._task, self._batches_until_shared(source, stage))
-            for outputs in self._shared(map(StatelessJob, source.pieces()), stage):
+            yield from run_without_state(self._task, self._batches_read_here(source, stage))
+            for outputs in self._results_of_jobs(map(StatelessJob, source.pieces()), stage):
                 yield from outputs
 
     def _inputs(self) -> Iterator[RunInput]:
-        """Yield the inputs of the query, each as it is read."""
+        """Yield the inputs of the query, opening each only when the one before has been read."""
         count = len(self._query.sources)
         batch_rows = rows_at_once(self._task)
         for side, source in enumerate(self._query.sources):
             rows: Any = source.df
-            assert isinstance(rows, LocalRows)
+            assert isinstance(rows, LocalRows), "the planner of this backend projects no other rows"
             yield run_input(rows, InputSide(side, count), self._workers, batch_rows)
 
-    def _batches_until_shared(self, source: RunInput, stage: Stage) -> Iterator[pa.RecordBatch]:
-        """Read an input in this process, until workers take what is left."""
+    def _batches_read_here(self, source: RunInput, stage: Stage) -> Iterator[pa.RecordBatch]:
+        """Read an input in this process, until its end or until workers read the rest of it."""
 
         def are_workers_next(rows: int) -> bool:
-            """Count rows that were read, and say whether workers read on."""
+            """Count rows that were read, and return True if workers read the rest."""
             stage.add(rows)
-            return self._share_if_long(stage)
+            return self._start_workers_if_long(stage)
 
-        if not self._share_if_long(stage):
+        if not self._start_workers_if_long(stage):
             yield from source.batches_until(are_workers_next)
 
-    def _shared(self, jobs: Iterator[Job], stage: Stage) -> Iterator[Any]:
-        """Yield the results of jobs in their order; there are none unless the run is shared."""
+    def _results_of_jobs(self, jobs: Iterator[Job], stage: Stage) -> Iterator[Any]:
+        """Run the rest of a stage in this process and in workers, and yield the results in the order of the jobs.
+
+        Args:
+            jobs: The jobs of the rest. A run without workers has no rest by now, so none of them is taken then.
+            stage: The stage, which counts the jobs that are done.
+        """
         if self._pool is None:
             return
-        hand_back_freed_memory()  # workers need what this process has read and sent
+        hand_back_freed_memory()  # workers need the memory of rows that this process has read and sent
         for job, result in self._pool.results(jobs, self._task_file, self._run_here, self._progress.refresh):
             stage.add(job.amount)
             self._progress.refresh()
             yield result
 
     def _run_here(self, job: Job) -> Any:
-        """Run a job in this process, which has fewer jobs than a worker: it also reads and takes results."""
+        """Run a job in this process beside the workers."""
         try:
-            # An error waits for its turn among the results of workers, and Ctrl-C does not.
+            # An error of a job is kept and raised when its result is due. Ctrl-C is no error of a job: it ends the run.
             with _interrupts_at_once():
                 return job.run(self._task)
         finally:
             self._progress.refresh()
             hand_back_freed_memory()
 
-    def _share_if_long(self, stage: Stage) -> bool:
-        """Start workers for what is left of a stage, if that takes long.
+    def _start_workers_if_long(self, stage: Stage) -> bool:
+        """Start workers for the rest of a stage, if it is expected to take long.
 
         Returns:
-            True if workers take what is left; also where an earlier stage has started them.
+            True if there are workers: they take the rest of this stage, and all of the stages that follow.
         """
         self._progress.refresh()
         if self._pool is not None:
@@ -172,10 +183,11 @@ class StaticRun:
         from muntin_engine.backends.local.runs.worker_pool import WorkerPool  # small queries do without its imports
 
         if seconds < START_SECONDS and not WorkerPool.is_running(self._workers):
-            return False
+            return False  # less work is left than pays for the start of workers
+
         packed_task = self._packed_task()
         if packed_task is None:
-            self._workers = 1
+            self._workers = 1  # so that nothing tries again
             return False
         self._task_file = self._folder.path / "task"
         self._task_file.write_bytes(packed_task)
@@ -183,8 +195,8 @@ class StaticRun:
         return True
 
     def _packed_task(self) -> bytes | None:
-        """Return the query as workers get it; None, with a warning, if its modules cannot be sent to them."""
-        import cloudpickle  # with the pool: most runs need neither
+        """Return the query as bytes for workers; None, with a warning, if its modules cannot be pickled."""
+        import cloudpickle  # not with the module: most runs have no workers
 
         try:
             return pickled_with_local_code(cloudpickle, self._task)
@@ -199,7 +211,7 @@ class StaticRun:
 
 @contextmanager
 def _interrupts_at_once() -> Iterator[None]:
-    """Raise Ctrl-C as what it is where it reached the code of a module, which seems to have failed then.
+    """Raise Ctrl-C as it is, also if it came while a module ran, where it looks like a failure of the module.
 
     Raises:
         KeyboardInterrupt: The program was interrupted in the block.

@@ -32,13 +32,18 @@ class TaskOutput:
 
 
 def run_static_bucket(task: TaskPayload, bucket: int, bucket_input: BucketInput) -> TaskOutput:
-    """Evaluate a bucket, whose state is not needed after it.
+    """Evaluate a bucket over all of its rows, and return its output; its state is dropped.
+
+    Args:
+        task: The query.
+        bucket: The id of the bucket.
+        bucket_input: The blobs and reports of the bucket. Its blobs are removed from it.
 
     Raises:
         ModuleFailedError: A module raised an exception, with its key and window.
     """
     arrivals = bucket_input.arrivals(len(task.inputs))
-    bucket_input.blobs.clear()  # the evaluator frees what it has read
+    bucket_input.blobs.clear()  # only `arrivals` holds them now, so the evaluator can free each that it has read
     blobs = list(run_bucket(task, bucket, MemoryCells(), arrivals))
     return TaskOutput(bucket, blobs, task.overflows.take())
 
@@ -50,5 +55,5 @@ def run_without_state(task: TaskPayload, batches: Iterable[pa.RecordBatch]) -> I
         ModuleFailedError: A module raised an exception, with its key and window.
     """
     for blob in run_task(task, batches):
-        # Rows may lie in the memory of the table that they were read of, and a pandas frame may change.
+        # Output may share memory with the table that was read, such as a pandas frame, which its owner may change.
         yield TaskOutput(task.buckets[0], [blob.copied()], task.overflows.take())

@@ -75,12 +75,12 @@ class MapJob(Job):
         return self.piece.rows
 
     def run(self, task: TaskPayload) -> SentBlobs:
-        """Return what the map task sends."""
+        """Run the map task, and return the blobs and reports that it sends."""
         with closing(self.piece.batches_in_thread()) as batches:
             return SentBlobs.of(distribute(task, batches))
 
     def run_in_worker(self, task: TaskPayload, folder: Path) -> SentBlobs:
-        """Return what the map task sends; the process of the query gets places in a file."""
+        """Run the map task, and return the blobs, as places in a file, and the reports that it sends."""
         sent = SentBlobs.of(distribute(task, self.piece.batches()))
         sent.spill(folder)
         return sent
@@ -145,7 +145,7 @@ class JobFailure:
     trace: str
 
     def raised(self) -> Exception:
-        """Return the error as the worker raised it, with a note on the place where that was."""
+        """Return the error with its cause, as it was raised in the worker, and the worker's traceback as a note."""
         self.error.__cause__ = self.cause
         self.error.add_note(f"in a worker process:\n{self.trace}")
         return self.error
@@ -157,15 +157,15 @@ def begin_worker(workers: int) -> None:
     Args:
         workers: The number of processes, which share the memory of the machine.
     """
-    # A terminal sends Ctrl-C to all processes of a program: the one that a user started ends this one.
+    # A terminal sends Ctrl-C to all processes of a program. The process of the query reacts, and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, name="muntin-parent", daemon=True).start()
-    pa.set_cpu_count(1)  # the other cores have workers of their own
+    pa.set_cpu_count(1)  # each of the other cores has another worker
     limit_database(threads=1, memory_percent=max(MEMORY_PERCENT // workers, 1))
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it has ended, which ends its workers unless it is killed."""
+    """Wait until the process that started this one has ended, and end this one: a killed process ends no workers."""
     from multiprocessing import parent_process  # a query without workers does without it
 
     parent = parent_process()
@@ -173,13 +173,13 @@ def _end_with_parent() -> None:
     if sys.platform == "win32":
         parent.join()
     else:
-        while os.getppid() == parent.pid:  # that of an orphan is another one
+        while os.getppid() == parent.pid:  # an orphan gets another parent
             time.sleep(_PARENT_SECONDS)
-    os._exit(1)
+    os._exit(1)  # at once: `sys.exit` would end this thread only
 
 
 def run_job(job: Job, task_file: Path) -> Any:
-    """Run a job in a worker process; return what it returns, or its failure.
+    """Run a job in a worker process, and return its result; a `JobFailure` if it raises an exception.
 
     Args:
         job: The job.
@@ -190,34 +190,36 @@ def run_job(job: Job, task_file: Path) -> Any:
     except Exception as error:
         return failure_of(error)
     finally:
-        # The next job may be of another worker, and this one would keep what its largest job has needed.
+        # Another worker may get the next job, and this one would hold the memory of its largest job until the end.
         hand_back_freed_memory()
 
 
 def failure_of(error: Exception) -> JobFailure:
-    """Return an error as it travels to another process, as text where it cannot."""
+    """Return an error as it travels to another process: a `RuntimeError` of its text where it cannot be pickled."""
     trace = "".join(traceback.format_exception(error)).rstrip()
-    if not _arrives(error):
+    if not _can_travel(error):
         return JobFailure(RuntimeError(safe_message(error)), None, trace)
     cause = error.__cause__
-    return JobFailure(error, cause if cause is None or _arrives(cause) else None, trace)
+    if cause is not None and not _can_travel(cause):
+        cause = None  # the traceback has its text
+    return JobFailure(error, cause, trace)
 
 
-def _arrives(error: BaseException) -> bool:
-    """Say whether another process can have an error."""
+def _can_travel(error: BaseException) -> bool:
+    """True if an error can be pickled, and another process can make it of its bytes again."""
     import cloudpickle
 
     try:
         pickle.loads(cloudpickle.dumps(error))
     except Exception:
-        # Only code of the error's class runs here, which a module brought: its `__reduce__` or `__init__` may raise
-        # anything, and whoever reads the failure then gets the text and the traceback of the error itself.
+        # The class of the error may be of a module, and its `__reduce__` or `__init__` may raise anything. Whatever
+        # that is, the text and the traceback of the error itself travel instead.
         return False
     return True
 
 
 @lru_cache(4)
 def open_task(file: Path) -> TaskPayload:
-    """Return the query in a file, which is opened once."""
+    """Return the query in a file; a worker unpickles it with the first job of a run, and not again."""
     task: TaskPayload = pickle.loads(file.read_bytes())
     return task

@@ -37,8 +37,8 @@ _JOBS_AHEAD: Final = 2
 """The number of jobs for each process that wait or run, or have results that nobody has taken yet."""
 
 
-class TakenJob(NamedTuple):
-    """A job that runs, waits for a worker, or has a result that nobody has taken yet.
+class PendingJob(NamedTuple):
+    """A job that runs, waits for a worker, or has a result that was not yielded yet.
 
     Attributes:
         job: The job.
@@ -75,7 +75,11 @@ class WorkerPool:
 
     @classmethod
     def acquire(cls, workers: int) -> WorkerPool:
-        """Return the workers of a number of processes for a query, which releases them; they start unless they run."""
+        """Return a pool of workers for a query, which has to release it: one that runs, or else a new one.
+
+        Args:
+            workers: The number of processes, with this one.
+        """
         with cls._lock:
             if workers not in cls._pools:
                 cls._pools[workers] = cls(workers)
@@ -86,16 +90,16 @@ class WorkerPool:
 
     @classmethod
     def is_running(cls, workers: int) -> bool:
-        """True if a number of processes runs, so that nobody waits for their start."""
+        """True if a pool of this number of processes runs, so that a query need not wait for the start of one."""
         with cls._lock:
             return workers in cls._pools
 
     def release(self, *, is_failed: bool) -> None:
-        """Leave the processes to other queries.
+        """Leave the processes to other queries; they are ended if no query uses them for a while.
 
         Args:
-            is_failed: True if they may still do what the query asked for. They are ended at once unless others use
-                them.
+            is_failed: True if processes may still run jobs of the query, whose results nobody wants any more. They are
+                then ended at once, unless another query uses them.
         """
         with self._lock:
             self._users -= 1
@@ -105,14 +109,14 @@ class WorkerPool:
             self._executor.shutdown(wait=True, kill_workers=True)
         elif is_unused:
             timer = Timer(IDLE_SECONDS, self._end_if_unused, [self._queries])
-            timer.daemon = True  # a program that is done does not wait for it
+            timer.daemon = True  # a program can end before it
             timer.start()
 
     def _end_if_unused(self, queries: int) -> None:
-        """End the processes unless a query has had them since.
+        """End the processes, unless a query has got them since the timer of this call was started.
 
         Args:
-            queries: The number of queries that had them before.
+            queries: The number of queries that had got them by then.
         """
         with self._lock:
             is_unused = not self._users and self._queries == queries
@@ -122,7 +126,7 @@ class WorkerPool:
             self._executor.shutdown(wait=True, kill_workers=True)
 
     def _forget(self) -> None:
-        """Let the next query start processes of its own."""
+        """Drop this pool from the pools of the program, so that the next query starts new processes."""
         with self._lock:
             if self._pools.get(self.workers) is self:
                 del self._pools[self.workers]
@@ -130,46 +134,69 @@ class WorkerPool:
     def results(
         self, jobs: Iterator[Job], task_file: Path, run_here: Callable[[Job], Any], wait: Callable[[], None]
     ) -> Iterator[tuple[Job, Any]]:
-        """Run jobs, in the worker processes and in this one, and yield each with its result, in their order.
+        """Run jobs in the worker processes and in this one, and yield each job with its result, in their order.
 
         Args:
-            jobs: The jobs. No more are taken than the processes need.
+            jobs: The jobs, which may need memory. So each is taken only shortly before a process runs it.
             task_file: The file with the query.
-            run_here: The function that runs a job in this process, while the workers have jobs or are starting.
-            wait: A function that is called again and again while nothing else is to do.
+            run_here: The function that runs a job in this process. It is called while the workers are starting or busy.
+            wait: A function that is called again and again while this process waits for a result.
 
         Raises:
             SetupError: A worker process was killed.
-            Exception: What a job raised; of several, that of the first.
+            Exception: A job raised an exception. If several did, that of the first job is raised.
         """
-        taken: deque[TakenJob] = deque()
+        pending: deque[PendingJob] = deque()  # the jobs whose results were not yielded yet, in their order
         while True:
-            for job in islice(jobs, self._missing_jobs(taken)):
-                taken.append(TakenJob(job, self._submit(job, task_file), is_of_worker=True))
-            if not taken:
+            for job in islice(jobs, self._missing_jobs(pending)):
+                pending.append(PendingJob(job, self._submit(job, task_file), is_of_worker=True))
+            if not pending:
                 return
 
-            is_first_done = taken[0].future.done()
-            own_job = next(jobs, None) if not is_first_done and len(taken) < self.workers * _JOBS_AHEAD else None
-            if own_job is not None:
-                taken.append(TakenJob(own_job, _done(run_here, own_job), is_of_worker=False))
-                continue
-            first = taken.popleft()
-            yield first.job, self._result(first.future, wait)
+            # The next result is not there, so this process runs a job itself. It does not run ahead for ever: results
+            # that wait for their turn need memory.
+            is_next_done = pending[0].future.done()
+            if not is_next_done and len(pending) < self.workers * _JOBS_AHEAD:
+                job_here = next(jobs, None)
+                if job_here is not None:
+                    pending.append(PendingJob(job_here, _future_of_run(run_here, job_here), is_of_worker=False))
+                    continue
 
-    def _missing_jobs(self, taken: Iterable[TakenJob]) -> int:
-        """Return the number of jobs that the workers take besides those that they have."""
-        waiting = [entry for entry in taken if entry.is_of_worker and not entry.future.done()]
-        return max((self.workers - 1) * _JOBS_AHEAD - len(waiting), 0)
+            next_job = pending.popleft()
+            yield next_job.job, self._wait_for_result(next_job.future, wait)
+
+    def _missing_jobs(self, pending: Iterable[PendingJob]) -> int:
+        """Return the number of further jobs that the workers need to stay busy."""
+        unfinished = [entry for entry in pending if entry.is_of_worker and not entry.future.done()]
+        return max((self.workers - 1) * _JOBS_AHEAD - len(unfinished), 0)
 
     def _submit(self, job: Job, task_file: Path) -> Future[Any]:
+        """Hand a job to the worker processes, and return the future of its result.
+
+        Args:
+            job: The job.
+            task_file: The file with the query.
+
+        Raises:
+            SetupError: A worker process was killed.
+        """
         try:
             future: Future[Any] = self._executor.submit(run_job, job, task_file)
         except BrokenProcessPool as error:
-            raise self._killed(error) from error
+            raise self._error_of_killed_worker(error) from error
         return future
 
-    def _result(self, future: Future[Any], wait: Callable[[], None]) -> Any:
+    def _wait_for_result(self, future: Future[Any], wait: Callable[[], None]) -> Any:
+        """Wait for the result of a job, and return it.
+
+        Args:
+            future: The future of the result.
+            wait: A function that is called again and again until the result is there.
+
+        Raises:
+            SetupError: A worker process was killed.
+            Exception: The job raised an exception.
+        """
         while True:
             try:
                 result = future.result(_POLL_SECONDS)
@@ -177,13 +204,17 @@ class WorkerPool:
                 wait()
                 continue
             except BrokenProcessPool as error:
-                raise self._killed(error) from error
+                raise self._error_of_killed_worker(error) from error
             if isinstance(result, JobFailure):
                 raise result.raised()
             return result
 
-    def _killed(self, error: BrokenProcessPool) -> SetupError:
-        """Return the error for a worker process that ended in the middle of a job."""
+    def _error_of_killed_worker(self, error: BrokenProcessPool) -> SetupError:
+        """Drop this pool, which runs no more jobs, and return the error for a worker that ended in a job.
+
+        Args:
+            error: The error of the pool of processes, whose first line says how the worker ended.
+        """
         self._forget()
         lines = str(error).splitlines()
         return SetupError(
@@ -194,8 +225,13 @@ class WorkerPool:
         )
 
 
-def _done(run_here: Callable[[Job], Any], job: Job) -> Future[Any]:
-    """Run a job in this process, and return its result or error as a worker's comes: it is raised in its turn."""
+def _future_of_run(run_here: Callable[[Job], Any], job: Job) -> Future[Any]:
+    """Run a job in this process, and return its result as a future: an error is raised when its turn comes.
+
+    Args:
+        run_here: The function that runs the job.
+        job: The job.
+    """
     future: Future[Any] = Future()
     try:
         future.set_result(run_here(job))

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 
 def clock_stream(every: Duration, micro_batch: MicroBatch) -> LocalStream:
-    """Return a stream of one column, `reading`, and one row: the last time at which a period had passed.
+    """Return the reading of the clock as a stream with one column, `reading`, and one row.
+
+    The reading is the current time, cut down to a whole number of periods since 1970.
 
     Args:
         every: The period.
-        micro_batch: The micro-batch.
+        micro_batch: The micro-batch in which the clock is read.
 
     Raises:
         PolicyError: The period is not above zero, or a number without a unit.

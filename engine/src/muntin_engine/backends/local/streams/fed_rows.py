@@ -23,10 +23,10 @@ from muntin_engine.wire.arrow_arrays import arrow_array
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Return rows as a table.
+    """Return rows of Python values as an Arrow table.
 
     Args:
-        rows: The values by column; one that is missing is null.
+        rows: The rows, each as its values by column; a value that is missing is null.
         schema: The columns.
 
     Raises:
@@ -89,12 +89,14 @@ def _converted(value: object, data_type: pa.DataType) -> Any:
 
 
 def _boolean(value: object, _: pa.DataType) -> bool:
+    """Return True or False; a number is refused."""
     if not isinstance(value, bool):
         raise _UnfitValueError(value, "True or False")
     return value
 
 
 def _integer(value: object, data_type: pa.DataType) -> int:
+    """Return a whole number that fits the bits of its column."""
     limit = 2 ** (data_type.bit_width - 1)
     # A boolean is an integer to Python, and none to Spark.
     if not isinstance(value, int) or isinstance(value, bool) or not -limit <= value < limit:
@@ -103,18 +105,22 @@ def _integer(value: object, data_type: pa.DataType) -> int:
 
 
 def _float(value: object, _: pa.DataType) -> float:
+    """Return a number as a float."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise _UnfitValueError(value, "a number")
     return float(value)
 
 
 def _decimal(value: object, data_type: pa.DataType) -> Decimal:
-    """Return a decimal with the places of its column; a float is taken as it is written, 0.1 as one tenth."""
+    """Return a number as a decimal with the places of its column.
+
+    A float is read as its text: 0.1 is one tenth, and not the nearest fraction of powers of two.
+    """
     expected = f"a number of at most {data_type.precision - data_type.scale} digits before the point"
     if not isinstance(value, int | float | str | Decimal) or isinstance(value, bool):
         raise _UnfitValueError(value, expected)
     try:
-        # Spark rounds what has more places.
+        # A number with more places than the column is rounded, as Spark does.
         context = Context(prec=data_type.precision, rounding=ROUND_HALF_UP)
         number = Decimal(str(value)).quantize(Decimal(1).scaleb(-data_type.scale), context=context)
     except InvalidOperation:
@@ -125,7 +131,7 @@ def _decimal(value: object, data_type: pa.DataType) -> Decimal:
 
 
 def _text(value: object, _: pa.DataType) -> str:
-    """Return text; other values as JSON, as Spark reads them for a column of text."""
+    """Return text as it is, and any other value as its JSON, as Spark reads JSON for a column of text."""
     if isinstance(value, str):
         return value
     try:
@@ -135,7 +141,7 @@ def _text(value: object, _: pa.DataType) -> str:
 
 
 def _binary(value: object, _: pa.DataType) -> bytes:
-    """Return bytes; text is read as base64, which is how Spark reads bytes in JSON."""
+    """Return bytes as they are; text is read as base64, as Spark reads JSON for a column of bytes."""
     if isinstance(value, bytes | bytearray):
         return bytes(value)
     try:
@@ -147,7 +153,7 @@ def _binary(value: object, _: pa.DataType) -> bytes:
 
 
 def _date(value: object, _: pa.DataType) -> date:
-    """Return a date, which may be text; a datetime, which Python has as a kind of date, is refused."""
+    """Return a date, which may be given as text; a datetime is refused, though it is a `date` to Python."""
     try:
         if isinstance(value, str):
             return date.fromisoformat(value)
@@ -159,7 +165,10 @@ def _date(value: object, _: pa.DataType) -> date:
 
 
 def _timestamp(value: object, data_type: pa.DataType) -> datetime:
-    """Return a time in UTC, as sessions have it, or on a clock without a zone."""
+    """Return a datetime, which may be given as text: in UTC, or without a zone if the column has none.
+
+    For a column with a zone, a datetime without one is taken as UTC, which is the zone of the session on Spark.
+    """
     try:
         time = datetime.fromisoformat(value) if isinstance(value, str) else value
     except ValueError:
@@ -176,19 +185,21 @@ def _timestamp(value: object, data_type: pa.DataType) -> datetime:
 
 
 def _length(value: object, _: pa.DataType) -> timedelta:
+    """Return a length of time."""
     if not isinstance(value, timedelta):
         raise _UnfitValueError(value, "a timedelta")
     return value
 
 
 def _list(value: object, data_type: pa.DataType) -> list[Any]:
+    """Return a list whose elements are as Arrow takes them."""
     if not isinstance(value, list | tuple):
         raise _UnfitValueError(value, "a list")
     return [_converted(part, data_type.value_type) for part in value]
 
 
 def _map(value: object, data_type: pa.DataType) -> list[tuple[Any, Any]]:
-    """Return the entries of a dict, as Arrow takes a map."""
+    """Return the entries of a dict as pairs of a key and a value, as Arrow takes a map."""
     if not isinstance(value, Mapping):
         raise _UnfitValueError(value, "a dict")
     entries: list[tuple[Any, Any]] = []
@@ -200,6 +211,7 @@ def _map(value: object, data_type: pa.DataType) -> list[tuple[Any, Any]]:
 
 
 def _struct(value: object, data_type: pa.DataType) -> dict[str, Any]:
+    """Return a dict with all fields of a struct; fields that are missing are null, and others are refused."""
     types: Mapping[str, pa.DataType] = {part.name: part.type for part in data_type}
     if not isinstance(value, Mapping) or not value.keys() <= types.keys():
         raise _UnfitValueError(value, f"a dict with the keys {', '.join(types)}, of which any may be missing")

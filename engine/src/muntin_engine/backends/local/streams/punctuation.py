@@ -35,14 +35,14 @@ class PunctuationRow:
 
 
 def punctuated(query: PlannedQuery, watermark: object) -> PlannedQuery:
-    """Return a query whose inputs are punctuation, in the place of the rows that they have.
+    """Return a query in which each input has one row of punctuation in the place of its rows.
 
     Args:
         query: The query.
         watermark: The watermark: a text or a datetime where times are timestamps, else a number.
 
     Raises:
-        QueryError: The watermark is no time of the query.
+        QueryError: The watermark is not a time of the type that the query has.
     """
     sources: list[Projection] = []
     for source in query.sources:

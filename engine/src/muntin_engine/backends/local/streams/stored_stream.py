@@ -53,11 +53,11 @@ class _QueryState:
     cells: CellsByBucket
 
     def tracked_progress(self) -> Iterator[Sequence[Any]]:
-        """Yield the progress of each bucket that has a state, as plain data."""
+        """Yield the progress that each bucket has stored, as plain data; buckets without a state have none."""
         for cells in self.cells.values():
             if METADATA not in cells:
                 continue  # no row has reached the bucket yet
-            _, metadata = split(unseal(METADATA, cells[METADATA]))
+            _, metadata = split(unseal(METADATA, cells[METADATA]))  # the first part is checksums of other cells
             progress = query_and_progress(metadata, Codec()).progress
             yield progress
 
@@ -71,29 +71,29 @@ class StoredStream:
         self._is_closed = False
 
     def check(self, query: PlannedQuery) -> list[str]:
-        """Describe how a query differs from the one that the state is of; raise unless it can go on.
+        """Check that a query can continue from the state, and return a line for each difference that is allowed.
 
         Raises:
-            StateMismatchError: The query cannot go on with the state.
+            StateMismatchError: The state is of another query.
         """
         if not self._states:
             return []
         identities = [state.identity for state in self._states]
-        return check_plans(query.plans, identities, "", DECLARATIONS, reached=self._progress)
+        return check_plans(query.plans, identities, "", DECLARATIONS, stored_progress=self._progress)
 
     def _progress(self) -> list[Progress]:
-        """Return the progress of each query."""
+        """Return how far each query is complete, the queries whose results others read first."""
         return [furthest_progress(state.tracked_progress()) for state in self._states]
 
     def process(self, query: PlannedQuery, micro_batch: MicroBatch) -> BatchOutput:
-        """Evaluate a micro-batch; unless it fails, the state is the one after it.
+        """Evaluate a micro-batch, and keep the state after it; if it fails, the state stays as it is.
 
         Args:
-            query: The query, made anew over the rows of a micro-batch.
-            micro_batch: The micro-batch, which gets the output of each query.
+            query: The query, planned anew over the rows of the micro-batch.
+            micro_batch: The micro-batch, which gets the output of each query for the queries that read it.
 
         Raises:
-            StateMismatchError: The query cannot go on with the state.
+            StateMismatchError: The state is of another query.
             StateError: The stream was closed.
             QueryError: The query never says how complete it is, or a row cannot be read.
             ModuleFailedError: A module raised an exception, with its key and window.
@@ -108,18 +108,18 @@ class StoredStream:
 
         states: list[_QueryState] = []
         # Each query comes after those that it reads, whose output is then in the micro-batch.
-        for place, planned in enumerate((*query.before, query)):
-            check_progress(planned.plan)
-            check_trigger(planned.plan)
-            running_query = LocalQuery(_task_of(planned), self._cells_of(place))
-            inputs = (input_batches(planned, side) for side, _ in enumerate(planned.sources))
+        for place, planned_query in enumerate((*query.all_inner_queries, query)):
+            check_progress(planned_query.plan)
+            check_trigger(planned_query.plan)
+            running_query = LocalQuery(_task_of(planned_query), self._cells_of(place))
+            inputs = (input_batches(planned_query, side) for side, _ in enumerate(planned_query.sources))
             outputs = list(running_query.process(inputs))
-            micro_batch.passed_on[planned.place_name] = outputs
-            # Copied: a later micro-batch writes to the cells, and may fail.
+            micro_batch.passed_on[planned_query.inner_id] = outputs
+            # Copied, as the next micro-batch writes to the cells and may then fail.
             cells = {bucket: dict(bucket_cells.cells) for bucket, bucket_cells in running_query.cells.items()}
-            states.append(_QueryState(self._identity_of(planned, place), cells))
+            states.append(_QueryState(self._identity_of(planned_query, place), cells))
 
-        # Only now, as a micro-batch that failed comes again and goes on from the state before it.
+        # Stored only when all queries have succeeded: a micro-batch that fails runs again from the state before it.
         self._states = states
         return BatchOutput.of_blobs(running_query.task, outputs)  # of the last query, which is `query`
 
@@ -128,7 +128,7 @@ class StoredStream:
 
         Raises:
             QueryError: The query keeps no state, or reads the results of another one.
-            StateMismatchError: The query cannot go on with the state.
+            StateMismatchError: The state is of another query.
             StateError: The stream was closed, or there was no micro-batch.
         """
         check_closes(query)
@@ -137,7 +137,7 @@ class StoredStream:
         if not self._states:
             raise StateError("the stream has no micro-batch yet, so there is nothing to close\n  feed() it first")
         self.check(query)  # only for its error
-        running_query = LocalQuery(_task_of(query), self._cells_of(0))  # `check_closes` refuses queries before it
+        running_query = LocalQuery(_task_of(query), self._cells_of(0))  # the only query: it reads no results of others
         output = BatchOutput.of_blobs(running_query.task, running_query.close())
         self._is_closed = True
         return output
@@ -147,7 +147,7 @@ class StoredStream:
         return self._states[place].cells if self._states else None
 
     def _identity_of(self, query: PlannedQuery, place: int) -> Mapping[str, Any]:
-        """Return the identity of a query, with the code that it began with."""
+        """Return the identity of a query, in which the hashes of code stay those of its first micro-batch."""
         identity = plan_identity(query.plan)
         if not self._states:
             return identity
@@ -155,4 +155,5 @@ class StoredStream:
 
 
 def _task_of(query: PlannedQuery) -> TaskPayload:
+    """Return the task of a query over a stream, which keeps nothing in this process but its cells."""
     return task_of(query, _NO_CACHE, is_static=False)

@@ -46,10 +46,10 @@ _LENGTHS: Final = frozenset({"DAY", "HOUR", "MINUTE", "SECOND"})
 
 
 def schema_of(text: str) -> pa.Schema:
-    """Return the Arrow schema of a stream.
+    """Read the schema of a stream from text.
 
     Args:
-        text: The columns with their types, as Spark reads them: `"station string, leaves timestamp, km double"`.
+        text: The columns with their types, as Spark writes them: `"station string, leaves timestamp, km double"`.
 
     Raises:
         QueryError: The text is no schema, or has two columns of one name.
@@ -75,10 +75,10 @@ def _columns_in(text: str) -> list[exp.ColumnDef]:
         QueryError: The text is no schema.
     """
     parts: list[exp.Expr] = []
-    # Text that is no schema fails to parse, or parses as a command that has no such parts.
+    # Text that is no schema fails to parse, or parses as another command, whose node lacks these attributes.
     with suppress(SqlglotError, AttributeError):
-        # A schema is what stands between the parentheses of CREATE TABLE, or of a struct if it has colons: Spark reads
-        # both, and sqlglot takes the colons for something else in a table.
+        # Spark reads `km double` and `km: double`. sqlglot reads the first between the parentheses of CREATE TABLE, and
+        # the second only as a field of a struct.
         parts = sqlglot.parse_one(f"CREATE TABLE t ({text})", read="spark").this.expressions
         if len(_with_types(parts)) < len(parts):
             fields = exp.DataType.build(f"struct<{text}>", dialect="spark").expressions
@@ -101,10 +101,10 @@ def _with_types(parts: Sequence[exp.Expr]) -> list[exp.ColumnDef]:
 
 
 def _type_of(column: exp.ColumnDef) -> pa.DataType:
-    """Return the type of a column.
+    """Return the Arrow type of a column.
 
     Raises:
-        NeedsSparkError: Only Spark has it, such as a variant, or text with a collation.
+        NeedsSparkError: Only Spark has the type, such as a variant, or the column has a collation.
     """
     for constraint in column.args.get("constraints") or ():
         if not isinstance(constraint.kind, _IGNORED):
@@ -117,6 +117,7 @@ def _type_of(column: exp.ColumnDef) -> pa.DataType:
 
 
 def _of_spark(column: exp.ColumnDef) -> NeedsSparkError:
+    """Return the error for a column of a type that only Spark has."""
     column_text = column.sql(dialect="spark")
     return NeedsSparkError(
         f"the column {column_text}",
@@ -126,14 +127,14 @@ def _of_spark(column: exp.ColumnDef) -> NeedsSparkError:
 
 
 def _arrow_type(data_type: exp.DataType) -> pa.DataType | None:
-    """Return the Arrow type of one of Spark's; None if it is not read in this process."""
+    """Return the Arrow type for a type of Spark; None if it, or a part of it, cannot be read in this process."""
     kind = data_type.this
     parts = data_type.expressions
     if isinstance(kind, exp.Interval):
         return _interval_type(kind)
     if kind is exp.DataType.Type.DECIMAL:
-        sizes = [int(part.name) for part in parts]  # digits and places; digits alone, or none, if the text has no more
-        return pa.decimal128(*(sizes or _DECIMAL_SIZES))
+        digits_and_places = [int(part.name) for part in parts]  # `decimal(12)` has digits alone, `decimal` neither
+        return pa.decimal128(*(digits_and_places or _DECIMAL_SIZES))
     if kind is exp.DataType.Type.STRUCT:
         fields = [(part.name, _arrow_type(part.kind)) for part in parts]
         return None if None in dict(fields).values() else pa.struct(fields)
@@ -142,7 +143,7 @@ def _arrow_type(data_type: exp.DataType) -> pa.DataType | None:
         if None in part_types:
             return None
         return pa.list_(*part_types) if kind is exp.DataType.Type.ARRAY else pa.map_(*part_types)
-    if parts:  # such as the length of a char
+    if parts:  # such as the length of `char(5)`, which no Arrow type has
         return None
     return _TYPES.get(kind)
 

@@ -23,7 +23,12 @@ from pyspark.sql import functions as F
 
 from muntin_engine.backends.spark.checkpoints.checkpoint_files import damage_of, has_wrong_checksum
 from muntin_engine.backends.spark.checkpoints.checkpoint_folder import CheckpointFolder, numbers_in
-from muntin_engine.backends.spark.checkpoints.sink_checks import AT_THE_END, check_not_ahead, check_not_behind, read_of
+from muntin_engine.backends.spark.checkpoints.sink_checks import (
+    END_OF_STREAM,
+    check_not_ahead,
+    check_not_behind,
+    input_id_of,
+)
 from muntin_engine.backends.spark.checkpoints.stored_state import StoredState, buckets_of
 from muntin_engine.backends.spark.failures.root_cause import RESTORE, root_cause
 from muntin_engine.backends.spark.private_parts import has_java_context
@@ -53,8 +58,10 @@ FOLDER: Final = RECORDS
 """The folder in a checkpoint. The record `muntin/7` holds from micro-batch 7 on, once that is committed."""
 
 _CLOSING: Final = "closing"
+"""The note that the closing of the stream has begun."""
+
 _CLOSED: Final = "closed"
-"""Files that say that the stream is being closed, and that it is."""
+"""The note that the stream is closed."""
 
 _PARTITIONS: Final = re.compile(r'"spark\.sql\.shuffle\.partitions":"(\d+)"')
 
@@ -63,27 +70,33 @@ _LOG: Final = logging.getLogger("muntin.checkpoint")
 _NO_LETTER: Final = "\N{REPLACEMENT CHARACTER}"
 """The character that Spark reads in the place of bytes that are not UTF-8; a record is written in ASCII."""
 
-_Q = TypeVar("_Q")
+_Query = TypeVar("_Query")
 
 
 @dataclass(frozen=True)
 class CheckpointNote:
-    """A file to keep in a checkpoint.
+    """A file of Muntin's that is to be written to a checkpoint.
 
     Attributes:
-        checkpoint: The checkpoint.
-        text: The content.
-        name: The name of the file; None for the number of the micro-batch from which on it holds.
+        checkpoint: The path of the checkpoint.
+        text: The content of the file.
+        name: The name of the file; None for the record of the queries, whose name is the number of the micro-batch from
+            which on it holds.
     """
 
     checkpoint: str
     text: str
     name: str | None = None
 
-    def keep(self, spark: SparkSession, batch_id: int) -> None:
-        """Write the file, once a micro-batch is computed and before any sink gets it.
+    def write(self, spark: SparkSession, batch_id: int) -> None:
+        """Write the file; called once a micro-batch is computed, and before any sink gets its rows.
 
-        If that micro-batch is never committed, its record counts for nothing, and the next one replaces it.
+        If the micro-batch is never committed, the record that was written with it does not count: readers take the
+        record of a committed one.
+
+        Args:
+            spark: The session that writes the file.
+            batch_id: The number of the micro-batch.
         """
         name = batch_id if self.name is None else self.name
         row = spark.range(1).coalesce(1).select(F.lit(self.text).alias("value"))
@@ -96,19 +109,19 @@ class _QueryRecord:
 
     Attributes:
         queries: The identities of the queries.
-        places: The places that micro-batches were written to.
+        destinations: The folders, tables and topics that the queries have written to.
         names: The names of the queries, if they are of one pass.
         text: The text of the queries, as data; or, in words, the reason why they have none.
     """
 
     queries: list[Mapping[str, Any]]
-    places: list[str]
+    destinations: list[str]
     names: list[str]
     text: Mapping[str, Any] | str
 
     @classmethod
     def from_json(cls, text: str) -> _QueryRecord:
-        """Read a record.
+        """Read a record that `to_json` wrote.
 
         Raises:
             ValueError, KeyError, TypeError, RecursionError: The text is no record.
@@ -116,10 +129,15 @@ class _QueryRecord:
         if _NO_LETTER in text:
             raise ValueError("it is not text in UTF-8")
         content = json.loads(text)
-        return cls(list(content["queries"]), list(content["places"]), list(content["names"]), content["text"])
+        return cls(
+            queries=list(content["queries"]),
+            destinations=list(content["destinations"]),
+            names=list(content["names"]),
+            text=content["text"],
+        )
 
     def to_json(self) -> str:
-        """Write the record."""
+        """Return the record as JSON."""
         return json.dumps(asdict(self))
 
 
@@ -127,63 +145,80 @@ class Checkpoint:
     """The checkpoint of a Spark query in which Muntin's queries have their state, as its last micro-batch left it."""
 
     def __init__(self, spark: SparkSession, path: str | PathLike[str]) -> None:
+        """Choose a checkpoint; its files are read when they are needed.
+
+        Raises:
+            SessionEndedError: The session was stopped.
+        """
         if not is_connect(spark) and not has_java_context(spark):
-            raise SessionEndedError("it was stopped")  # Spark itself would fail in the JVM, in some way or other
+            raise SessionEndedError("it was stopped")  # Spark's own error would be one of the connection to the JVM
         self._spark = spark
         self._path = fspath(path).rstrip("/")
         self._folder = CheckpointFolder(spark, self._path)
 
-    def check(self, plans: Sequence[Plan], names: Sequence[str] = (), *, is_last_chance: bool = True) -> list[str]:
-        """Describe how a query differs from the one that the checkpoint began with; raise unless it can continue.
+    def check(self, plans: Sequence[Plan], names: Sequence[str] = (), *, reads_state: bool = True) -> list[str]:
+        """Raise unless queries can continue from the checkpoint; describe how they differ from those that began it.
 
-        A checkpoint without any micro-batch belongs to nobody.
+        Any query can begin a checkpoint that has no micro-batch yet.
 
         Args:
-            plans: The plans of the queries whose results the query reads, and its own as the last one; or, of one pass,
-                those of all its queries as the last ones.
+            plans: The plans of the inner queries (whose results the queries read), then those of the queries
+                themselves: of a single one, or of all queries of one pass.
             names: The names of the queries of one pass, in order; none for a query that is written alone.
-            is_last_chance: False if the query runs next: its first micro-batch then finds what cannot be found here,
-                such as Spark being unable to read the state.
+            reads_state: True to check the files and the state too. A query that starts right after the check need not:
+                if Spark cannot read the state, its first micro-batch fails.
+
+        Returns:
+            A sentence for each difference with which the queries can continue.
 
         Raises:
-            StateMismatchError: The query cannot continue from the checkpoint.
-            StateError: The record is damaged; or, at the last chance, the state cannot be read, or is of another time
-                or place.
+            StateMismatchError: The queries cannot continue from the checkpoint.
+            StateError: The record is damaged, or the checkpoint was moved; with `reads_state` also: files are damaged,
+                or a part of the state is missing or of another micro-batch.
         """
-        # First the files: of damaged ones, the checks below would only find what follows from the damage.
-        self.check_place()
+        # Files come first: the checks after them would misread the consequences of a damaged file.
+        self.check_path()
         self._check_logs()
-        if is_last_chance:
+        if reads_state:
             self.check_files()
         if self._record is not None:
             self._check_names(names)
 
-        # Read only where a change is found, as it needs a job of Spark's.
+        # Called only if a difference is found, as it needs a job of Spark's.
         def progress_by_query() -> list[Progress]:
             with suppress(StateError):  # progress only makes the description more exact
                 return self.state.progress(buckets_of(plans, names))
             return []
 
-        # Buckets of one query may have states of several identities, which differ in the same way: each change is told
-        # once, in order.
+        # The buckets of a query may have several identities, which differ from the plans in the same way. A dict keeps
+        # each change once, in order.
         changes: dict[str, None] = {}
-        for identities in self._stored_identities(plans, names, is_last_chance=is_last_chance):
+        for identities in self._stored_identities(plans, names, must_be_readable=reads_state):
             for change in check_plans(plans, identities, self._path, DECLARATIONS, names, progress_by_query):
                 changes[change] = None
 
-        if is_last_chance and self._last_commit >= 0:
-            # With another number of partitions Spark moves the buckets, and they stay those of an earlier micro-batch.
+        if reads_state and self._last_commit >= 0:
+            # When Spark gives the state another number of partitions, the buckets stay those of the micro-batch before.
             last_batch = None if self.repartitioned else self._last_commit
-            self.state.check_places(buckets_of(plans, names), self.query_id, last_batch)
+            self.state.check_partitions(buckets_of(plans, names), self.query_id, last_batch)
         return list(changes)
 
     def _stored_identities(
-        self, plans: Sequence[Plan], names: Sequence[str], *, is_last_chance: bool
+        self, plans: Sequence[Plan], names: Sequence[str], *, must_be_readable: bool
     ) -> Sequence[Sequence[Mapping[str, Any]]]:
-        """Return the identities of the queries, as the record has them, or else the state itself.
+        """Return the identities of the stored queries, as rows with one identity of each query.
 
-        The state may have several identities of each query, as each bucket has one. It has none if there are more
-        queries than plans, since the DataFrame of another query may be their input.
+        There is one row if the checkpoint has a record. Without a record the identities are read from the state, where
+        each bucket has one: a query may then have several, and there are as many rows. There is no row if no
+        micro-batch was committed, or if the state has operators of queries that are not among the plans.
+
+        Args:
+            plans: As in `check`.
+            names: As in `check`.
+            must_be_readable: True to raise if the state cannot be read; False to return no row then.
+
+        Raises:
+            StateError: The state cannot be read.
 
         Cost: without a record, the state of each query is read once.
         """
@@ -194,22 +229,31 @@ class Checkpoint:
         try:
             return self.state.identities(buckets_of(plans, names))
         except StateError:
-            if is_last_chance:
+            if must_be_readable:
                 raise
             return []
 
-    def in_order(self, queries: Mapping[str, _Q]) -> Mapping[str, _Q]:
-        """Return the queries of one pass in the order of the checkpoint, by which the checkpoint numbers buckets."""
+    def in_order(self, queries: Mapping[str, _Query]) -> Mapping[str, _Query]:
+        """Return the queries of one pass in the order in which the checkpoint has them.
+
+        The ids of a query's buckets depend on its position in the pass, so a program may not change the order.
+
+        Args:
+            queries: The queries by name; the name of a query that is written alone is empty.
+        """
         is_alone = "" in queries
         if is_alone or set(self.names) != set(queries):
-            return queries
+            return queries  # other names are refused by `check`
         return {name: queries[name] for name in self.names}
 
     def _check_names(self, names: Sequence[str]) -> None:
         """Raise unless the checkpoint is of queries with these names, in this order.
 
+        Args:
+            names: The names of the queries of one pass; none for a query that is written alone.
+
         Raises:
-            StateMismatchError: The names are others.
+            StateMismatchError: The checkpoint is of queries with other names.
         """
         if list(names) != self.names:
             difference = Difference("queries of the pass", _spelled_names(self.names), _spelled_names(names))
@@ -219,29 +263,35 @@ class Checkpoint:
         """Raise unless sinks have what the micro-batches of the checkpoint wrote, and nothing else.
 
         Args:
-            sinks: The sinks that are to be written to, by the names that a query writer has for them.
+            sinks: The sinks that are to be written to, by their spelling in errors, such as `results=hours`.
 
         Raises:
-            StateError: A folder is gone or empty, or of another time than the checkpoint.
+            StateError: A sink lacks rows that the query wrote, or has rows that the checkpoint has not committed.
         """
-        # A sink may have one micro-batch more than the checkpoint has committed, if that comes again: the one that was
-        # cut short, or the last windows, if closing the stream was.
-        last_read = read_of(self._path, self._last_commit)
-        next_read = read_of(self._path, self._last_commit + 1) if self.is_cut_short else None
-        if self._last_commit >= 0 and self._has_record(_CLOSING):
-            next_read = AT_THE_END
+        # A sink may have one micro-batch more than the checkpoint has committed, if that micro-batch comes again: the
+        # one that was cut short, or the one with the last windows if the closing was cut short.
+        last_input = input_id_of(self._path, self._last_commit)
+        next_input = input_id_of(self._path, self._last_commit + 1) if self.is_cut_short else None
+        if self._last_commit >= 0 and self._has_note(_CLOSING):
+            next_input = END_OF_STREAM
 
         for name, sink in sinks.items():
-            is_new = sink.place not in self.places
+            is_new = sink.destination not in self.destinations
             if not is_new:
                 self._check_folder(name, sink)
-            if self._last_commit >= 0:  # else a folder of another query may have that name
-                self._check_not_ahead(name, sink, next_read)
-            if not self.repartitioned:  # the micro-batch in which Spark only moved state was written to no sink
-                check_not_behind(name, sink, self._last_commit, last_read, is_new=is_new)
+            # Before the first commit, a sink with rows is one of another query: `open` refuses it with a better error.
+            if self._last_commit >= 0:
+                self._check_not_ahead(name, sink, next_input)
+            # A micro-batch in which Spark only moved state to other partitions was written to no sink.
+            if not self.repartitioned:
+                check_not_behind(name, sink, self._last_commit, last_input, is_new=is_new)
 
     def _check_folder(self, name: str, sink: Sink) -> None:
-        """Raise if the folder of a sink that was written to is gone or empty.
+        """Raise if the folder of a sink is gone or empty, although the query has written to it.
+
+        Args:
+            name: The spelling of the sink in errors.
+            sink: The sink; nothing is checked of one without a folder.
 
         Raises:
             StateError: The folder is gone or empty.
@@ -254,16 +304,21 @@ class Checkpoint:
             f"up to {self._last_commit} there\n  {TO_GO_ON}"
         )
 
-    def _check_not_ahead(self, name: str, sink: Sink, next_read: str | None) -> None:
-        """Raise if a sink is ahead of the checkpoint, and say so if another program has continued from it meanwhile.
+    def _check_not_ahead(self, name: str, sink: Sink, next_input: str | None) -> None:
+        """Raise if a sink is ahead of the checkpoint; if another program has committed meanwhile, the error says that.
+
+        Args:
+            name: The spelling of the sink in errors.
+            sink: The sink.
+            next_input: The id of the input of the next micro-batch; None if it was never planned.
 
         Raises:
             StateError: The sink is ahead.
         """
         try:
-            check_not_ahead(name, sink, self._last_commit + 1, next_read)
+            check_not_ahead(name, sink, self._last_commit + 1, next_input)
         except StateError:
-            # Listed anew: `_last_commit` is what this start found, before the sinks were looked at.
+            # The commits are listed anew: `_last_commit` was read before this sink was looked at.
             newest_commit = max(self._numbers("commits"), default=-1)
             if newest_commit <= self._last_commit:
                 raise
@@ -280,7 +335,7 @@ class Checkpoint:
         Raises:
             StateError: The stream was closed.
         """
-        if self._has_record(_CLOSED):
+        if self._has_note(_CLOSED):
             raise StateError(
                 f"the checkpoint {self._path} is closed: its last windows were emitted, so every further row would "
                 "be late\n"
@@ -295,7 +350,7 @@ class Checkpoint:
             StateError: The stream was closed, or closing it was cut short.
         """
         self.check_not_closed()
-        if self._has_record(_CLOSING):
+        if self._has_note(_CLOSING):
             raise StateError(
                 f"the checkpoint {self._path} was being closed when that was cut short: some sinks may have its last "
                 "windows\n"
@@ -303,22 +358,24 @@ class Checkpoint:
                 "  call query.close_checkpoint(...) with this checkpoint and the same sinks"
             )
 
-    def check_place(self) -> None:
+    def check_path(self) -> None:
         """Raise if the checkpoint was moved, or copied in part, so that Spark cannot start a query with it.
 
         The metadata of stateful operators name the files with the schemas of their states by absolute paths.
 
         Raises:
-            StateError: A file with a schema is not where the metadata say, or a copy was cut short.
+            StateError: A file with a schema does not exist at the path in the metadata, or a copy was cut short.
         """
-        if self._has_record(COPYING):
+        if self._has_note(COPYING):
             raise cut_short_copy_error(self._path)
         for name, metadata in self._folder.operator_metadata():
             for file in schema_files_in(metadata, f"{self._path}/{name}"):
                 if self._folder.lies_at(file.root):
                     continue
                 if not self._folder.exists(file.path):
+                    # A path that exists nowhere may be due to damaged metadata as well.
                     raise self._damage_of(name) or moved_checkpoint_error(self._path, name, file)
+                # The metadata of a plain copy name files of the original, which Spark reads as long as they exist.
                 _LOG.warning(
                     "the checkpoint %s is a copy of %s, and works only as long as that is there: %s names %s\n"
                     "  a copy that stands alone is made by %s FROM TO",
@@ -330,13 +387,16 @@ class Checkpoint:
                 )
 
     def _damage_of(self, name: str) -> StateError | None:
-        """Return the error for a file with other bytes than Spark wrote; None if it is whole, or cannot be seen."""
+        """Return the error for a file of the checkpoint, by its name, with other bytes than Spark wrote.
+
+        None if the file is as Spark wrote it, or if this process does not see it.
+        """
         if not self._folder.is_visible or not has_wrong_checksum(local_path(self._path) / name):
             return None
         return damage_of(self._spark, self._path)
 
     def check_metadata(self) -> None:
-        """Raise if Spark's own `metadata` is there and is not what Spark wrote.
+        """Raise if Spark's file `metadata` exists and has no id of a query.
 
         Raises:
             StateError: The file is damaged.
@@ -355,7 +415,7 @@ class Checkpoint:
             ) from error
 
     def check_files(self) -> None:
-        """Raise if files of Spark's are damaged or gone, as far as this process sees them.
+        """Raise if files that Spark wrote are damaged or gone. Only files that this process sees are checked.
 
         Raises:
             StateError: Files are damaged or gone; the message names them.
@@ -365,21 +425,24 @@ class Checkpoint:
             raise damage
 
     def _check_logs(self) -> None:
-        """Raise if Spark would start and then read its input twice, or not be able to commit.
+        """Raise if a file of Spark's logs is gone with which Spark starts all the same, and goes wrong later.
 
         Raises:
-            StateError: A file of Spark's logs is gone.
+            StateError: A file is gone, so that Spark would read its input twice, or could not commit.
         """
         last = self._last_commit
-        # Spark takes up after the newest file of `offsets`: without that of the last commit, from an earlier place.
+        # Spark goes on reading after the newest file in `offsets`. If the file of the last commit is gone, that is an
+        # earlier one.
         if last >= 0 and last not in self._numbers("offsets"):
             raise StateError(
                 f"the file {self._path}/offsets/{last} is gone, and commits/{last} says that micro-batch {last} is "
                 f"done\n  expected: the file, in which Spark wrote what that read; it would be read again\n  {RESTORE}"
             )
+
+        # Spark cannot write a file whose checksum exists. If that is so of the next commit, Spark could not commit.
         file = f"{self._path}/commits/{last + 1}"
         checksum = f"{self._path}/commits/.{last + 1}.crc"
-        # Spark puts a file in its place before its checksum, so that of a running query is never alone.
+        # Spark writes the file before its checksum, so that a query that runs meanwhile never has the checksum alone.
         if self._folder.is_visible and local_path(checksum).exists() and not local_path(file).exists():
             raise StateError(
                 f"the file {file} is gone, and its checksum {checksum} is there, so Spark cannot write it again\n"
@@ -391,7 +454,7 @@ class Checkpoint:
     @property
     def is_closed(self) -> bool:
         """True if the stream was closed."""
-        return self._has_record(_CLOSED)
+        return self._has_note(_CLOSED)
 
     @property
     def is_cut_short(self) -> bool:
@@ -411,33 +474,33 @@ class Checkpoint:
 
     @property
     def closing_begins(self) -> CheckpointNote:
-        """The record that the last windows are being written."""
+        """The note that the last windows are being written."""
         return CheckpointNote(self._path, "{}", _CLOSING)
 
     @property
     def closing_ends(self) -> CheckpointNote:
-        """The record that the last windows have been written."""
+        """The note that the last windows have been written."""
         return CheckpointNote(self._path, "{}", _CLOSED)
 
     @cached_property
     def state(self) -> StoredState:
-        """The state in the checkpoint."""
+        """The state in the checkpoint, as the last committed micro-batch left it."""
         return StoredState(self._spark, self._path, self._last_commit if self._last_commit >= 0 else None)
 
     @property
     def has_begun(self) -> bool:
-        """True if it is known that a micro-batch was committed in which buckets were evaluated."""
+        """True if the buckets are known to have state: their first micro-batch with rows has written the record."""
         return self._record is not None
 
     @cached_property
     def repartitioned(self) -> int | None:
         """The last micro-batch, if in it Spark gave the state another number of partitions instead of running a query.
 
-        Spark writes with each micro-batch how many partitions there are.
+        None otherwise. Spark writes with each micro-batch how many partitions there are.
         """
         last = self._last_commit
         if last <= 0:
-            return None
+            return None  # there is no micro-batch before it to compare with
         partition_counts: list[str] = []
         for number in (last - 1, last):
             settings = _PARTITIONS.findall(self._folder.text(f"offsets/{number}"))
@@ -446,22 +509,23 @@ class Checkpoint:
             partition_counts.append(settings[-1])
         return last if partition_counts[0] != partition_counts[1] else None
 
-    def record(
+    def note_of_queries(
         self,
         plans: Sequence[Plan],
         names: Sequence[str] = (),
-        places: Iterable[str] = (),
+        destinations: Iterable[str] = (),
         text: Mapping[str, Any] | str = "",
     ) -> CheckpointNote | None:
-        """Return the record of queries that continue from the checkpoint, or begin it; None if it has that already.
+        """Return the note with the record of queries that are about to start; None if the checkpoint has that record.
 
-        The first micro-batch that the queries run keeps it: until then the checkpoint may be of another query, which
-        runs, and beside which Spark lets no second one start.
+        The note is written with the first micro-batch that the queries run, and not before: until then the checkpoint
+        may be in use by another query, and Spark then refuses to start these.
 
         Args:
             plans: As in `check`.
             names: As in `check`.
-            places: The places that are written to.
+            destinations: The folders, tables and topics that the queries write to. Those that earlier runs have written
+                to stay in the record.
             text: The text of the queries, as data; or, in words, the reason why they have none.
         """
         identities: list[Mapping[str, Any]] = [plan_identity(plan) for plan in plans]
@@ -471,18 +535,19 @@ class Checkpoint:
             identities = []
             for new_identity, stored_identity in zip(new_identities, stored_identities, strict=True):
                 identities.append(with_stored_hashes(new_identity, stored_identity))
-        record = _QueryRecord(identities, sorted({*self.places, *places}), list(names), text)
+        record = _QueryRecord(identities, sorted({*self.destinations, *destinations}), list(names), text)
 
-        # The record of a micro-batch that was never committed would hold once that one is: it has to be replaced.
+        # A record may have been written with a micro-batch that was not committed. It would count as soon as that
+        # micro-batch comes again and is committed, so it has to be replaced.
         is_newest = all(number <= self._last_commit for number in self._record_numbers)
         if record == self._record and is_newest:
             return None
         return CheckpointNote(self._path, record.to_json())
 
     @property
-    def places(self) -> list[str]:
-        """The places that micro-batches were written to, as far as that was recorded."""
-        return [] if self._record is None else self._record.places
+    def destinations(self) -> list[str]:
+        """The folders, tables and topics that the queries have written to, as far as the checkpoint has a record."""
+        return [] if self._record is None else self._record.destinations
 
     @property
     def names(self) -> list[str]:
@@ -491,12 +556,12 @@ class Checkpoint:
 
     @property
     def text(self) -> Mapping[str, Any] | str:
-        """The text of the queries, as data; or, in words, the reason for having none: empty if nothing was recorded."""
+        """The text of the queries, as data; or, in words, the reason why they have none; empty without a record."""
         return "" if self._record is None else self._record.text
 
     @cached_property
     def _record(self) -> _QueryRecord | None:
-        """The record that holds since the last committed micro-batch.
+        """The newest record that was written with a committed micro-batch; None if there is none.
 
         Raises:
             StateError: The record is damaged.
@@ -522,22 +587,25 @@ class Checkpoint:
 
     @cached_property
     def _record_files(self) -> list[str]:
-        """The files of records and notes. Spark writes each as a folder of its name with a file of its own in it."""
+        """The addresses of the files of records and notes. Spark writes each as a folder with a file in it."""
         return self._folder.files(FOLDER)
 
     @property
     def _record_numbers(self) -> list[int]:
+        """The numbers of the micro-batches that a record was written with."""
         return numbers_in(self._record_files)
 
-    def _has_record(self, name: str) -> bool:
+    def _has_note(self, name: str) -> bool:
+        """True if the checkpoint has a note of a name, such as that the stream is closed."""
         return any(f"/{FOLDER}/{name}/" in file for file in self._record_files)
 
     def _numbers(self, log: str) -> list[int]:
-        """Return the numbers of the micro-batches in one of Spark's logs."""
+        """Return the numbers of the micro-batches in one of Spark's logs, `offsets` or `commits`."""
         return numbers_in(self._folder.files(log))
 
 
 def _spelled_names(names: Sequence[str]) -> str:
+    """Spell the names of the queries of one pass for an error; without names, there is one query."""
     if not names:
         return "one query, asked alone"
     return ", ".join(map(repr, names))

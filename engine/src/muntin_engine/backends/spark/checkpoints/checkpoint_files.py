@@ -41,15 +41,17 @@ _MOST_COVERED: Final = 2**20
 """The most bytes that share a checksum of Hadoop's; a larger number is damage."""
 
 Decompress = Callable[[Path], None]
-"""Reads a compressed file to its end, and raises an error if it cannot."""
+"""A function that reads a compressed file to its end, and raises an error of Py4J if the file is damaged."""
 
 
 def damage_of(spark: SparkSession, checkpoint: str) -> StateError | None:
-    """Return an error that names the damaged files of a checkpoint; None if no damage is seen.
+    """Return an error that names the damaged files of a checkpoint; None if there is no damage.
+
+    None also if this process does not see the files: on Spark Connect, and if the checkpoint is on another file system.
 
     Args:
-        spark: The session of its query.
-        checkpoint: The checkpoint.
+        spark: The session of the checkpoint's query.
+        checkpoint: The path of the checkpoint.
     """
     if is_connect(spark) or is_elsewhere(checkpoint):
         return None
@@ -68,20 +70,20 @@ def damage_of(spark: SparkSession, checkpoint: str) -> StateError | None:
 
 
 class CheckpointFiles:
-    """The files of one checkpoint, with paths below its folder in all texts."""
+    """The files of one checkpoint; descriptions name them by their paths in its folder."""
 
     def __init__(self, folder: Path, decompress: Decompress) -> None:
         """Read the files of a checkpoint.
 
         Args:
             folder: The folder of the checkpoint, on this machine.
-            decompress: Reads a changelog to its end.
+            decompress: Reads a changelog to its end, to find damage in it.
         """
         self._folder = folder
         self._decompress = decompress
 
     def damages(self) -> list[str]:
-        """Describe the damaged files, one line each, which begins with the name of the file.
+        """Return a description of each damaged file, which begins with the name of the file.
 
         Raises:
             OSError: A file cannot be read.
@@ -90,9 +92,11 @@ class CheckpointFiles:
         damage_by_file: dict[str, str] = {}
         for damage in self._damages():
             file = damage.partition(" ")[0]
-            damage_by_file.setdefault(file, damage)  # the first damage of a file is the one that says most
-        # If another program commits meanwhile, files come and go: none of the damages need be one.
-        return list(damage_by_file.values()) if self._numbered("commits") == commits else []
+            damage_by_file.setdefault(file, damage)  # a file may be found by several checks: the first is the clearest
+        # If a query commits meanwhile, files come and go, and a missing file need not be a damage.
+        if self._numbered("commits") != commits:
+            return []
+        return list(damage_by_file.values())
 
     def _damages(self) -> Iterator[str]:
         """Yield a description of each damage; a file may have several."""
@@ -109,12 +113,12 @@ class CheckpointFiles:
         yield from self._sources_damage(offsets)
         if commits:
             for operator in self._subfolders(self._folder / "state"):
-                # The state after micro-batch 0 has version 1.
+                # Spark numbers versions of the state from 1: after micro-batch 0 the state has version 1.
                 yield from self._operator_damage(operator, last_commit + 1)
         yield from self._lost_state()
 
     def _metadata_damage(self) -> Iterator[str]:
-        """Check the file with the id of the query."""
+        """Yield the damage to the file with the id of the query."""
         file = self._folder / "metadata"
         if not file.exists():
             yield "metadata is gone"
@@ -129,42 +133,59 @@ class CheckpointFiles:
             yield self._changed(file)
 
     def _offsets_damage(self, offsets: Mapping[int, Path], commits: Mapping[int, Path]) -> Iterator[str]:
-        """Check the newest two plans of what to read: Spark reads both at a start."""
+        """Yield the damage to the two newest files in `offsets`, both of which Spark reads at a start.
+
+        Args:
+            offsets: The files in `offsets`, by micro-batch.
+            commits: The files in `commits`, by micro-batch.
+        """
         newest = max([*offsets, *commits])
         for number in (newest - 1, newest):
             if number in offsets:
                 yield from self._text_damage(offsets[number])
-            elif number in commits:  # else Spark did not write either, or has removed both
+            elif number in commits:  # without a commit Spark has never written the file, or has removed both
                 yield f"offsets/{number} is gone: it says what micro-batch {number} read"
 
     def _sources_damage(self, offsets: Mapping[int, Path]) -> Iterator[str]:
-        """Check the notes of sources: one of files needs each list of files since its newest compacted one."""
+        """Yield the damage to the logs of sources.
+
+        A source of files has a list for each micro-batch, with the files that it read. Now and then Spark writes a
+        compacted list instead, such as `9.compact`, which has the files of all lists before it as well. Spark reads the
+        lists since the newest compacted one.
+        """
         for source in self._subfolders(self._folder / "sources"):
-            # A compacted list has all files of the lists before it, which Spark then removes.
-            notes: dict[int, Path] = {}
-            first = 0
+            lists: dict[int, Path] = {}
+            newest_compacted = 0
             for file in self._files(source):
                 name, _, ending = file.name.partition(".")
                 if name.isdigit() and ending in ("", "compact"):
-                    notes[int(name)] = file
+                    lists[int(name)] = file
                 if ending == "compact":
-                    first = max(first, int(name))
-            for number in sorted(notes):
-                if number >= first:
-                    yield from self._text_damage(notes[number])
-            for number in range(first, self._last_list(offsets, int(source.name)) + 1):
-                if number not in notes:
+                    newest_compacted = max(newest_compacted, int(name))
+
+            for number in sorted(lists):
+                if number >= newest_compacted:
+                    yield from self._text_damage(lists[number])
+            for number in range(newest_compacted, self._last_list(offsets, int(source.name)) + 1):
+                if number not in lists:
                     yield f"{self._name(source)}/{number} is gone: it says which files were read"
 
     def _last_list(self, offsets: Mapping[int, Path], source: int) -> int:
-        """Return the number of the newest list of a source of files, by the newest plan; -1 for other sources.
+        """Return the number of the newest list of a source of files, as the newest file in `offsets` has it.
 
-        A plan has a line for each place where the query reads a source. So the lines of a query that reads a stream
-        twice, such as a join of a stream with itself, are more than its sources, and it is not known which line is
-        whose: each source has the lists up to the least of them.
+        That file has a line for each time that the query reads a source. A query may read one source twice, as a join
+        of a stream with itself does. Then there are more lines than sources, and it is not known which line is of which
+        source: the least number is returned, as each source has the lists up to that one.
+
+        Args:
+            offsets: The files in `offsets`, by micro-batch.
+            source: The number of the source.
+
+        Returns:
+            -1 for a source of another kind, and if the file cannot be read.
         """
         try:
-            lines = offsets[max(offsets)].read_text().splitlines()[2:]  # after the version and Spark's metadata
+            _, _, *lines = offsets[max(offsets)].read_text().splitlines()  # after a version and metadata of Spark
             if len(lines) > len(self._subfolders(self._folder / "sources")):
                 return min(int(json.loads(line)["logOffset"]) for line in lines)
             return int(json.loads(lines[source])["logOffset"])
@@ -172,8 +193,14 @@ class CheckpointFiles:
             return -1
 
     def _operator_damage(self, operator: Path, version: int) -> Iterator[str]:
-        """Check the state of a stateful operator at a version."""
-        # The newest description up to the last micro-batch; one of a micro-batch that was cut short counts for nothing.
+        """Yield the damage to the state of a stateful operator.
+
+        Args:
+            operator: The folder of the operator.
+            version: The version of the state that Spark loads next, one more than the last committed micro-batch.
+        """
+        # A description of the state holds from the micro-batch of its number on. The newest one counts, without those
+        # of micro-batches that were not committed.
         descriptions: dict[int, Path] = {}
         for file in self._files(operator / "_metadata", deep=True):
             number = int(file.name) if file.name.isdigit() else 0  # Spark's older operators have one without a number
@@ -192,16 +219,23 @@ class CheckpointFiles:
             yield from self._partitions_damage(operator, store, version)
 
     def _schema_damage(self, operator: Path, description: Path, store: Mapping[str, Any]) -> Iterator[str]:
-        """Check the files with the schema of a state store."""
+        """Yield the damage to the files with the schema of a state store.
+
+        Args:
+            operator: The folder of the operator.
+            description: The file that describes the state of the operator.
+            store: The description of the state store.
+        """
         for path in store.get("stateSchemaFilePaths", ()):
-            place = Path(path)
-            file = operator / "_stateSchema" / place.parent.name / place.name
+            # The path is absolute. If the checkpoint was moved, the file is still at the same path within it.
+            named_file = Path(path)
+            file = operator / "_stateSchema" / named_file.parent.name / named_file.name
             if not file.exists():
                 yield f"{self._name(file)} is gone: it is the schema of the state"
                 continue
             if not is_elsewhere(path) and not local_path(path).exists():
-                named = f"it names the file {path}, which is not there"
-                yield f"{self._name(description)} is changed, or the checkpoint was moved: {named}"
+                reason = f"it names the file {path}, which is not there"
+                yield f"{self._name(description)} is changed, or the checkpoint was moved: {reason}"
             data = file.read_bytes()
             if not data:
                 yield f"{self._name(file)} is empty"
@@ -211,7 +245,13 @@ class CheckpointFiles:
                 yield self._changed(file)
 
     def _partitions_damage(self, operator: Path, store: Mapping[str, Any], version: int) -> Iterator[str]:
-        """Check the state of each partition in one of an operator's stores; stores with a name have folders of it."""
+        """Yield the damage to the partitions of a state store.
+
+        Args:
+            operator: The folder of the operator.
+            store: The description of the state store. One that is not the default store has a folder in each partition.
+            version: The version of the state that Spark loads next.
+        """
         for partition in range(store["numPartitions"]):
             folder = operator / str(partition)
             if store["storeName"] != "default":
@@ -222,8 +262,15 @@ class CheckpointFiles:
             yield from self._store_damage(folder, version)
 
     def _store_damage(self, folder: Path, version: int) -> Iterator[str]:
-        """Check the newest snapshot up to a version, and the changelogs from there to the version."""
-        # Spark loads the newest snapshot, then the changelogs since. Older files are there for a while, and not read.
+        """Yield the damage to one partition of a state store.
+
+        Spark loads the newest snapshot up to a version, and then each changelog after it, up to the version. Older
+        files stay for a while and are not read.
+
+        Args:
+            folder: The folder of the partition.
+            version: The version of the state that Spark loads next.
+        """
         snapshots: dict[int, Path] = {}
         changelogs: dict[int, Path] = {}
         for file in self._files(folder):
@@ -233,54 +280,57 @@ class CheckpointFiles:
             by_version = snapshots if match[2] == "zip" else changelogs
             by_version[int(match[1])] = file
 
-        newest = max((number for number in snapshots if number <= version), default=0)
-        if newest:
-            yield from self._snapshot_damage(snapshots[newest])
-        elif self._files(folder / "SSTs"):
+        newest_snapshot = max((number for number in snapshots if number <= version), default=0)
+        if newest_snapshot:
+            yield from self._snapshot_damage(snapshots[newest_snapshot])
+        elif self._files(folder / "SSTs"):  # files that belong to a snapshot: there was one
             yield f"{self._name(folder)}/*.zip is gone: a snapshot, which says what the files in SSTs are of"
             return
-        for number in range(newest + 1, version + 1):
+        for number in range(newest_snapshot + 1, version + 1):
             if number in changelogs:
                 yield from self._changelog_damage(changelogs[number])
             else:
                 yield f"{self._name(folder)}/{number}.changelog is gone: it is the state of a partition"
 
     def _snapshot_damage(self, file: Path) -> Iterator[str]:
-        """Check a snapshot, and the files of RocksDB that it lists."""
+        """Yield the damage to a snapshot, and to the files of RocksDB that it lists."""
         try:
             with zipfile.ZipFile(file) as snapshot:
-                damaged_part = snapshot.testzip()
-                listing = json.loads(snapshot.read("metadata").split(b"\n", 1)[1])
+                damaged_member = snapshot.testzip()
+                _, text = snapshot.read("metadata").split(b"\n", 1)  # after a line with a version
+                listing = json.loads(text)
         except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, IndexError, EOFError) as error:
             reason = "is empty" if not file.stat().st_size else f"is cut short or changed: {error}"
             yield f"{self._name(file)} {reason}"
             return
-        if damaged_part is not None or has_wrong_checksum(file):
+        if damaged_member is not None or has_wrong_checksum(file):
             yield self._changed(file)
         for listed in listing.get("sstFiles", ()):
-            part = file.parent / "SSTs" / listed["dfsSstFileName"]
-            if not part.exists():
-                yield f"{self._name(part)} is gone: it is the state of a partition"
-            elif part.stat().st_size != listed["sizeBytes"]:
-                yield f"{self._name(part)} has {part.stat().st_size:,} bytes, and had {listed['sizeBytes']:,}"
-            elif has_wrong_checksum(part):
-                yield self._changed(part)
+            listed_file = file.parent / "SSTs" / listed["dfsSstFileName"]
+            if not listed_file.exists():
+                yield f"{self._name(listed_file)} is gone: it is the state of a partition"
+                continue
+            size = listed_file.stat().st_size
+            if size != listed["sizeBytes"]:
+                yield f"{self._name(listed_file)} has {size:,} bytes, and had {listed['sizeBytes']:,}"
+            elif has_wrong_checksum(listed_file):
+                yield self._changed(listed_file)
 
     def _changelog_damage(self, file: Path) -> Iterator[str]:
-        """Check a file with the changes of a micro-batch: whole files begin and end with the marks of their codec."""
+        """Yield the damage to a changelog, which has the changes of a micro-batch to the state of a partition."""
         data = file.read_bytes()
         if not data:
             yield f"{self._name(file)} is empty"
             return
         if not data.startswith(_LZ4_MAGIC):
-            # The session has another codec.
+            # The session compresses with another codec than Spark's default, of which only the checksum is compared.
             if has_wrong_checksum(file):
                 yield self._changed(file)
             return
         if not data.endswith(_LZ4_END):
             yield f"{self._name(file)} is cut short"
             return
-        # Marks at both ends are not enough: bytes in the middle may have changed. Decompressing checks each block.
+        # Bytes in the middle may have changed as well. Decompressing compares each block with its checksum.
         try:
             self._decompress(file)
         except Py4JError as error:
@@ -290,7 +340,7 @@ class CheckpointFiles:
             yield self._changed(file)
 
     def _text_damage(self, file: Path) -> Iterator[str]:
-        """Check a file of one of Spark's logs: a version, then lines of JSON, or `-` for nothing."""
+        """Yield the damage to a file of Spark's logs: a line with a version, then lines of JSON, or `-` for nothing."""
         data = file.read_bytes()
         if not data:
             yield f"{self._name(file)} is empty"
@@ -303,7 +353,7 @@ class CheckpointFiles:
         if _VERSION.fullmatch(first) is None:
             yield f"{self._name(file)} is changed: it begins with {first[:20]!r} in the place of a version"
             return
-        for number, line in enumerate(lines, 2):
+        for number, line in enumerate(lines, start=2):
             try:
                 if line not in ("", "-"):
                     json.loads(line)
@@ -314,17 +364,21 @@ class CheckpointFiles:
             yield self._changed(file)
 
     def _lost_state(self) -> Iterator[str]:
-        """Check that each checksum beside the state has its file; Spark removes a file together with its checksum."""
+        """Yield the files of the state that are gone while their checksums are still there.
+
+        Spark removes a file together with its checksum.
+        """
         for checksum in sorted((self._folder / "state").rglob(".*.crc")):
             file = checksum.with_name(checksum.name[1:].removesuffix(".crc"))
             if not file.exists() and not file.name.endswith(".tmp"):
                 yield f"{self._name(file)} is gone, and its checksum {checksum.name} is there"
 
     def _changed(self, file: Path) -> str:
+        """Describe a file with other bytes than Spark wrote."""
         return f"{self._name(file)} is changed: it does not have the checksum that Spark wrote beside it"
 
     def _numbered(self, name: str) -> dict[int, Path]:
-        """Return the files of a log by their numbers."""
+        """Return the files of a log, such as `commits`, by the numbers that are their names."""
         return {int(file.name): file for file in self._files(self._folder / name) if file.name.isdigit()}
 
     def _files(self, folder: Path, *, deep: bool = False) -> list[Path]:
@@ -340,17 +394,18 @@ class CheckpointFiles:
         return sorted(path for path in paths if path.is_file() and not path.name.startswith("."))
 
     def _subfolders(self, folder: Path) -> list[Path]:
-        """Return the folders in a folder that have a number."""
+        """Return the folders in a folder whose names are numbers."""
         if not folder.is_dir():
             return []
         return sorted(path for path in folder.iterdir() if path.is_dir() and path.name.isdigit())
 
     def _name(self, file: Path) -> str:
+        """Return the path of a file in the checkpoint, as descriptions name it."""
         return file.relative_to(self._folder).as_posix()
 
 
 def has_wrong_checksum(file: Path) -> bool:
-    """Return True if there is a checksum of Hadoop's beside a file, and it is not that of the file's bytes."""
+    """Return True if Hadoop has written a checksum beside a file, and the file's bytes have another one."""
     checksum_file = file.with_name(f".{file.name}.crc")
     if not checksum_file.exists():
         return False
@@ -367,11 +422,12 @@ def has_wrong_checksum(file: Path) -> bool:
 
 
 def _decompress_in_jvm(spark: SparkSession) -> Decompress:
-    """Return a function that reads a changelog with the codec that Spark writes it with."""
+    """Return a function that reads a changelog to its end, with the codec by which Spark has compressed it."""
     jvm = jvm_of(spark)
     configuration = java_configuration(spark)
 
     def decompress(file: Path) -> None:
+        """Read a changelog to its end in the JVM, which raises an error if a block has a wrong checksum."""
         source = jvm.java.io.FileInputStream(str(file))
         try:
             codec = jvm.org.apache.spark.io.LZ4CompressionCodec(configuration)

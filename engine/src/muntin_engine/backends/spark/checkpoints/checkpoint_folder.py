@@ -21,6 +21,7 @@ _NUMBERED_FILE: Final = re.compile(r"/(\d+)/[^/]+$|/(\d+)$")
 
 _OPERATOR_METADATA: Final = "state/*/_metadata/v2/*"
 _PARTS_OF_OPERATOR_METADATA: Final = 5
+"""The number of names in such a path."""
 
 _PATH_NOT_FOUND: Final = "PATH_NOT_FOUND"
 
@@ -38,9 +39,9 @@ class CheckpointFolder:
         return not is_connect(self._spark) and not is_elsewhere(self._path)
 
     def files(self, folder: str) -> list[str]:
-        """Return the addresses of the files in a folder, and in the folders below it; none if it is missing."""
+        """Return the addresses of the files in a folder and in the folders below it; none if there is no folder."""
         if self.is_visible and not (local_path(self._path) / folder).exists():
-            return []  # Spark would log an error, with all that the JVM was doing
+            return []  # not asked of Spark, which would log an error with a long stack of the JVM
         try:
             return self._lines(folder).inputFiles()
         except AnalysisException as error:
@@ -57,7 +58,7 @@ class CheckpointFolder:
         return "\n".join(row["value"] for row in self._lines(file).collect())
 
     def text(self, file: str) -> str:
-        """Return the text of a file, without Spark where the driver sees it; empty if the file is gone."""
+        """Return the text of a file, which is read without Spark if the driver sees it; empty if there is no file."""
         if not self.is_visible:
             return self.text_by_spark(file) if self.files(file) else ""
         path = local_path(self._path) / file
@@ -76,7 +77,11 @@ class CheckpointFolder:
             yield name, self.text_by_spark(name)
 
     def lies_at(self, address: str) -> bool:
-        """Return True if an address in Spark's metadata, which has a scheme, is that of this folder."""
+        """Return True if an address is that of this folder.
+
+        Args:
+            address: The address, with a scheme, as Spark writes it into its metadata.
+        """
         if is_elsewhere(self._path) or is_elsewhere(address):
             return is_same_place(address, self._path)
         path = local_path(self._path)
@@ -86,7 +91,7 @@ class CheckpointFolder:
         return self.is_visible and other_path.exists() and other_path.samefile(path)
 
     def exists(self, address: str) -> bool:
-        """Return True if the file at an address in Spark's metadata exists, in this folder or outside of it."""
+        """Return True if there is a file at an address in Spark's metadata, in this folder or outside of it."""
         if not is_elsewhere(address) and not is_connect(self._spark):
             return local_path(address).exists()
         try:
@@ -103,7 +108,7 @@ class CheckpointFolder:
 
 
 def numbers_in(files: list[str]) -> list[int]:
-    """Return the numbers of the micro-batches that have one of the files, or a folder with one."""
+    """Return the numbers of micro-batches that name files, as in `commits/7`, or the folder of a file."""
     numbers: list[int] = []
     for file in files:
         match = _NUMBERED_FILE.search(file)

@@ -17,8 +17,14 @@ from muntin_engine.errors import StateError
 from muntin_engine.plan.query_as_text import text_of
 
 
-def kept_text(queries: Mapping[str, PlannedQuery]) -> Mapping[str, Any] | str:
-    """Return the text of queries that start; or, in words, why they have none, as they run without a text too."""
+def text_or_reason(queries: Mapping[str, PlannedQuery]) -> Mapping[str, Any] | str:
+    """Return the text of queries, as data; or, in words, the reason why they have none.
+
+    A query runs whether or not it has a text. A column of PySpark, for example, may have no spelling in SQL.
+
+    Args:
+        queries: The queries by name; the name of a query that is written alone is empty.
+    """
     try:
         return text_of({name: query.steps for name, query in queries.items()}, {}, text_of_column)
     except QueryError as error:
@@ -38,11 +44,11 @@ def read_query(spark: SparkSession, checkpoint: str | PathLike[str]) -> Mapping[
         checkpoint: The checkpoint; a query may run on it meanwhile.
 
     Returns:
-        What `to_dict` returned. DataFrames are called `input`, `input_2` and so on.
+        The same data as `to_dict` of the query or the pass. DataFrames are called `input`, `input_2` and so on.
 
     Raises:
-        StateError: There is no text: no micro-batch was committed, the query was started by `writeStream`, or it has
-            an argument that text cannot hold, which is said; or the record is damaged.
+        StateError: The checkpoint has no text: no micro-batch was committed, the query was started by `writeStream`, or
+            text cannot hold one of its arguments, which the message names. Or the record in the checkpoint is damaged.
     """
     stored_checkpoint = Checkpoint(spark, checkpoint)
     text = stored_checkpoint.text

@@ -9,8 +9,8 @@ from muntin_engine.errors import StateError
 from muntin_engine.sinks.addresses import is_elsewhere, local_path
 from muntin_engine.sinks.sink import Sink
 
-AT_THE_END: Final = "the end of the stream"
-"""The name of the input of the micro-batch with the last windows, in which Spark has no part."""
+END_OF_STREAM: Final = "the end of the stream"
+"""The id of the input of the micro-batch with the last windows: Muntin runs it when it closes a stream, not Spark."""
 
 _REMEDIES: Final = (
     "one of the two was restored from a copy: restore the other from a copy of that time too, or start with a new\n"
@@ -18,10 +18,18 @@ _REMEDIES: Final = (
 )
 
 
-def read_of(checkpoint: str, batch_id: int) -> str:
-    """Return a name for the input of a micro-batch, which differs whenever Spark planned other input for that number.
+def input_id_of(checkpoint: str, batch_id: int) -> str:
+    """Return the id of the input of a micro-batch: a hash of the file in which Spark plans what the micro-batch reads.
 
-    Empty if this process cannot see the plan. Spark writes it, with the time of planning, before it runs a micro-batch.
+    Spark writes that file, with the time of planning, before it runs the micro-batch. So a micro-batch that comes again
+    has the same id, and one that Spark has planned anew under the same number has another.
+
+    Args:
+        checkpoint: The path of the checkpoint.
+        batch_id: The number of the micro-batch.
+
+    Returns:
+        Empty if this process does not see the file, or if Spark has not planned the micro-batch.
     """
     if is_elsewhere(checkpoint):
         return ""
@@ -29,25 +37,27 @@ def read_of(checkpoint: str, batch_id: int) -> str:
     return sha256(file.read_bytes()).hexdigest()[:16] if file.exists() else ""
 
 
-def check_not_ahead(name: str, sink: Sink, batch_id: int, read: str | None) -> None:
-    """Raise if a sink has a micro-batch that its checkpoint has not committed, unless that one comes again.
+def check_not_ahead(name: str, sink: Sink, batch_id: int, input_id: str | None) -> None:
+    """Raise if a sink has a micro-batch that its checkpoint has not committed, unless that micro-batch comes again.
 
     Args:
-        name: The name that a query writer has for the sink.
+        name: The spelling of the sink in errors, such as `results=hours`.
         sink: The sink.
-        batch_id: The next micro-batch.
-        read: The name of its input, see `read_of`; empty if it is not known. None if the micro-batch was never planned,
-            so that no sink may have it.
+        batch_id: The next micro-batch of the checkpoint.
+        input_id: The id of its input, see `input_id_of`; empty if it is not known. None if the micro-batch was never
+            planned, so that no sink may have it.
 
     Raises:
-        StateError: The sink has a later micro-batch, or the next one with other input.
+        StateError: The sink has a later micro-batch, or the next one with another input.
     """
-    last = sink.last_written  # None of a sink that does not know what it has, such as a function
-    if last is None or last.number < batch_id:
+    last = sink.last_written
+    if last is None:
+        return  # a sink that does not know what it has, such as a function
+    if last.number < batch_id:
         return
     is_later = last.number > batch_id
-    has_same_input = read == last.read or not read or not last.read  # an unknown input may be the same
-    comes_again = not is_later and read is not None and has_same_input
+    has_same_input = input_id == last.input_id or not input_id or not last.input_id  # an unknown input may be the same
+    comes_again = not is_later and input_id is not None and has_same_input
     if not comes_again:
         reason = "" if is_later else ", which read something else"
         raise StateError(
@@ -58,30 +68,32 @@ def check_not_ahead(name: str, sink: Sink, batch_id: int, read: str | None) -> N
         )
 
 
-def check_not_behind(name: str, sink: Sink, last_commit: int, read: str, *, is_new: bool) -> None:
-    """Raise if a sink lacks a micro-batch that its checkpoint has committed, or has it with other input.
+def check_not_behind(name: str, sink: Sink, last_commit: int, input_id: str, *, is_new: bool) -> None:
+    """Raise if a sink lacks a micro-batch that its checkpoint has committed, or has it with another input.
 
     Args:
-        name: The name that a query writer has for the sink.
+        name: The spelling of the sink in errors, such as `results=hours`.
         sink: The sink.
         last_commit: The last micro-batch that was committed.
-        read: The name of its input as the checkpoint has it now, see `read_of`; empty if it is not known.
-        is_new: True if the checkpoint is not known to have written to the sink, which may then be empty.
+        input_id: The id of its input according to the checkpoint, see `input_id_of`; empty if it is not known.
+        is_new: True if the checkpoint does not say that its query has written to this sink. The sink may be empty then.
 
     Raises:
-        StateError: The sink lacks a micro-batch, or has the last one with other input.
+        StateError: The sink lacks a micro-batch, or has the last one with another input.
     """
     last = sink.last_written
     if last is None:
-        return
-    if last.number == last_commit and read and last.read not in ("", read):
+        return  # a sink that does not know what it has, such as a function
+    are_both_known = bool(input_id and last.input_id)
+    if last.number == last_commit and are_both_known and input_id != last.input_id:
         raise StateError(
             f"{name} has micro-batch {last_commit} as it read something else than the checkpoint says now\n"
             f"  expected: offsets/{last_commit} in the checkpoint as Spark wrote it; it goes on reading from there\n"
             "  restore that file, or the checkpoint and all sinks from copies of one time; or start with a new\n"
             "  checkpoint and empty sinks to compute all results again"
         )
-    if last.number < last_commit and not (is_new and last.number < 0):
+    is_new_and_empty = is_new and last.number < 0
+    if last.number < last_commit and not is_new_and_empty:
         has = f"micro-batches up to {last.number}" if last.number >= 0 else "no micro-batch"
         raise StateError(
             f"{name} is behind the checkpoint: it has {has}\n"

@@ -60,7 +60,7 @@ def read_state(spark: SparkSession, checkpoint: str | PathLike[str]) -> DataFram
         checkpoint: The checkpoint.
 
     Returns:
-        A row for each event, row that waits, state of a module, and result that may change, with these columns:
+        A row for each event, waiting row, state of a module and result that may change, with these columns:
 
         | column | meaning |
         |---|---|
@@ -68,14 +68,14 @@ def read_state(spark: SparkSession, checkpoint: str | PathLike[str]) -> DataFram
         | `bucket` | the bucket |
         | `kind` | what the row is, see below |
         | `key` | the key, as JSON by key column |
-        | `start`, `end` | its lifetime, in the type of the input's times; null where it has none, or no end yet |
+        | `start`, `end` | the row's lifetime, in the type of the input's times; null if it has none, or no end yet |
         | `input` | the input, of a join |
         | `partition` | the partition, of row windows |
-        | `id` | the id of the event, where events have ids |
+        | `id` | the id of the event, if events have ids |
         | `module`, `version` | the module that keeps the state, with its columns and parameters, and its version |
-        | `events` | the number of events in it |
+        | `events` | the number of events in the state or the result |
         | `value` | the payload, the state or the result, as JSON; records as objects, bytes in hexadecimal |
-        | `batch` | the micro-batch that last wrote the part of the state it lies in; null where that is not known |
+        | `batch` | the micro-batch that wrote this part of the state last; null if that is not known |
 
         | kind | the row |
         |---|---|
@@ -89,18 +89,18 @@ def read_state(spark: SparkSession, checkpoint: str | PathLike[str]) -> DataFram
         | `trigger` | the state of the trigger of a window with early results |
         | `result` | a result that was emitted and may change |
         | `wake-up` | the time, in `start`, at which an operator wants to be called |
-        | `watermark` | the key's own watermark, in `start`, where it is beyond that of the input |
+        | `watermark` | the key's own watermark, in `start`, if it is beyond that of the input |
 
-        A micro-batch adds its own partial states. Where only the module knows how to combine them, as in the evaluator
-        `sliced`, those that were not combined yet are rows of their own. Windows of a kind that a plugin offers need
-        that plugin where the state is read.
+        Each micro-batch adds partial states of its own. If only the module can combine them, as in the evaluator
+        `sliced`, those that it has not combined yet are separate rows. If a plugin offers the kind of windows, that
+        plugin has to be installed where the state is read.
 
     Raises:
         StateError: The checkpoint has no micro-batch yet, is closed or was moved, has no state of Muntin's, is damaged,
             or another version of Muntin wrote it.
 
-    Cost: the state is read once here, to know its queries, and once more by each action on the DataFrame; the workers
-    decode it, bucket by bucket.
+    Cost: the state is read once by this call, to know its queries, and once more by each action on the DataFrame. The
+    workers decode it, bucket by bucket.
     """
     stored_checkpoint = Checkpoint(spark, checkpoint)
     if stored_checkpoint.last_commit < 0:
@@ -113,7 +113,7 @@ def read_state(spark: SparkSession, checkpoint: str | PathLike[str]) -> DataFram
             f"the checkpoint {checkpoint} is closed: its last windows were emitted, and nothing is held any more\n"
             "  expected: the checkpoint of a stream that goes on"
         )
-    stored_checkpoint.check_place()
+    stored_checkpoint.check_path()
     state = stored_checkpoint.state
     identities = state.identity_by_bucket()
     if not identities:
@@ -123,10 +123,11 @@ def read_state(spark: SparkSession, checkpoint: str | PathLike[str]) -> DataFram
         )
     queries = _queries_by_bucket(identities, stored_checkpoint.names)
     schema = _schema({str(identity["times"]) for identity in identities.values()})
-    with state.every_cell() as (cells, is_lent):
+    # Where Spark reads the cells by a temporary link, they have to be read before the link is removed.
+    with state.every_cell() as (cells, must_be_read_now):
         reader = _reader(queries, arrow_schema_of(schema))
         rows = cells.groupBy("operator", "bucket").applyInArrow(reader, schema)
-        return rows.localCheckpoint() if is_lent else rows
+        return rows.localCheckpoint() if must_be_read_now else rows
 
 
 def _queries_by_bucket(
@@ -139,14 +140,16 @@ def _queries_by_bucket(
             which rows pass them.
         names_of_pass: The names of the queries, if they are of one pass.
     """
-    # A query has no number in the state: queries are numbered in the order in which they are met, by their identities.
+    # The state has no numbers of queries. They are numbered in the order in which rows pass them: buckets of one
+    # operator with different identities are of different queries.
     number_by_identity: dict[str, int] = {}
     number_by_bucket: dict[tuple[int, int], int] = {}
     for (operator, bucket), identity in identities.items():
         text = json.dumps([operator, identity], sort_keys=True)
         number_by_bucket[operator, bucket] = number_by_identity.setdefault(text, len(number_by_identity))
 
-    # Queries of a pass that are alike cannot be told apart: then they have numbers too.
+    # Two queries of a pass with the same identity count as one. Then there are more names than numbers, and it is not
+    # known which name is whose: the numbers are the names.
     names = names_of_pass
     if len(names_of_pass) != len(number_by_identity):
         names = [str(number) for number in range(len(number_by_identity))]
@@ -160,18 +163,21 @@ def _queries_by_bucket(
 
 
 def _schema(kinds_of_times: set[str]) -> spark_types.StructType:
-    """Return the columns of a state.
+    """Return the columns of the table that `read_state` returns.
 
     Args:
-        kinds_of_times: The types of the times of the queries; where they have several, times are ticks.
+        kinds_of_times: The types of the times of the queries. If there are several, the columns have ticks.
     """
     text = spark_types.StringType()
     long = spark_types.LongType()
     time: spark_types.DataType = long
     if len(kinds_of_times) == 1:
         (kind,) = kinds_of_times
-        places = places_of({"times": kind})
-        time = _TIMES.get(kind, long) if places is None else spark_types.DecimalType(_DIGITS_OF_TICKS, places)
+        decimal_places = places_of({"times": kind})  # None unless the times are decimals
+        if decimal_places is None:
+            time = _TIMES.get(kind, long)
+        else:
+            time = spark_types.DecimalType(_DIGITS_OF_TICKS, decimal_places)
     columns: dict[str, spark_types.DataType] = {
         "query": text,
         "bucket": spark_types.IntegerType(),
@@ -194,9 +200,21 @@ def _schema(kinds_of_times: set[str]) -> spark_types.StructType:
 def _reader(
     queries: Mapping[tuple[int, int], StoredQuery], schema: pa.Schema
 ) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
-    """Return a function that reads the state of one bucket, whose cells are a table."""
+    """Return a function for `applyInArrow`, which reads the state of one bucket.
+
+    Args:
+        queries: The query of each bucket, by operator and bucket.
+        schema: The columns of the rows.
+
+    Returns:
+        A function of an operator and a bucket, and of a table with the cells of the bucket.
+    """
 
     def read(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
+        """Return the rows of `read_state` for one bucket, given its operator and id, and its cells as a table.
+
+        It runs on a worker, so the modules that it needs are imported here.
+        """
         from muntin_engine.state.bucket_reader import BucketReader
         from muntin_engine.state.cells import MemoryCells
         from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
@@ -204,7 +222,7 @@ def _reader(
         operator, bucket = (part.as_py() for part in key)
         query = queries.get((operator, bucket))
         if query is None:
-            return schema.empty_table()  # no bucket: what a partition notes of micro-batches without rows
+            return schema.empty_table()  # the cell of a partition, which has no bucket: a note of idle micro-batches
 
         cells = MemoryCells()
         for name, data in zip(table.column("name").to_pylist(), table.column("data").to_pylist(), strict=True):
@@ -212,7 +230,7 @@ def _reader(
         reader = BucketReader(cells, f"bucket {bucket} of operator {operator}")
         rows = list(KEEPS_STATE[query.evaluator].state_rows(reader))
 
-        # Columns have the names of the attributes of a row, but for those that only the query knows.
+        # A row has an attribute for each column, except for those that are the same in all rows of a bucket.
         columns: dict[str, list[Any]] = {}
         for name in schema.names:
             columns[name] = [getattr(row, name, None) for row in rows]
@@ -220,7 +238,7 @@ def _reader(
         columns["bucket"] = [bucket] * len(rows)
         columns["key"] = [dict(zip(query.keys, row.key, strict=True)) for row in rows]
         for name in ("key", "partition", "id", "value"):
-            columns[name] = [as_json(value) for value in columns[name]]  # one type for the values of all queries
+            columns[name] = [as_json(value) for value in columns[name]]  # text, as the queries have different types
 
         arrays: list[pa.Array] = []
         for column in schema:
@@ -234,7 +252,11 @@ def _reader(
 
 
 def _times(ticks: list[int | None], data_type: pa.DataType) -> pa.Array:
-    """Return ticks as times of a type; the ticks before and after all others are null."""
+    """Return ticks as times of a type.
+
+    None, and the ticks before and after all others, become null. Timestamps beyond the years of Python's datetime
+    become the first or the last of these.
+    """
     is_timestamp = pa.types.is_timestamp(data_type)
     times: list[int | None] = []
     for tick in ticks:
@@ -258,7 +280,7 @@ def as_json(value: object) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in the types of JSON; text for a value that has no such form."""
+    """Return a value of a state in types that JSON has, such as lists and texts; any other value as its text."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float | Fraction):

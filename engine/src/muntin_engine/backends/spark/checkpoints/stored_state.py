@@ -37,50 +37,58 @@ _MOST_NAMED: Final = 8
 """The number of misplaced files that an error names."""
 
 Buckets: TypeAlias = Sequence[Sequence[Sequence[int]]]
-"""The ids of the buckets of each query, by the stateful operator that evaluates it, in the order of the rows."""
+"""For each stateful operator, in the order in which rows pass the operators, and for each query that the operator
+evaluates: the ids of the query's buckets."""
 
 
 def buckets_of(plans: Sequence[Plan], names: Sequence[str]) -> Buckets:
-    """Return the buckets of queries.
+    """Return the buckets of queries, by operator.
 
     Args:
-        plans: The plans of the queries whose results are read, each with an operator of its own; then those of the
-            queries of one pass, which share the last operator.
+        plans: The plans of the inner queries, each with an operator of its own; then those of the queries of one pass,
+            which share the last operator.
         names: The names of the queries of one pass; none for a query that is written alone.
     """
     pass_size = len(names) or 1
-    buckets: list[list[Sequence[int]]] = [[bucket_ids(plan.buckets)] for plan in plans[:-pass_size]]
-    buckets.append([bucket_ids(plan.buckets, place) for place, plan in enumerate(plans[-pass_size:])])
+    inner_plans = plans[:-pass_size]
+    plans_of_pass = plans[-pass_size:]
+    buckets: list[list[Sequence[int]]] = [[bucket_ids(plan.buckets)] for plan in inner_plans]
+    buckets.append([bucket_ids(plan.buckets, place) for place, plan in enumerate(plans_of_pass)])
     return buckets
 
 
 class _StatefulOperator(NamedTuple):
-    """A stateful operator of Muntin's in a checkpoint."""
+    """A stateful operator of Muntin's in a checkpoint.
+
+    Attributes:
+        id: The number of the operator in Spark's plan.
+        partitions: The number of partitions of its state.
+    """
 
     id: int
     partitions: int
 
 
 class _BucketOrigin(NamedTuple):
-    """The partition that a bucket's metadata are in, and the origin of the cell."""
+    """The partition in which the state of a bucket is, and the micro-batch that wrote the state last."""
 
     partition: int
     origin: Origin
 
 
 class _IdlePartition(NamedTuple):
-    """The first and the last micro-batch of those in a row in which a partition had no bucket to evaluate."""
+    """The first and the last of the consecutive micro-batches in which no bucket of a partition was evaluated."""
 
     since: int
     until: int
 
 
 class _OperatorOrigins(NamedTuple):
-    """The origins of the cells of an operator.
+    """The origins of the state of an operator.
 
     Attributes:
-        buckets: The origin of the metadata of each bucket.
-        idle: The idle partitions, by their numbers.
+        buckets: The origin of the state of each bucket, by the id of the bucket.
+        idle: The partitions in which no bucket was evaluated lately, by the number of the partition.
     """
 
     buckets: Mapping[int, _BucketOrigin]
@@ -88,56 +96,59 @@ class _OperatorOrigins(NamedTuple):
 
     @property
     def has_origins(self) -> bool:
-        """False on Spark Connect, where tasks know neither their query nor their micro-batch."""
+        """False if no state has an origin: on Spark Connect, tasks know neither their query nor their micro-batch."""
         return bool(self.idle) or any(bucket.origin.query for bucket in self.buckets.values())
 
 
 class StoredState:
-    """The state in a checkpoint, as it was after a micro-batch; the query may run meanwhile, and go on."""
+    """The state in a checkpoint, as it was after a micro-batch; a query may run with the checkpoint meanwhile."""
 
     def __init__(self, spark: SparkSession, path: str, batch: int | None = None) -> None:
-        """Read the state of a checkpoint.
+        """Choose the state; nothing is read yet.
 
         Args:
-            spark: The session that reads it.
-            path: The checkpoint.
+            spark: The session that reads the state.
+            path: The path of the checkpoint.
             batch: The micro-batch; None for the last one that is committed when the state is read.
         """
         self._spark = spark
         self._path = path
         self._options = {} if batch is None else {"batchId": str(batch)}
-        _ = spark.streams  # its reader of states needs what this property starts in PySpark 4.1
+        _ = spark.streams  # in PySpark 4.1 this property starts a part of Spark that the reader of states needs
 
     @contextmanager
-    def cells(self, place: int = 0) -> Iterator[DataFrame]:
+    def cells(self, operator_number: int = 0) -> Iterator[DataFrame]:
         """Lend the cells of an operator: the columns `bucket`, `name` and `data`.
 
         Args:
-            place: The place of the operator, in the order in which rows pass the operators.
+            operator_number: The number of the operator, from 0 in the order in which rows pass the operators.
 
         Raises:
             StateError: The cells cannot be read.
         """
         with self._readable() as path:
             with self._reading():
-                cells = self._cells(path, self._operators(path)[place])
+                cells = self._cells(path, self._operators(path)[operator_number])
             yield cells.select("key.bucket", "user_map_key.name", "user_map_value.data")
 
     @contextmanager
     def every_cell(self) -> Iterator[tuple[DataFrame, bool]]:
-        """Lend the cells of all operators; and True if they cannot be read any more after the block.
+        """Lend the cells of all operators: the columns `operator`, `bucket`, `name` and `data`.
 
-        The columns are `operator`, `bucket`, `name` and `data`.
+        Yields:
+            The cells; and True if they can be read only within the block.
 
         Raises:
             StateError: The cells cannot be read.
         """
         with self._readable() as path, self._reading():
-            has_borrowed_path = path != self._path  # a link, which is removed after the block
-            yield reduce(DataFrame.unionAll, self._by_operator(path)), has_borrowed_path
+            is_link = path != self._path  # it is removed after the block
+            yield reduce(DataFrame.unionAll, self._by_operator(path)), is_link
 
     def identity_by_bucket(self) -> dict[tuple[int, int], Mapping[str, Any]]:
-        """Return the identity of the query in each bucket, by operator and bucket, in the order of the rows.
+        """Return the identity of the query of each bucket, by the ids of the operator and of the bucket.
+
+        Operators come in the order in which rows pass them.
 
         Raises:
             StateError: The state is damaged, or cannot be read.
@@ -147,9 +158,9 @@ class StoredState:
             for cells in self._by_operator(path):
                 rows = cells.where(F.col("name") == METADATA).orderBy("bucket").collect()
                 for operator, bucket, name, data in rows:
-                    metadata = split(unseal(name, bytes(data), f"bucket {bucket} of operator {operator}"))[1]
-                    identity = query_and_progress(metadata, Codec()).identity
-                    identities[operator, bucket] = identity
+                    cell = unseal(name, bytes(data), f"bucket {bucket} of operator {operator}")
+                    _, metadata = split(cell)
+                    identities[operator, bucket] = query_and_progress(metadata, Codec()).identity
         return identities
 
     def _by_operator(self, path: str) -> list[DataFrame]:
@@ -164,11 +175,15 @@ class StoredState:
     def identities(self, buckets: Buckets) -> list[list[Mapping[str, object]]]:
         """Return the identities in the state as rows, each with one identity of each query.
 
-        The buckets of a query may have several identities, for example after an upgrade that only some of them have
-        had. There are as many rows as the query with the most identities has; other queries repeat their last one.
+        The buckets of a query may have several identities: after an upgrade, the state of some buckets is written by
+        the new version of the query, and that of others still by the old one. There are as many rows as the query with
+        the most identities has; for a query that has fewer, its last one is repeated.
+
+        Args:
+            buckets: The buckets of the queries.
 
         Returns:
-            The rows; none if the state has other operators than `buckets`, or lacks a query.
+            The rows; none if the state has another number of operators, or if a query has no state.
 
         Raises:
             StateError: The state is damaged, or cannot be read.
@@ -182,7 +197,7 @@ class StoredState:
                 for query_buckets in operator_buckets:
                     identities_by_query.append(self._identities(path, operator, query_buckets))
         if not all(identities_by_query):
-            return []  # a query without state says nothing
+            return []  # a query has no state
 
         rows: list[list[Mapping[str, object]]] = []
         for row_number in range(max(map(len, identities_by_query), default=0)):
@@ -207,16 +222,17 @@ class StoredState:
                     progress_by_query.append(furthest_progress(query.progress for query in queries))
         return progress_by_query
 
-    def check_places(self, buckets: Buckets, query_id: str, last_batch: int | None) -> None:
+    def check_partitions(self, buckets: Buckets, query_id: str, last_batch: int | None) -> None:
         """Raise unless the state of each bucket is in its partition, of the query, and of the last micro-batch.
 
         Args:
             buckets: The buckets of the queries.
-            query_id: The id of the query, as Spark keeps it in the checkpoint.
-            last_batch: The last micro-batch that was committed; None if a bucket may be of an earlier one.
+            query_id: Spark's id of the query.
+            last_batch: The last micro-batch that was committed; None if the state may be of an earlier one.
 
         Raises:
-            StateError: A bucket is gone or elsewhere, or the state cannot be read; the message names the files.
+            StateError: The state of a bucket is missing, in another partition, or of another query or micro-batch; the
+                message names the files. Or the state cannot be read.
 
         Cost: the state of each query is read once.
         """
@@ -224,7 +240,8 @@ class StoredState:
             operators = self._operators(path)
             origins = [self._origins(path, operator) for operator in operators]
         if len(buckets) != len(operators):
-            buckets = [[] for _ in operators]  # operators of other queries: only the buckets in the state are checked
+            # Some operators are of other queries, whose buckets are not known: those in the state are checked alone.
+            buckets = [[] for _ in operators]
 
         misplaced: list[str] = []
         for operator, operator_buckets, operator_origins in zip(operators, buckets, origins, strict=True):
@@ -245,10 +262,10 @@ class StoredState:
 
     @contextmanager
     def _readable(self) -> Iterator[str]:
-        """Lend a path under which Spark can read the state.
+        """Lend a path under which Spark can read the state: the checkpoint, or a temporary link to it.
 
-        Spark's reader of states looks for `a%20b` where a path is `a b`. A link to the folder helps, where the workers
-        have the driver's disk.
+        Spark's reader of states looks for `a%20b` if the path is `a b`. A link without such characters helps if the
+        workers have the driver's disk.
         """
         master = "" if is_connect(self._spark) else self._spark.sparkContext.master or ""
         if self._has_plain_path or not master.startswith("local") or is_elsewhere(self._path):
@@ -261,11 +278,12 @@ class StoredState:
 
     @property
     def _has_plain_path(self) -> bool:
+        """True if the path has no characters that Spark's reader of states changes."""
         return _PLAIN_PATH.fullmatch(self._path) is not None
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Explain errors of Spark in the block.
+        """Raise the errors of Spark in the block as errors that say what is wrong with the state.
 
         Raises:
             StateError: The state cannot be read.
@@ -301,20 +319,31 @@ class StoredState:
         return reader.option("operatorId", operator.id).option("stateVarName", "cells").load(path)
 
     def _identities(self, path: str, operator: _StatefulOperator, buckets: Sequence[int]) -> list[Mapping[str, Any]]:
-        """Return the different identities of a query, given its buckets."""
+        """Return the identities of a query in the state of its buckets, each identity once.
+
+        Args:
+            path: The path under which Spark can read the state.
+            operator: The operator that evaluates the query.
+            buckets: The ids of the query's buckets.
+        """
         by_text: dict[str, Mapping[str, Any]] = {}
         for query in self._queries(path, operator, buckets):
             by_text[json.dumps(query.identity, sort_keys=True)] = query.identity
         return list(by_text.values())
 
     def _queries(self, path: str, operator: _StatefulOperator, buckets: Sequence[int]) -> Iterator[BucketQuery]:
-        """Yield for each bucket the query that wrote it, with its progress there."""
+        """Yield the identity and the progress of a query, once for each of its buckets that has state.
+
+        The arguments are those of `_identities`.
+        """
         cells = self._cells(path, operator).where(F.col("user_map_key.name") == METADATA)
-        for row in cells.where(F.col("key.bucket").isin(*buckets)).select("user_map_value.data").collect():
-            yield query_and_progress(split(unseal(METADATA, bytes(row[0])))[1], Codec())
+        rows = cells.where(F.col("key.bucket").isin(*buckets)).select("user_map_value.data").collect()
+        for (data,) in rows:
+            _, metadata = split(unseal(METADATA, bytes(data)))
+            yield query_and_progress(metadata, Codec())
 
     def _origins(self, path: str, operator: _StatefulOperator) -> _OperatorOrigins:
-        """Read the origins of all metadata of an operator."""
+        """Read the origins of the state of an operator: of its buckets, and of partitions without evaluated buckets."""
         cells = self._cells(path, operator).where(F.col("user_map_key.name").isin(METADATA, IDLE))
         rows = cells.select("partition_id", "key.bucket", "user_map_key.name", "user_map_value.data").collect()
         buckets: dict[int, _BucketOrigin] = {}
@@ -329,6 +358,7 @@ class StoredState:
 
 
 def _folder(operator: _StatefulOperator, partition: int) -> str:
+    """Return the folder in a checkpoint with the state of a partition, as messages name it."""
     return f"state/{operator.id}/{partition}"
 
 
@@ -339,21 +369,24 @@ def _misplaced(
     query_id: str,
     last_batch: int | None,
 ) -> Iterator[str]:
-    """Describe the buckets of an operator that are missing, in another partition, or of another query or time.
+    """Describe the buckets of an operator whose state is missing, in a wrong partition, or of a wrong query or time.
 
     Args:
         operator: The operator.
-        expected_buckets: The ids of the buckets that should be there; those in the state are checked too.
-        origins: The origins of its cells.
+        expected_buckets: The ids of the buckets that the operator must have; others in the state are checked too.
+        origins: The origins of the state of the operator.
         query_id: Spark's id of the query.
-        last_batch: The last micro-batch; None if a bucket may be of an earlier one.
+        last_batch: The last micro-batch that was committed; None if the state may be of an earlier one.
+
+    Yields:
+        A sentence for each such bucket, which begins with the folder of a partition.
     """
     has_origins = origins.has_origins
     for bucket in sorted(expected_buckets | origins.buckets.keys()):
         home = murmur3(bucket) % operator.partitions  # as Spark's shuffle spreads its keys
         stored = origins.buckets.get(bucket)
         if stored is None:
-            # A bucket has no state only if no micro-batch has had a row yet.
+            # A bucket may be without state only if its partition has had no row from the first micro-batch to the last.
             was_always_idle = origins.idle.get(home) == (0, last_batch)
             if has_origins and last_batch is not None and not was_always_idle:
                 yield f"{_folder(operator, home)} lacks the state of bucket {bucket}"
@@ -368,7 +401,8 @@ def _misplaced(
         elif (origin.query, origin.bucket) != (query_id, bucket):
             yield f"{folder} has the state {origin}, as that of bucket {bucket} of {query_id}"
         elif last_batch is not None and origin.batch != last_batch:
-            # An idle partition does not write its buckets again.
+            # In a micro-batch without rows, a partition does not write the state of its buckets again, but only a note
+            # of the idle micro-batches. They have to begin right after the one that wrote the bucket.
             idle = origins.idle.get(partition)
             is_idle_since = idle is not None and idle.since <= origin.batch + 1 and idle.until == last_batch
             if not is_idle_since:

@@ -27,20 +27,28 @@ from muntin_engine.backends.planning.changelog_columns import (
 )
 
 
-def saying_keys(schema: spark_types.StructType, keys: Sequence[str]) -> spark_types.StructType:
-    """Return the schema of results; that of a changelog says the names of the keys.
+def with_key_names(schema: spark_types.StructType, keys: Sequence[str]) -> spark_types.StructType:
+    """Return the schema of results with the names of the key columns in it, if they are a changelog.
 
     The names are metadata of the column `event_id`, which DataFrames and Parquet files keep.
     """
-    schema_with_keys = spark_types.StructType(list(schema))  # a list of its own, and the fields of `schema`
-    for part in schema_with_keys:
-        if part.name == EVENT_ID:
-            part.metadata = {KEYS: list(keys)}
-    return schema_with_keys
+    fields: list[spark_types.StructField] = []
+    for part in schema:
+        metadata = {KEYS: list(keys)} if part.name == EVENT_ID else part.metadata
+        fields.append(spark_types.StructField(part.name, part.dataType, part.nullable, metadata))
+    return spark_types.StructType(fields)
 
 
 def folded(changelog: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
-    """Return the table that a changelog adds up to; see `muntin_engine.fold`."""
+    """Return the table that a changelog adds up to; see `muntin_engine.fold`.
+
+    Args:
+        changelog: The whole changelog.
+        key: The key columns; None if the changelog has their names in its metadata.
+
+    Raises:
+        QueryError: The changelog is a stream, a column is missing, or the keys are not known.
+    """
     if changelog.isStreaming:
         raise QueryError(
             "fold() needs a changelog as a whole, and this one is a stream\n"
@@ -55,8 +63,8 @@ def live_rows(changelog: DataFrame, key: str | Sequence[str] | None, table: Data
     Args:
         changelog: The changes.
         key: The key columns.
-        table: The live rows before, as this function returned them; None if there are none. Columns that the table
-            lacks, of aggregates that were added since, are null in its rows.
+        table: The live rows before the changes, as this function returned them; None if there are none. The table may
+            lack columns of aggregates that were added to the query since: they are null in its rows.
     """
     shape = _Shape.of_changelog(changelog, key)
     if table is not None:
@@ -65,20 +73,30 @@ def live_rows(changelog: DataFrame, key: str | Sequence[str] | None, table: Data
             if name not in table.columns:
                 missing_columns[name] = F.lit(None).cast(changelog.schema[name].dataType)
         table = table.withColumns(missing_columns)
-    # Each row that is live adds up to 1; of what was retracted, or has another end by now, the terms add up to 0.
+    # The terms of a live row add up to 1. Those of a row that was retracted, or has another end by now, add up to 0.
     sums = _sums(shape, changelog, table)
     return sums.where(F.col(SIGN) > 0).select(*shape.columns())
 
 
 def netted(batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
-    """Return the net changes of a batch to a keyed table; see `muntin_engine.net_changes`."""
+    """Return the net changes of a batch to a keyed table; see `muntin_engine.net_changes`.
+
+    Args:
+        batch: The changes.
+        key: The key columns; None if the changes have their names in their metadata.
+
+    Raises:
+        QueryError: A column is missing, or the keys are not known.
+    """
     shape = _Shape.of_changelog(batch, key)
-    # A row that was there before and is gone adds up to -1; what came and went in this batch adds up to 0.
+    # The terms of a row that the batch adds add up to 1, and those of one that it removes to -1. A row that the batch
+    # adds and removes again adds up to 0.
     sums = _sums(shape, batch, None).where(F.col(SIGN) != 0)
     if shape.has_ends:
-        # A revision leaves -1 for the old end and 1 for the new one: the new one is the row from now on.
-        last = F.max_by(F.struct(ROW, END), SIGN).alias("last")
-        sums = sums.groupBy(*shape.ids).agg(F.max(SIGN).alias(SIGN), last).select(*shape.ids, SIGN, "last.*")
+        # A revision leaves -1 for the old end and 1 for the new one. The row has the new end from now on.
+        row_with_end = F.max_by(F.struct(ROW, END), SIGN).alias("row_with_end")
+        sums = sums.groupBy(*shape.ids).agg(F.max(SIGN).alias(SIGN), row_with_end)
+        sums = sums.select(*shape.ids, SIGN, "row_with_end.*")
     change = F.when(F.col(SIGN) > 0, "upsert").otherwise("delete").alias(CHANGE)
     return sums.select(*shape.columns(change))
 
@@ -89,7 +107,11 @@ class _Shape(ChangelogColumns):
 
     @classmethod
     def of_changelog(cls, changelog: DataFrame, key: str | Sequence[str] | None) -> _Shape:
-        """Return the shape of a changelog.
+        """Return the columns of a changelog.
+
+        Args:
+            changelog: The changelog.
+            key: The names of the key columns; None if the metadata of the changelog have them.
 
         Raises:
             QueryError: A column is missing, or the keys are not known.
@@ -105,13 +127,18 @@ class _Shape(ChangelogColumns):
         return [_column(name) for name in self.identifying]
 
     def columns(self, change: Column | None = None) -> list[Column]:
-        """Return the columns of the table, computed from sums; with `change`, that column in its place."""
+        """Return the columns of the table, computed from the sums of the changelog's terms.
+
+        Args:
+            change: The column `change` of a table of net changes; None to leave that column out.
+        """
         columns: list[Column] = []
         for name in self.names:
             if name == CHANGE:
                 if change is not None:
                     columns.append(change)
             elif name == LIFETIME and self.has_ends:
+                # The start is a value of the row; the end is that of the group whose terms were added up.
                 start = F.col(ROW).getField(LIFETIME).getField("start")
                 columns.append(F.struct(start.alias("start"), F.col(END).alias("end")).alias(name))
             elif name in self.values:
@@ -122,7 +149,16 @@ class _Shape(ChangelogColumns):
 
 
 def final_of(results: DataFrame, watermark: int | None, key: str | Sequence[str] | None) -> DataFrame:
-    """Return the rows of results that no later micro-batch changes; see `muntin_engine.final_rows`."""
+    """Return the rows of results that no later micro-batch changes; see `muntin_engine.final_rows`.
+
+    Args:
+        results: All results so far.
+        watermark: The tick before which nothing changes; None if it is not known.
+        key: The key columns of a changelog; None if its metadata have their names.
+
+    Raises:
+        QueryError: The results are a stream or have no lifetime, or the keys are not known.
+    """
     if results.isStreaming:
         raise QueryError(
             "final_rows() needs the results so far as a whole, and these are a stream\n"
@@ -132,9 +168,9 @@ def final_of(results: DataFrame, watermark: int | None, key: str | Sequence[str]
         is_revisable = NEW_END in results.columns
         return settled(live_rows(results, key), watermark, is_revisable=is_revisable).drop(EVENT_ID)
     if TIMING in results.columns:
-        # Early results are among them, and nothing retracts these: only the watermark tells which rows are final.
+        # Early results are among the rows, and nothing retracts them: only the watermark tells which rows are final.
         return settled(results, watermark, is_revisable=False)
-    return results  # each was final when it was emitted
+    return results  # each row was final when it was emitted
 
 
 def settled(table: DataFrame, watermark: int | None, *, is_revisable: bool) -> DataFrame:
@@ -157,13 +193,20 @@ def settled(table: DataFrame, watermark: int | None, *, is_revisable: bool) -> D
     assert isinstance(times, spark_types.StructType)
     is_settled = _is_before(watermark, lifetime, "start", times["start"].dataType)
     if is_revisable:
-        # A revision may still move an end that is not before the watermark, though the start is.
+        # A row that starts before the watermark may still get another end, unless its end is before it as well.
         is_settled = is_settled & _is_before(watermark, lifetime, "end", times["end"].dataType)
     return table.where(is_settled)
 
 
 def _is_before(watermark: int, lifetime: str, bound: str, data_type: spark_types.DataType) -> Column:
-    """Return the condition that a bound of a lifetime is before a watermark; false where the bound is null."""
+    """Return the condition that a bound of a lifetime is before a watermark; it is false if the bound is null.
+
+    Args:
+        watermark: The watermark.
+        lifetime: The name of the column with the lifetimes.
+        bound: The field `start` or `end`.
+        data_type: The type of that field.
+    """
     time = F.col(lifetime).getField(bound)
     limit = F.lit(watermark)
     if isinstance(data_type, spark_types.TimestampType):
@@ -176,26 +219,37 @@ def _is_before(watermark: int, lifetime: str, bound: str, data_type: spark_types
 
 
 def _sums(shape: _Shape, changelog: DataFrame, table: DataFrame | None) -> DataFrame:
-    """Add up the terms of each row, with the values of the row as `__muntin_row`."""
+    """Add up the terms of each row: its id, its end if rows may be revised, the sum, and the row's values as a struct.
+
+    Args:
+        shape: The columns of the changelog.
+        changelog: The changes.
+        table: The live rows before the changes, each of which is a term of +1; None if there are none.
+    """
     changes = changelog.where(F.col(CHANGE).isin("insert", "revise", "retract"))
     terms = changes.select(*_terms(shape, _signed_ends(shape)))
     if table is not None:
         added = F.array(_signed_end(1, _end(shape)))
         terms = terms.union(table.select(*_terms(shape, added)))
-    row = F.first(ROW).alias(ROW)  # all terms of an id have the same values
-    # Rows of one id with different ends are summed apart: a revision takes one end away and adds another.
+    row = F.first(ROW).alias(ROW)  # any of them: all terms of an id have the same values
+    # The terms of one id are added up for each end by itself, as a revision takes one end away and adds another.
     ends = [F.col(END)] if shape.has_ends else []
     return terms.groupBy(*shape.ids, *ends).agg(F.sum(SIGN).alias(SIGN), row)
 
 
 def _terms(shape: _Shape, signed_ends: Column) -> list[Column]:
-    """Return the columns of the terms of a row: its id and values, with each sign and end of an array."""
-    values = [_column(name) for name in shape.values] or [F.lit(0)]  # a struct needs a field
+    """Return the columns of the terms of a row: its id and its values, with one row for each element of an array.
+
+    Args:
+        shape: The columns of the changelog.
+        signed_ends: The column with the array, see `_signed_ends`.
+    """
+    values = [_column(name) for name in shape.values] or [F.lit(0)]  # a struct must have a field
     return [*shape.ids, F.struct(*values).alias(ROW), F.inline(signed_ends)]
 
 
 def _signed_ends(shape: _Shape) -> Column:
-    """Return the terms of a change as an array of structs: a sign, and an end where results may be revised.
+    """Return the terms of a change as an array of structs: each has a sign, and an end if rows may be revised.
 
     An insertion is +1, a retraction -1, and a revision both: -1 for the old end and +1 for the new one.
     """
@@ -210,7 +264,7 @@ def _signed_ends(shape: _Shape) -> Column:
 
 
 def _signed_end(sign: int, end: Column | None) -> Column:
-    """Return a term: a sign, and the end of the row if there is a column of ends."""
+    """Return a term as a struct: a sign, and the end of the row; without the end if `end` is None."""
     columns = [F.lit(sign).alias(SIGN)]
     if end is not None:
         columns.append(end.alias(END))

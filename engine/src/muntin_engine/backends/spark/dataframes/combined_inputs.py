@@ -37,7 +37,7 @@ def united(sources: Sequence[Projection]) -> DataFrame:
     if not all(is_known(source.df) for source in sources):
         return all_rows
 
-    # The query writer declared the columns of all sides, so those of the union are known without asking Spark.
+    # The query writer has declared the columns of all sides. So those of the union are set, and Spark is not asked.
     fields = [spark_types.StructField(SIDE, spark_types.IntegerType())]
     for side, source in enumerate(sources):
         for part in source.df.schema:
@@ -51,7 +51,7 @@ class SharedRows:
 
     Attributes:
         df: The rows, with the columns of all queries.
-        columns_by_query: For each query, its columns and the flag of its rows.
+        columns_by_query: For each query, the names of its columns, and of the flag that is true in its rows.
     """
 
     df: DataFrame
@@ -59,9 +59,9 @@ class SharedRows:
 
 
 def shared(sources: Sequence[Projection]) -> SharedRows:
-    """Return the rows of a DataFrame once, for several projections of it.
+    """Combine several projections of one DataFrame, so that its rows are read only once.
 
-    A column that several projections name is there once. Other columns are there once for each projection.
+    A column that several projections name is in the result once. Other columns are in it once for each projection.
     """
     projections = [source.rows for source in sources]
     shared_names = _shared_names(projections)
@@ -70,7 +70,8 @@ def shared(sources: Sequence[Projection]) -> SharedRows:
         for name, column in projection.columns.items():
             columns[names[name]] = column
 
-    # A flag says of each row whether it is one of the query's. Without conditions and marks, all rows are.
+    # A flag says of each row whether the query reads it. A query reads all rows if it has no condition and if there are
+    # no rows of heartbeats and clocks (marks), which are each of one query.
     has_marks = any(projection.marks for projection in projections)
     columns_by_query: list[QueryColumns] = []
     for place, (projection, names) in enumerate(zip(projections, shared_names, strict=True)):
@@ -79,19 +80,19 @@ def shared(sources: Sequence[Projection]) -> SharedRows:
             flag = f"q{place}"
             is_row_of_query = F.lit(True)
             if projection.condition is not None:
-                # A condition that is null of a row leaves it out, as `where` does.
+                # A row for which the condition is null is left out, as by `where`.
                 is_row_of_query = F.coalesce(as_column(projection.df, projection.condition), F.lit(False))
             columns[flag] = is_row_of_query
         columns_by_query.append(QueryColumns(tuple(names), tuple(names.values()), flag))
     df = projections[0].df.select(*(column.alias(name) for name, column in columns.items()))
 
-    # Rows of heartbeats and clocks are those of one query: the flags of the others are false in them.
+    # Add the rows of heartbeats and clocks. Only the flag of their own query is true in them.
     schema = df.schema
     for projection, names, query_columns in zip(projections, shared_names, columns_by_query, strict=True):
         flags: dict[str, Column] = {}
-        for flagged_columns in columns_by_query:
-            if flagged_columns.condition is not None:
-                flags[flagged_columns.condition] = F.lit(flagged_columns is query_columns)
+        for other_columns in columns_by_query:
+            if other_columns.condition is not None:
+                flags[other_columns.condition] = F.lit(other_columns is query_columns)
         for stream, mark_columns in projection.marks:
             renamed = {names[name]: column for name, column in mark_columns.items()}
             df = df.unionByName(fitted(schema, stream, flags | renamed))
@@ -101,16 +102,17 @@ def shared(sources: Sequence[Projection]) -> SharedRows:
 def _shared_names(projections: Sequence[ProjectedRows]) -> list[dict[str, str]]:
     """Return, for each projection, the names of its columns in the shared rows, by their names in the projection.
 
-    A column that can be told by its text has one name in all projections, `c0`, `c1`, ...; any other has a name with
-    the place of its query, `q0_start`.
+    A plain column of the input, which is told by its text, has one name in all projections: `c0`, `c1`, and so on. Any
+    other column has a name with the number of its query, such as `q0_start`.
     """
     name_of_text: dict[str, str] = {}
     shared_names: list[dict[str, str]] = []
     for place, projection in enumerate(projections):
         names: dict[str, str] = {}
         for name in projection.columns:
-            if name in projection.named:  # a column of the input, which other queries may read too
-                names[name] = name_of_text.setdefault(projection.named[name], f"c{len(name_of_text)}")
+            text = projection.column_texts.get(name)
+            if text is not None:
+                names[name] = name_of_text.setdefault(text, f"c{len(name_of_text)}")
             else:
                 names[name] = f"q{place}_{name}"
         shared_names.append(names)

@@ -43,14 +43,14 @@ _TOTALS: Final[Mapping[Total, Callable[[Column], Column]]] = {
 def with_observed_metrics(
     blobs: DataFrame, query: PlannedQuery, task: TaskPayload, totals: Column, taken_outputs: Collection[str]
 ) -> DataFrame:
-    """Have Spark report the metrics of a query with each micro-batch of its blobs.
+    """Return blobs of which Spark reports the metrics of a query with each micro-batch.
 
     Args:
         blobs: The output of the buckets, of all queries of a pass.
         query: The query.
-        task: Its task.
-        totals: The column that has the metrics of its buckets; null in blobs of other queries.
-        taken_outputs: The outputs that something takes; monitoring warns of rows of others.
+        task: The task of the query.
+        totals: The column with the metrics of the query's buckets; null in blobs of other queries.
+        taken_outputs: The outputs of the query that are read. Monitoring warns if other outputs have rows.
 
     Raises:
         QueryError: The input contains a query that reports metrics under the same name.
@@ -61,11 +61,11 @@ def with_observed_metrics(
     columns = [_total(metric, totals) for metric in metrics]
     for name, flag in _flags(query, taken_outputs).items():
         columns.append(F.lit(int(flag)).alias(name))
-    if is_known(blobs):  # Spark is not asked: it checks the names when the query starts
+    if is_known(blobs):  # Spark must not be asked for the schema here: it checks the names when the query starts
         return like(blobs, blobs.observe(_reported_name(query), *columns), blobs.schema)
     try:
         observed = blobs.observe(_reported_name(query), *columns)
-        observed.schema  # noqa: B018  # has Spark check the names: here, and not when a stream has started
+        observed.schema  # noqa: B018  # makes Spark check the names now, and not only when the query starts
     except AnalysisException as error:
         if error.getCondition() != "DUPLICATED_METRICS_NAME":
             raise
@@ -77,22 +77,27 @@ def with_observed_metrics(
 
 
 def _flags(query: PlannedQuery, taken_outputs: Collection[str]) -> dict[str, bool]:
-    """Return the facts of a query by which monitoring reads its metrics, by their names among the metrics."""
-    # Monitoring sees nothing of the query but its metrics, so these facts travel as constants among them.
+    """Return facts of a query that monitoring needs, by the names that they have among the metrics.
+
+    Monitoring sees nothing of a query but its metrics. So these facts travel as constants among the metrics.
+    """
     flags = {
         TIME_AXIS: query.plan.axis is Axis.TIME,
         WAITS_FOR_ENDS: waits_for_open_ends(query.plan),
     }
     for kind, name in UNREAD.items():
         flags[name] = f"{kind}_rows" not in taken_outputs
-    # Late rows that the policy drops are in no output: of those nobody is warned that they are unread.
+    # If the policy drops all late rows, no output has any, and nobody need be warned that it is not read.
     has_late_rows = any(source.late.policy is not LatePolicy.DROP for source in query.plan.inputs)
     flags[UNREAD[LATE]] = flags[UNREAD[LATE]] and has_late_rows
     return flags
 
 
 def _reported_name(query: PlannedQuery) -> str:
-    """Return the name of a query's metrics: the name that its writer gave it, or one that no other query has."""
+    """Return the name of a query's metrics: the name that the query writer gave it, or one that no other query has.
+
+    The latter has a hash of what the query reads, which is the same in all runs.
+    """
     if query.is_named:
         return query.metrics_name
     rows = united(query.sources)
@@ -104,9 +109,15 @@ def _reported_name(query: PlannedQuery) -> str:
 
 
 def _total(metric: Metric, totals: Column) -> Column:
-    """Return a metric over all buckets of a query."""
+    """Return the column that adds up a metric over all buckets of a query.
+
+    Args:
+        metric: The metric, which says how it is added up.
+        totals: The column with the metrics of each bucket, as a map from their names.
+    """
     total = _TOTALS[metric.total](totals[metric.name])
     if not metric.is_level:
-        # Without any row the sum is null and means none; a level, such as a watermark, is then unknown and stays null.
+        # Without any row, Spark's sum is null: a count is 0 then. A level such as a watermark is unknown and stays
+        # null.
         total = F.coalesce(total, F.lit(0))
     return total.alias(metric.name)

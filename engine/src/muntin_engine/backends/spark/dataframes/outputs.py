@@ -31,7 +31,12 @@ if TYPE_CHECKING:
 
 @in_session()
 def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
-    """Return the results of a query, and the column of a watermark if one is wanted."""
+    """Return the results of a query; see `Query.results`.
+
+    Args:
+        query: The query.
+        watermark: The name of one more column, which carries Spark's watermark; None for no such column.
+    """
     schema = result_schema(query)
     blobs = after_its_tables(query, output_blobs(query))
     if watermark is None:
@@ -45,7 +50,7 @@ def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
 @in_session()
 def refused_rows(query: PlannedQuery, output: Literal["late_rows", "rejected_rows"]) -> DataFrame:
     """Return the late or the rejected rows of a query."""
-    # A query drops late rows unless something reads them: so one that keeps them is run in its place.
+    # A query drops late rows unless something reads them. So a query that keeps them runs instead of this one.
     running_query = query.with_late_rows() if output == LATE_ROWS else query
     blobs = after_its_tables(running_query, output_blobs(running_query, warns=False))
     rows = typed_rows(blobs, output, refused_schema(query))
@@ -61,7 +66,13 @@ def evicted_rows(query: PlannedQuery) -> DataFrame:
 
 
 def show(query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
-    """Print the first results of a query in the order of their windows."""
+    """Print the first results of a query in the order of their windows.
+
+    Args:
+        query: The query.
+        rows: The number of results.
+        truncate: As in `DataFrame.show` of Spark.
+    """
     keys = [f"`{key.name}`" for key in query.plan.keys]
     order = "window" if query.plan.is_windowed else query.plan.lifetime_column
     with module_first():
@@ -78,7 +89,12 @@ def select_results(query: PlannedQuery, columns: Mapping[str, str] | None, condi
 
 @in_session()
 def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | tuple[ColumnLike, ...] | None) -> EventRows:
-    """Return an output of a query as rows that say what they do, with the watermarks of its buckets.
+    """Return an output of a query as events of another one, with the watermarks of its buckets as punctuation.
+
+    Args:
+        query: The query.
+        output: The output: the results, or the evicted rows.
+        order: The columns by which the other query orders rows; None for none.
 
     Raises:
         QueryError: The query has no such output, or the output has no such column to order rows by.
@@ -86,5 +102,5 @@ def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | tuple
     check_output_events(query, is_stream=query.source.df.isStreaming)
     schema = result_schema(query) if output == RESULTS else evicted_schema(query)
     rows = event_rows(query, output_blobs(query), schema, output)
-    look_up(rows, orders_by_name(order), {})  # only for its error: the rows must have the columns of the order
+    look_up(rows, orders_by_name(order), {})  # called for its error: the rows must have the columns of the order
     return EventRows(rows, event_columns(query.plan, output))

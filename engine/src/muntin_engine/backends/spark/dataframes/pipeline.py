@@ -63,22 +63,24 @@ def output_blobs(query: PlannedQuery, *, warns: bool = True) -> DataFrame:
 
     Args:
         query: The query.
-        warns: True to warn of rejected rows, of late rows, and of skipped rows of a static input.
+        warns: True to warn of rejected and late rows that nothing reads, and of rows of a static input that a module
+            skips.
     """
     if query.source.df.isStreaming:
         taken_outputs = () if warns else STREAMS
-        return streaming_blobs([query], [taken_outputs], [query.place_name])
+        return streaming_blobs([query], [taken_outputs], [query.inner_id])
     return _static_blobs(query, warns=warns)
 
 
 def _static_blobs(query: PlannedQuery, *, warns: bool) -> DataFrame:
-    """Return the whole output of a query over a static input, as blobs."""
+    """Return the whole output of a query over a static input, as blobs; the arguments are those of `output_blobs`."""
     session = query.source.df.sparkSession
     keeps_state = query.plan.choice.keeps_state
     task = task_of(query)
     packed_task = pack_task(task)
     check_workers(session, [packed_task], is_streaming=False)
-    # A static input has no progress to count bad rows in: workers report them to the driver by an accumulator.
+    # A stream counts bad rows in the progress of its micro-batches. Of a static input, workers report them to the
+    # driver.
     reporter = None
     if warns:
         buckets = len(task.buckets) if keeps_state else None
@@ -105,14 +107,15 @@ def streaming_blobs(
     Args:
         queries: A single query; or several with one input each, all of one DataFrame.
         taken_outputs: The outputs of each query that are read; monitoring warns of rows of the other outputs.
-        recordings: The recording of the rows of each query, or the name by which its tasks find the recording.
-        has_begun: True if their checkpoint is known to have states of their buckets.
+        recordings: The recording of the rows of each query; or the id of an inner query, by which its tasks find the
+            recording; None for a query that is not recorded. Empty if no query is.
+        has_begun: True if the checkpoint is known to have the states of all buckets.
     """
     first_query = queries[0]
     session = first_query.source.df.sparkSession
     recordings = recordings or [None] * len(queries)
 
-    # What can be refused is refused before anything is packed or a job asks the workers.
+    # Refuse what can be refused before a task is packed, and before a job of Spark's asks the workers.
     check_session(session)
     observe_session(session)
     for query in queries:
@@ -132,7 +135,7 @@ def streaming_blobs(
         blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, "Append", "None")
     blobs = like(first_query.source.df, blobs, OUTPUT)
 
-    # Each query observes the one stream of blobs under its own name, and counts the blobs that are its own.
+    # The metrics of all queries are in one stream of blobs. Each query observes the stream under its own name.
     for query, task, outputs in zip(queries, tasks, taken_outputs, strict=True):
         totals = F.col("totals")
         if len(queries) > 1:
@@ -144,7 +147,7 @@ def streaming_blobs(
 def _exchanged(
     queries: Sequence[PlannedQuery], packed_tasks: Sequence[bytes], recordings: Sequence[RowRecording | str | None]
 ) -> DataFrame:
-    """Return the output of the map tasks of streaming queries, which goes to buckets."""
+    """Return the output of the map tasks of streaming queries, which are rows as blobs for each bucket."""
     schema = _exchange_schema(queries[0])
     if len(queries) == 1:
         return united(queries[0].sources).mapInArrow(Distributor(packed_tasks[0], recordings[0]), schema)
@@ -153,21 +156,21 @@ def _exchanged(
 
 
 def closing_blobs(queries: Sequence[PlannedQuery], cells: DataFrame) -> DataFrame:
-    """Return the whole output of the queries of one pass when their stream is closed, as blobs, from their state.
+    """Return the last output of the queries of one pass, as blobs: what they emit from their state at the end of input.
 
     Args:
         queries: The queries.
         cells: Their state: the columns `bucket`, `name` and `data`.
     """
     session = cells.sparkSession
-    # Tasks of a static input end with the closing of the stream, which is what is wanted here.
+    # The task of a static input closes the stream after its rows, of which there are none here.
     tasks = [replace(task_of(query, place), is_static=True) for place, query in enumerate(queries)]
     tasks_by_bucket = _tasks_by_bucket(tasks, pack_tasks(tasks))
     check_workers(session, set(tasks_by_bucket.values()), is_streaming=False)
     # Buckets without any cell are closed too, so that each has its metrics and its watermark.
     buckets = session.createDataFrame([(bucket,) for bucket in tasks_by_bucket], "bucket int")
-    with_state = buckets.join(cells, "bucket", "left")
-    return with_state.groupBy("bucket").applyInArrow(closing_bucket(tasks_by_bucket), OUTPUT)
+    cells_of_buckets = buckets.join(cells, "bucket", "left")
+    return cells_of_buckets.groupBy("bucket").applyInArrow(closing_bucket(tasks_by_bucket), OUTPUT)
 
 
 def typed_rows(blobs: DataFrame, output: str, schema: spark_types.StructType, place: int = 0) -> DataFrame:
@@ -186,7 +189,7 @@ def typed_rows(blobs: DataFrame, output: str, schema: spark_types.StructType, pl
 
 
 def data_of(blobs: DataFrame, condition: Column) -> DataFrame:
-    """Return the blobs that meet a condition, with the columns that their readers read."""
+    """Return the blobs that meet a condition, with the columns that their readers need: `bucket`, `rows` and `data`."""
     names = ["bucket", "rows", "data"]
     schema = spark_types.StructType([OUTPUT[name] for name in names])
     return like(blobs, blobs.where(condition).select(*names), schema)
@@ -199,6 +202,7 @@ def task_of(query: PlannedQuery, place: int = 0) -> TaskPayload:
 
 
 def _exchange_schema(query: PlannedQuery) -> spark_types.StructType:
+    """Return the columns of the output of the map tasks, which goes through the shuffle."""
     return spark_schema_of(exchange_schema(len(query.sources)))
 
 

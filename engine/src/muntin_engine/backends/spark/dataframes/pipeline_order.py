@@ -34,16 +34,19 @@ def after_its_tables(query: PlannedQuery, blobs: DataFrame) -> DataFrame:
     if not query.plan.choice.keeps_state or not is_in_pipeline() or not is_connect(session):
         return blobs  # without state Spark finds the tables by itself, and outside a pipeline nothing has an order
 
-    # By the name of each table, whether the query reads it as a stream: it is named in the same way below.
+    # The tables that the query reads, by name; True if it reads the table as a stream, so that it is named as one
+    # below.
     tables: dict[str, bool] = {}
     for source in query.sources:
         for read in reads_of(connect_relation(source.df)):
             if read.HasField("named_table"):
                 tables[read.named_table.unparsed_identifier] = read.is_streaming
 
-    ordered = blobs
+    # A union with no rows of each table makes the output name the tables.
+    blobs_and_tables = blobs
     for name, is_streaming in tables.items():
         table = session.readStream.table(name) if is_streaming else session.read.table(name)
         nulls = [F.lit(None).cast(part.dataType).alias(part.name) for part in OUTPUT]
-        ordered = ordered.union(table.where(F.lit(False)).select(*nulls))
-    return like(blobs, ordered, OUTPUT)
+        no_rows = table.where(F.lit(False)).select(*nulls)
+        blobs_and_tables = blobs_and_tables.union(no_rows)
+    return like(blobs, blobs_and_tables, OUTPUT)

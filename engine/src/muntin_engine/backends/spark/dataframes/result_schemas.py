@@ -11,7 +11,7 @@ from muntin_engine.backends.planning import result_schemas
 from muntin_engine.backends.planning.field_types import time_type_of
 from muntin_engine.backends.planning.result_schemas import projected_columns
 from muntin_engine.backends.spark.column_types import spark_schema_of, spark_type_of
-from muntin_engine.backends.spark.dataframes.changelogs import saying_keys
+from muntin_engine.backends.spark.dataframes.changelogs import with_key_names
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
@@ -56,4 +56,4 @@ def _schema(query: PlannedQuery, schema: pa.Schema) -> spark_types.StructType:
         else:
             data_type = spark_type_of(part.type)
         fields.append(spark_types.StructField(part.name, data_type))
-    return saying_keys(spark_types.StructType(fields), [key.name for key in query.plan.keys])
+    return with_key_names(spark_types.StructType(fields), [key.name for key in query.plan.keys])

@@ -27,54 +27,59 @@ from muntin_engine.wire.blob_readers import WatermarkReader
 if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
 
-_MARK: Final = "__muntin_watermark"
+_WATERMARK: Final = "__muntin_watermark"
+"""The column from which Spark takes its watermark: null in results, and the output watermark in rows of their own."""
 
 _DELAY: Final = "spark.watermarkDelayMs"
-"""The place in a column's metadata by which Spark's operators know the column that late rows are told by."""
+"""The key in a column's metadata by which Spark's operators know the column with the times of a watermark."""
 
 
 def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: spark_types.StructType) -> DataFrame:
-    """Return results with one column more, which is the watermark column of Spark's query from here on.
+    """Return results with one column more, which Spark's operators downstream take for the column of their watermark.
 
     Args:
         query: The query.
-        column: The name of the column. It is the start of the result's lifetime.
-        blobs: The output of its buckets: results and watermarks.
-        schema: The schema of its results.
+        column: The name of the column. Its values are the starts of the results' lifetimes.
+        blobs: The output of the buckets: results and watermarks.
+        schema: The schema of the results.
 
     Raises:
-        QueryError: Some rows start before the output watermark, there is none, the column's type is one that Spark has
-            no watermarks for, or there is a column of that name.
+        QueryError: Some results may start before the output watermark, the results have no output watermark, their
+            times are of a type for which Spark has no watermarks, or there is a column of that name already.
 
     Cost:
-        Where buckets differ in how far their results are settled, one more shuffle, of blobs.
+        One more shuffle, of blobs, unless the windows are such that all buckets have the same output watermark.
     """
     plan = query.plan
     _check_watermark_column(plan, column, schema)
     result_blobs = data_of(blobs, F.col("stream").isin(RESULTS, OUTPUT_WATERMARK))
     if not steps_of(plan):
-        # The output watermark is the least of all buckets', so their watermarks (blobs without data) go to one task,
-        # and the results stay spread by bucket.
+        # Buckets may have different output watermarks, of which the least one counts. So all watermarks, which are
+        # blobs without data, go to one task. Results stay spread by bucket.
         result_blobs = result_blobs.repartition(F.when(F.col("data").isNull(), F.lit(-1)).otherwise(F.col("bucket")))
-    parts = [spark_types.StructField(part.name, part.dataType, metadata=part.metadata) for part in schema]
-    marked = spark_types.StructType([*parts, spark_types.StructField(_MARK, spark_types.TimestampType())])
-    rows = result_blobs.mapInArrow(WatermarkReader(arrow_schema_of(marked)), marked)
+    # All columns may be null, as rows that only carry a watermark have no other value.
+    fields = [spark_types.StructField(part.name, part.dataType, metadata=part.metadata) for part in schema]
+    fields.append(spark_types.StructField(_WATERMARK, spark_types.TimestampType()))
+    schema_with_watermark = spark_types.StructType(fields)
+    reader = WatermarkReader(arrow_schema_of(schema_with_watermark))
+    rows = result_blobs.mapInArrow(reader, schema_with_watermark)
 
-    # Spark moves filters below the watermark, and a filter of the user's would take away the rows that carry it. No
-    # filter is moved below one that is not deterministic, such as this.
-    is_result = F.col(_MARK).isNull() & (F.spark_partition_id() >= 0)
-    only_results = rows.withWatermark(_MARK, "0 seconds").where(is_result)
+    # Rows that carry a watermark are dropped after `withWatermark` has seen them. Spark would move a later filter of
+    # the query writer before `withWatermark`, which would then miss them. It moves no filter before one that is not
+    # deterministic, as this one is by the number of the partition.
+    is_result = F.col(_WATERMARK).isNull() & (F.spark_partition_id() >= 0)
+    only_results = rows.withWatermark(_WATERMARK, "0 seconds").where(is_result)
 
-    # The user's column says by its metadata that it is the one that Spark's watermark is about.
+    # Spark's operators recognize the query writer's column by this metadata.
     start = F.col(plan.lifetime_column).getField("start").alias(column, metadata={_DELAY: 0})
     return only_results.select(*[F.col(f"`{name}`") for name in schema.names], start)
 
 
 def _check_watermark_column(plan: Plan, column: str, schema: spark_types.StructType) -> None:
-    """Refuse results that cannot have a column of their starts with the output watermark as Spark's watermark.
+    """Refuse results whose starts cannot be a column of Spark's watermark.
 
     Args:
-        plan: The query.
+        plan: The plan of the query.
         column: The name of the column.
         schema: The schema of the results.
 

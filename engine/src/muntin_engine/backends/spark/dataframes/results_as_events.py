@@ -30,7 +30,7 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
         schema: The schema of the output.
         output: `results` or `evicted_rows`.
     """
-    # Fields without the metadata of the schema: they are columns of events from here on, and no changelog.
+    # The metadata of the schema mark a changelog, which events are not: fields are made anew without them.
     fields = [spark_types.StructField(part.name, part.dataType) for part in schema]
     for name in (CHANGE, SOURCE):
         fields.append(spark_types.StructField(name, spark_types.StringType()))
@@ -38,12 +38,12 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
     is_event = F.col("stream").isin(*output_events.event_streams(output))
     event_blobs = data_of(blobs, is_event)
     lifetime = output_events.lifetime_column(query.plan, output)
-    reader = PassingReader(arrow_schema_of(event_schema), lifetime, query.place_name)
+    reader = PassingReader(arrow_schema_of(event_schema), lifetime, query.inner_id)
     return like(blobs, event_blobs.mapInArrow(reader, event_schema), event_schema)
 
 
 def event_columns(plan: Plan, output: str) -> dict[str, Any]:
-    """Return the columns of `event_rows` that make events, by the attributes of `InputRequest`."""
+    """Return the columns of `event_rows` that make its rows events, by the attributes of `InputRequest`."""
     columns = output_events.event_columns(plan, output)
     id_names = output_events.identifying_columns(plan)
     if id_names:
@@ -52,5 +52,5 @@ def event_columns(plan: Plan, output: str) -> dict[str, Any]:
 
 
 def _quoted(name: str) -> str:
-    """Return a name as SQL reads it, as it is where it can be: it is a part of the name of the id."""
+    """Return a name in backquotes, unless SQL reads it without them: the text becomes a part of the id's name."""
     return name if name.isidentifier() else f"`{name}`"

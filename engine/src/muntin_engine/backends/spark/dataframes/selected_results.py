@@ -23,15 +23,16 @@ def selected(rows: DataFrame, selection: Selection, always: tuple[str, ...] = ()
     Args:
         rows: The results, with all their columns.
         selection: The selection of the query.
-        always: Columns to keep in any case, beside those of changes.
+        always: Columns that are kept whether or not they are selected; so are those of changes, such as `event_id`.
     """
     if selection.condition is not None:
         rows = rows.where(selection.condition)
     if not selection.columns:
         return rows
     columns = [F.expr(text).alias(name) for name, text in selection.columns.items()]
-    unselected_names = selection.names(rows.columns, always)[len(columns) :]  # those of `always` and of changes
-    return rows.select(*columns, *unselected_names)
+    # `names` has the selected columns first, and then those that are kept in any case.
+    other_names = selection.names(rows.columns, always)[len(columns) :]
+    return rows.select(*columns, *other_names)
 
 
 def reselected(
@@ -44,7 +45,7 @@ def reselected(
     """Return a selection with other columns, or with one more condition.
 
     Args:
-        source: The input of the query, whose session analyses the expressions unless its columns are known.
+        source: The input of the query. Its session analyses the expressions, unless its columns are declared.
         schema: The schema of the results.
         selection: The selection of the query so far.
         columns: The other columns; None to leave the columns as they are.
@@ -61,7 +62,8 @@ def reselected(
             raise QueryError("select() needs columns: select('station', start='window.start')")
         expressions = {name: SqlExpression(text) for name, text in columns.items()}
         look_up(empty, expressions, dict.fromkeys(columns, "select()"))
-        # An aggregate alone is a valid `select`, of one row. Beside a plain column Spark refuses it.
+        # Spark takes an aggregate such as `max(km)` alone, for a selection of one row. With a plain column beside it,
+        # Spark refuses it.
         try:
             empty.select(*map(F.expr, columns.values()), F.col(f"`{empty.columns[0]}`"))
         except AnalysisException as error:
@@ -71,7 +73,7 @@ def reselected(
             ) from error
         selection = replace(selection, columns=dict(columns))
     if condition is not None:
-        condition_of(empty, condition)  # only for its error
+        condition_of(empty, condition)  # called for its error: Spark must be able to compute the condition
         if selection.condition is not None:
             condition = f"({selection.condition}) AND ({condition})"
         selection = replace(selection, condition=condition)

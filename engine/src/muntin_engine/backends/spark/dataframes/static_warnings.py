@@ -36,18 +36,18 @@ _MOST_QUERIES: Final = 1000
 
 
 class StaticWarnings:
-    """Collects what buckets count, on the driver, and warns once for each query.
+    """Collects the counts of buckets on the driver, and warns once for each query.
 
-    It warns as soon as all buckets of a query have been computed. If an action needs only some of them, as `show` may,
-    it warns when Spark runs no job any more, or when the program ends.
+    It warns as soon as all buckets of a query have been computed. An action such as `show` may need only some of them:
+    then it warns when Spark runs no job any more, or when the program ends.
     """
 
     def __init__(self, later: Callable[[Callable[[], None]], None], is_idle: Callable[[], bool]) -> None:
         """Start without any query.
 
         Args:
-            later: Calls a function after a while, from another thread.
-            is_idle: Returns True if Spark runs no job.
+            later: A function that calls its argument after a while, from another thread.
+            is_idle: A function that returns True if Spark runs no job.
         """
         self._later = later
         self._is_idle = is_idle
@@ -62,7 +62,7 @@ class StaticWarnings:
         Args:
             name: The name of the query.
             buckets: The number of its buckets; None for a query without buckets, whose tasks report counts instead.
-            skipping: The modules to warn of if they skip rows, by label.
+            skipping: The modules that skip rows with nulls, by label: there is a warning of each that did.
         """
         with self._lock:
             number = next(self._numbers)
@@ -74,7 +74,7 @@ class StaticWarnings:
     def add_counts(self, counts: Counts) -> None:
         """Add the counts of buckets, and warn of queries that are complete."""
         with self._lock:
-            # A query that has warned already is gone: buckets that are computed again report nothing new.
+            # A query of which a warning was given has been deleted: its buckets report the same counts again.
             reported_numbers = {number for number, _ in counts} & self._queries.keys()
             for (number, bucket), bucket_counts in counts.items():
                 if number in reported_numbers:
@@ -90,14 +90,14 @@ class StaticWarnings:
                     self._later(self._warn_when_idle)
 
     def warn_of_incomplete(self) -> None:
-        """Warn of the queries of which some buckets were computed."""
+        """Warn of the queries of which only some buckets were computed."""
         with self._lock:
             for query in self._queries.values():
                 query.warn()
 
     def _warn_when_idle(self) -> None:
         """Warn of incomplete queries if Spark runs no job; otherwise look again after a while."""
-        is_idle = self._is_idle()  # outside the lock: the answer of the JVM may take a while
+        is_idle = self._is_idle()  # before the lock is taken, as the answer of the JVM may take a while
         with self._lock:
             self._is_waiting = not is_idle
         if is_idle:
@@ -107,7 +107,7 @@ class StaticWarnings:
 
 
 class CountsParam(AccumulatorParam[Counts]):
-    """The accumulator of counts: a worker collects them until its task ends, the driver adds them to the warnings."""
+    """The accumulator of counts: a worker collects them until its task ends, the driver passes them to the warnings."""
 
     def __init__(self, warnings: StaticWarnings | None = None) -> None:
         """Create the accumulator.
@@ -117,12 +117,15 @@ class CountsParam(AccumulatorParam[Counts]):
         """
         self._warnings = warnings
 
-    def zero(self, value: Counts) -> Counts:  # Spark calls it so
-        """Return no counts."""
+    def zero(self, value: Counts) -> Counts:  # the name of the parameter is PySpark's
+        """Return no counts, with which an accumulator begins."""
         return {}
 
     def addInPlace(self, value1: Counts, value2: Counts) -> Counts:
-        """Add more counts: on a worker to its own, on the driver to the warnings, where nothing stays behind."""
+        """Add the counts `value2`: on a worker to those of its task, on the driver to the warnings.
+
+        On the driver the accumulator itself stays empty, as the warnings have all counts.
+        """
         if self._warnings is None:
             return value1 | value2
         with suppress(Exception):  # an error would end Spark's own thread, and with it all accumulators
@@ -130,7 +133,8 @@ class CountsParam(AccumulatorParam[Counts]):
         return {}
 
     def __reduce__(self) -> tuple[type[CountsParam], tuple[()]]:
-        return CountsParam, ()  # pickled on its way to a worker: the warnings, with their lock, stay on the driver
+        # When it is pickled for a worker, the warnings stay on the driver: their lock cannot travel.
+        return CountsParam, ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +156,14 @@ class CountReporter:
         skipped: Mapping[str, int],
         overflows: Mapping[str, ColumnOverflows],
     ) -> None:
-        """Count the rows that a bucket emits, those that modules skipped, and values that no column holds."""
+        """Report the rows that a bucket emits, those that modules skipped, and values that no column holds.
+
+        Args:
+            bucket: The number of the bucket; of a query without buckets, that of the task.
+            output: The blobs of the bucket.
+            skipped: The number of rows that each module skipped, by its label.
+            overflows: The values that are too large for their column, by column.
+        """
         counts = BucketCounts.of_output(output, skipped, overflows)
         self.accumulator.add({(self.query, bucket): counts})
 
@@ -160,13 +171,13 @@ class CountReporter:
 def begin_reports(
     session: AnySession, name: str, buckets: int | None, skipping: Mapping[str, SkippedNulls]
 ) -> CountReporter | None:
-    """Have the driver wait for the counts of a query that is about to be built, and return what reports them.
+    """Prepare the driver for the counts of a query that is about to be built, and return a reporter of counts.
 
     Args:
         session: The session.
         name: The name of the query.
         buckets: The number of its buckets; None for a query without buckets.
-        skipping: The modules to warn of if they skip rows, by label.
+        skipping: The modules that skip rows with nulls, by label: there is a warning of each that did.
 
     Returns:
         The reporter for the workers; None on Spark Connect, which has no accumulators.

@@ -12,15 +12,18 @@ from muntin_engine.backends.spark.session.kinds import AnySession
 from muntin_engine.errors import WorkerEnvironmentError
 
 _PRINT_MISSING: Final = "import importlib.util as u, sys; print(*[n for n in sys.argv[1:] if u.find_spec(n) is None])"
+"""A program that prints which of its arguments are packages that it cannot import."""
+
 _NEEDED: Final = ("muntin", "muntin_engine", "pyspark", "pyarrow", "pandas")
 _PATIENCE: Final = 60.0
 """Seconds that Python may take to look for the packages."""
 
 
 def check_driver_python(spark: AnySession) -> None:
-    """Check that the workers' Python has the engine on this machine: no shipped package reaches that process.
+    """Check that the workers' Python has the engine on this machine, where Spark starts it for every streaming query.
 
-    On Spark Connect it runs on the server, and is not checked.
+    Packages that are shipped to the workers do not reach that process. On Spark Connect it runs on the server, and is
+    not checked.
 
     Raises:
         WorkerEnvironmentError: The workers' Python does not run here, or has no engine.
@@ -42,7 +45,11 @@ def check_driver_python(spark: AnySession) -> None:
 
 @lru_cache
 def trouble_with(python: str) -> str:
-    """Return why a Python on this machine cannot serve a streaming query; empty if it can."""
+    """Return the reason why a Python on this machine cannot serve a streaming query; empty if it can.
+
+    Args:
+        python: The path of the executable, or its name on the `PATH`.
+    """
     try:
         process = subprocess.run(
             [python, "-c", _PRINT_MISSING, *_NEEDED], capture_output=True, text=True, timeout=_PATIENCE, check=False

@@ -20,14 +20,17 @@ from muntin_engine.packages.pickled_code import pickled_with_local_code
 from muntin_engine.wire.task_payload import TaskPayload
 
 MOST_BYTES: Final = 900_000
-"""A stateful operator's code must stay below 1 MB; what is larger becomes a broadcast, which it cannot read."""
+"""The number of bytes that tasks may take. Spark sends an operator of 1 MB or more as a broadcast, which a stateful
+operator cannot read."""
 
 _MOST_OPEN: Final = 32
 """The number of tasks that a worker keeps open."""
 
 
 def pack_task(task: TaskPayload) -> bytes:
-    """Return a task as bytes. Code of no installed package is pickled whole if it can be, and else by reference.
+    """Return a task as bytes.
+
+    Code that belongs to no installed package is pickled whole; if it cannot be pickled, by reference.
 
     Raises:
         ShippingError: A module cannot be pickled, or the task is too large for a stateful operator.
@@ -36,7 +39,7 @@ def pack_task(task: TaskPayload) -> bytes:
 
 
 def pack_tasks(tasks: Sequence[TaskPayload]) -> list[bytes]:
-    """Return the tasks of one pass as bytes, as `pack_task` does; one stateful operator holds all of them.
+    """Return the tasks of one pass as bytes, each as `pack_task` does; one stateful operator holds all of them.
 
     Raises:
         ShippingError: A module cannot be pickled, or the tasks are too large together.
@@ -50,8 +53,12 @@ def pack_tasks(tasks: Sequence[TaskPayload]) -> list[bytes]:
 
 
 def _pickled(task: TaskPayload) -> bytes:
+    """Return a task as bytes, with the names and versions of its modules on the driver before it.
+
+    Raises:
+        ShippingError: A module cannot be pickled.
+    """
     try:
-        # The labels come first, in the same bytes: a worker compares them with the versions that it has.
         return pickled_with_local_code(cloudpickle, (_labels(task), task))
     except Exception as error:  # a module's own pickling may raise anything
         reason = f"the query's modules cannot travel to the workers: {error}"
@@ -60,7 +67,7 @@ def _pickled(task: TaskPayload) -> bytes:
 
 @lru_cache(_MOST_OPEN)
 def open_task(data: bytes) -> TaskPayload:
-    """Return the task in some bytes; a worker opens it once and keeps the last few.
+    """Return the task that was packed as some bytes; a worker keeps the last few tasks open.
 
     Raises:
         ModuleNotOnWorkerError: A module's package is not installed where the worker runs, or in another version.
@@ -68,7 +75,7 @@ def open_task(data: bytes) -> TaskPayload:
     try:
         return _opened(data)
     except ModuleNotOnWorkerError:
-        # Archives that were sent after this worker had started are in its folder, and not yet on its path.
+        # An archive that was sent after this worker had started is in its folder, but not on its path yet.
         if not find_fetched_archives():
             raise
         return _opened(data)
@@ -88,7 +95,7 @@ def _opened(data: bytes) -> TaskPayload:
         raise ModuleNotOnWorkerError(str(error)) from error
     assert isinstance(task, TaskPayload)
     for driver_label, worker_label in zip(labels, _labels(task), strict=True):
-        if driver_label != worker_label:  # the worker started, or joined, after the preflight check
+        if driver_label != worker_label:  # a worker that started after the preflight check was not checked
             raise ModuleNotOnWorkerError(f"it has {worker_label}, and the query runs {driver_label}")
     return task
 

@@ -52,7 +52,7 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
     if is_streaming:
         check_driver_python(spark)
 
-    # What the pickled tasks refer to, of packages that no query of this session has asked for yet.
+    # The references in the pickled tasks to packages and modules that were not checked in this session yet.
     checked_units = _CHECKED.setdefault(name_of(spark), set())
     references: set[Reference] = set()
     for task in tasks:
@@ -67,29 +67,35 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
     if not unchecked:
         return
 
-    # A module that one of the references imports may be what is missing. It is asked for by its package, so that the
-    # advice can name the driver's version of that.
     needs = needed_by(unchecked)
     reports = worker_reports(spark, unchecked, needs)
+
+    # A worker may fail to import a module because another module is missing. That one is needed as well, so that the
+    # advice can name the driver's version of its package.
     missing: set[Reference] = set()
     for report in reports:
-        # A failure is a module, the reason, and the name of another module that is missing for it, if that is it.
-        for _, _, name in report["failures"]:
-            if name:
-                missing.add(Reference(name))
+        # Each failure has a module, the reason, and the missing module, which is empty if the reason is another one.
+        for _, _, missing_module in report["failures"]:
+            if missing_module:
+                missing.add(Reference(missing_module))
     if missing:
         needs = needed_by(unchecked | missing)
     check_reports(reports, needs, platform.python_version())
-    checked_units |= units  # only now, as the check may have raised
+    checked_units |= units  # only here, after the check has not raised
 
 
 def _unit(module: str) -> str:
-    """Return the unit of installation of a module: its package, or the module itself if no package has it."""
+    """Return the unit by which a module is checked: its package, or the module itself if no package has it."""
     return module if is_local(module) else module.partition(".")[0]
 
 
 def worker_reports(spark: AnySession, references: Iterable[Reference], needs: Needed) -> list[dict[str, Any]]:
-    """Return the reports of the workers, one per task.
+    """Have the workers of a session try to import modules, and return their reports, one per task.
+
+    Args:
+        spark: The session.
+        references: The modules and the names in them.
+        needs: The packages of these modules.
 
     Raises:
         WorkerEnvironmentError: Spark's workers do not run at all.
@@ -97,6 +103,7 @@ def worker_reports(spark: AnySession, references: Iterable[Reference], needs: Ne
     try:
         with by_value([worker_report]):
             names = [(reference.module, reference.name) for reference in sorted(references)]
+            # A function for `mapInArrow`, which yields one row with the report of its worker as JSON.
             reporting = worker_report.reporting(names, needs.imports)
             rows = spark.range(_ROWS).mapInArrow(reporting, "report string").collect()
     except PySparkException as error:
@@ -106,30 +113,40 @@ def worker_reports(spark: AnySession, references: Iterable[Reference], needs: Ne
 
 
 def check_reports(reports: Iterable[Mapping[str, object]], needs: Needed, python: str) -> None:
-    """Check that no report shows that a worker cannot run a query.
+    """Raise if a report of a worker shows that it cannot run a query.
 
     Args:
         reports: The reports of the workers.
-        needs: The requirements of the query.
+        needs: The packages and modules that the query needs.
         python: The driver's version of Python.
 
     Raises:
         WorkerEnvironmentError: A worker cannot run it.
     """
-    troubles_by_place: dict[str, dict[str, None]] = {}
+    # Several tasks of one worker report the same troubles: a dict keeps each of them once, in order.
+    troubles_by_worker: dict[str, dict[str, None]] = {}
     lacking: set[str] = set()
     for report in reports:
-        place = f"{report['host']}, {report['executable']}, Python {report['python']}"
+        worker = f"{report['host']}, {report['executable']}, Python {report['python']}"
         for subject, trouble in _troubles(report, needs, python):
-            troubles_by_place.setdefault(place, {})[trouble] = None  # tasks of one worker report the same
+            troubles_by_worker.setdefault(worker, {})[trouble] = None
             lacking.add(subject)
-    if troubles_by_place:
-        troubles = {place: list(lines) for place, lines in troubles_by_place.items()}
+    if troubles_by_worker:
+        troubles = {worker: list(sentences) for worker, sentences in troubles_by_worker.items()}
         raise WorkerEnvironmentError(troubles, _remedies(lacking, needs))
 
 
 def _troubles(report: Mapping[str, Any], needs: Needed, python: str) -> Iterator[tuple[str, str]]:
-    """Yield the troubles of a worker, each after the name of its package, or of the module if no package has it."""
+    """Yield the troubles of a worker as pairs: the package or module that it lacks, and a sentence.
+
+    The first part is the name of the package, or of the module if no package has it; it is empty if the trouble is the
+    version of Python.
+
+    Args:
+        report: The report of the worker.
+        needs: The packages and modules that the query needs.
+        python: The driver's version of Python.
+    """
     if report["python"].split(".")[:2] != python.split(".")[:2]:
         yield "", f"it is Python {report['python']}, and the driver is {python}: the minor versions must be equal"
     worker_versions: Mapping[str, str | None] = report["packages"]
@@ -143,12 +160,17 @@ def _troubles(report: Mapping[str, Any], needs: Needed, python: str) -> Iterator
     for module, reason, missing in report["failures"]:
         subject = needs.home(missing or module)
         is_missing = worker_versions.get(subject, "") is None
-        if not is_missing:  # else it was said above
+        if not is_missing:  # a missing package was yielded above
             yield subject, f"{needs.home(module)} cannot be imported: {reason}"
 
 
 def _remedies(lacking: set[str], needs: Needed) -> list[str]:
-    """Return advice on the packages and modules that workers lack."""
+    """Return advice on the packages and modules that workers lack.
+
+    Args:
+        lacking: The names of packages, and of modules that no package has; empty for the version of Python.
+        needs: The packages and modules that the query needs.
+    """
     remedies: list[str] = []
     pins: list[str] = []
     shippable: list[str] = []

@@ -27,7 +27,18 @@ _FOLDERS: Final[list[TemporaryDirectory[str]]] = []
 
 @in_session()
 def ship_packages(target: Any, packages: Sequence[str | PathLike[str]]) -> list[str]:
-    """Send packages to the workers of a session, or of the session of a DataFrame; see `muntin_engine.ship`."""
+    """Send packages to the workers of a session; see `muntin_engine.ship`.
+
+    Args:
+        target: The session, or a DataFrame of it.
+        packages: The names of installed packages, or the paths of wheels and folders.
+
+    Returns:
+        The names and versions of the packages.
+
+    Raises:
+        NotShippableError: A package cannot be sent, or the session has it with other contents.
+    """
     spark: AnySession = target.sparkSession if isinstance(target, DataFrame) else target
     archives = [pack(package) for package in packages]
     shipped_files = _SHIPPED.setdefault(name_of(spark), {})
@@ -48,7 +59,10 @@ def ship_packages(target: Any, packages: Sequence[str | PathLike[str]]) -> list[
 
 
 def _send(spark: AnySession, archive: Archive) -> None:
-    """Add an archive for the workers alone: the driver has the package already, or a wheel that it does not import."""
+    """Send an archive to the workers of a session, and keep it off the driver's own path.
+
+    The driver has the package installed, or does not import it.
+    """
     if not _FOLDERS:
         _FOLDERS.append(TemporaryDirectory(prefix="muntin-shipped-"))
     driver_path = list(sys.path)

@@ -17,7 +17,7 @@ def failures_as(query_error: Callable[[PySparkException], QueryError]) -> Iterat
     """Raise the errors of Spark in the block as errors of Muntin.
 
     Args:
-        query_error: Returns the error for a query that Spark refused, or that failed on a row.
+        query_error: Makes a `QueryError` of an exception of Spark.
 
     Raises:
         QueryError: Spark refused the query, or it failed on a row.

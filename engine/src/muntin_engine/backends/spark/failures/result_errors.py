@@ -30,11 +30,12 @@ _REPEATED: Final = "toPandas attempted Arrow optimization(.|\n)*has reached the 
 
 
 def with_clear_errors(output: DataFrame, *, is_stream: bool) -> DataFrame:
-    """Return an output of a query whose methods, where they cannot work, say what to write instead.
+    """Return an output of a query; if it is a stream, its actions raise an error that says what to write instead.
 
     DataFrames that Spark derives from a streaming output, such as `results().where(...)`, have Spark's own messages.
     """
     if not is_stream:
+        # The same error is raised after this warning of `toPandas`.
         warnings.filterwarnings("ignore", _REPEATED, UserWarning)
         return output
     for action in _ACTIONS:
@@ -44,6 +45,11 @@ def with_clear_errors(output: DataFrame, *, is_stream: bool) -> DataFrame:
 
 
 def _refuse(action: str, *_: object, **__: object) -> NoReturn:
+    """Raise the error for an action on a streaming output, whatever the arguments of the action.
+
+    Raises:
+        QueryError: Always.
+    """
     raise QueryError(
         f"{action}() takes the rows of an output that has an end, and this one is a stream\n"
         "  write it: query.write(checkpoint='checkpoint', results='results'), and read the folder 'results';\n"

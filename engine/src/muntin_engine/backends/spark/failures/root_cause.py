@@ -25,8 +25,12 @@ E = TypeVar("E", bound=PySparkException)
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _WORKER: Final = "from the Python worker"
 _RUNNER: Final = re.compile(r"^\s*at \S*Python\w*Runner", re.MULTILINE)
-_OURS: Final = re.compile(r"(?:^|(?<=from the Python worker: ))muntin\w*\.[\w.]+: ", re.MULTILINE)
-"""An error of ours, which names the module if one is to blame: where a line begins, or where Spark Connect has it."""
+_MUNTIN_ERROR: Final = re.compile(r"(?:^|(?<=from the Python worker: ))muntin\w*\.[\w.]+: ", re.MULTILINE)
+"""The class of an error of Muntin's, which names the module if one is to blame.
+
+It is at the beginning of a line, or on Spark Connect after the words about the worker.
+"""
+
 _LAST_LINE: Final = re.compile(r"^[\w.]+(?:: .*|$)", re.MULTILINE)
 _CAUSED: Final = "\n\nThe above exception was the direct cause"
 _SINK: Final = re.compile(rf"^{SinkError.__module__}\.{SinkError.__name__}: ", re.MULTILINE)
@@ -40,7 +44,7 @@ RESTORE: Final = (
     "put back the checkpoint from a copy, and its sinks as they were then; or start with a new checkpoint and empty\n"
     "  sinks: all results are computed again, from the rows that the source still has"
 )
-"""The ways on with a damaged checkpoint."""
+"""The advice for a damaged checkpoint."""
 
 _ADVICE: Final = {
     re.compile("No space left on device"): (
@@ -64,7 +68,7 @@ _ADVICE: Final = {
         f"  {RESTORE}"
     ),
 }
-"""Advice for Spark's messages about a machine or a checkpoint, by the part that tells them."""
+"""Advice for Spark's messages about a machine or a checkpoint, by a pattern that finds such a message."""
 
 _CAUSED_BY: Final = re.compile(r"^Caused by: (.*)", re.MULTILINE)
 
@@ -72,20 +76,23 @@ _DEAD: Final = re.compile(
     r"exited unexpectedly|\(crashed\)|terminated due to idle timeout"
     r"|(?:EOFException|Connection reset|Broken pipe)[^\n]*(?:\n\s+at (?:java|sun|jdk)[^\n]*)*\n\s+at \S*\.python\."
 )
-"""The signs of a dead worker. A file or a server may come to an end too, so it counts which code met that."""
+"""The signs of a dead worker.
+
+Reading a file or a server fails with the same exceptions, so these count only if Spark's code for Python raised them.
+"""
 
 _DEATH: Final = re.compile(
     r"Python worker (?:process terminated due to idle timeout \(timeout: \d+ seconds\)"
     r"|exited unexpectedly \(crashed\): (?P<fault>Fatal Python error: .*))"
 )
-"""Spark's words about a worker that it ended, or about a fault whose stack Python wrote."""
+"""Spark's message about a worker that it ended, or that had a fault of which Python has written the stack."""
 
 _FAULT_STACK: Final = re.compile(r'^Current thread .*\n((?:  File "[^"]*", line \d+ in .*\n)+)', re.MULTILINE)
 _FAULT_MACHINERY: Final = re.compile(
     r"[/\\](?:(?:site|dist)-packages[/\\](?:pyspark|py4j|muntin|muntin_engine)|src[/\\](?:muntin|muntin_engine))[/\\]"
     r"|[/\\](?:pyspark|py4j[^/\\]*)\.zip[/\\]|<frozen "
 )
-"""The frames around the module's own in the stack of a fault."""
+"""The frames of a fault's stack that are not the module's own."""
 
 _JAVA_CLASS: Final = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
 _FRAME: Final = re.compile(r'  File "(?P<file>[^"]*)", line .*\n(?:    .*\n)*')
@@ -97,10 +104,11 @@ _MACHINERY: Final = re.compile(
 def root_cause(error: BaseException) -> str:
     """Return the innermost message that explains a failure, with the Python traceback it holds.
 
-    Frames of PySpark and Py4J are left out of the traceback, and so are the JVM's stack and the query's plan. An
-    error that Spark had no part in is returned as its own message, and so is one of Muntin's that the driver raised.
-    Where a worker on this machine died, the module that ran last is named; and so it is where code of Muntin, Spark or
-    a library fails after a module ran, for example because the module replaced one of its functions.
+    Frames of PySpark and Py4J are left out of the traceback, and so are the JVM's stack and the query's plan. Of an
+    error that the driver raised in Muntin, and of one that Spark had no part in, the message is returned as it is.
+
+    The module that ran last is named as well if a worker on this machine died, or if code of Muntin, Spark or a library
+    failed in a worker: the module may have replaced one of its functions.
 
     Args:
         error: The error that `awaitTermination` or an action on a DataFrame raised, or `StreamingQuery.exception`
@@ -111,12 +119,12 @@ def root_cause(error: BaseException) -> str:
     driver_error = _error_of_driver(error)
     if driver_error is not None:
         return str(driver_error)
-    # All that was said, from the outermost error to the innermost. Deaths show in the JVM's stacks, the rest without.
+    # The messages of all errors, the innermost one last. The JVM's stacks are looked at only for the death of a worker.
     full_messages = list(_messages(error))
     messages = [_without_jvm(message) for message in full_messages]
     death = last_death() if any(map(_DEAD.search, full_messages)) else ""
 
-    # A sink of Python's failed, which Spark calls on the driver: no worker is to blame.
+    # A sink failed, which Spark calls on the driver: no worker is to blame.
     sink_failures = [message for message in messages if _SINK.search(message) and _TRACEBACK in message]
     if sink_failures:
         innermost = sink_failures[-1]
@@ -129,7 +137,7 @@ def root_cause(error: BaseException) -> str:
 
     # Code of Spark or a library that fails in a worker may fail because of a module that ran before.
     is_of_worker = any(_WORKER in message or _RUNNER.search(message) for message in full_messages)
-    if is_of_worker and not death and not _OURS.search(explanation):
+    if is_of_worker and not death and not _MUNTIN_ERROR.search(explanation):
         module_call = last_module()
         if module_call and module_call.split("\n")[0] not in explanation:
             explanation += f"\n  the module that ran last in a worker: {module_call}"
@@ -144,10 +152,10 @@ def _failure_explanation(full_messages: list[str], messages: list[str]) -> str:
         messages: These messages without the JVM's stacks.
     """
     full_text = "\n".join(full_messages)
-    python_failures = [message for message in messages if _TRACEBACK in message or _OURS.search(message)]
-    fault = _death_in(full_text)
-    if fault:
-        explanation = fault  # a traceback around it is the driver's
+    python_failures = [message for message in messages if _TRACEBACK in message or _MUNTIN_ERROR.search(message)]
+    death = _death_in(full_text)
+    if death:
+        explanation = death  # it comes first: a traceback in these messages is only that of the driver
     elif python_failures:
         explanation = _of_worker(python_failures[-1])
     else:
@@ -160,19 +168,23 @@ def _failure_explanation(full_messages: list[str], messages: list[str]) -> str:
 
 
 def _error_of_driver(error: BaseException) -> MuntinError | None:
-    """Return the error of Muntin's that the driver raised; it says already what its own cause means."""
-    link: object = error
-    while isinstance(link, BaseException):
-        if isinstance(link, MuntinError):
-            return link
-        link = cause_of(link)
+    """Return the outermost error of Muntin's among an error and its causes, which the driver raised; None if none is.
+
+    Its message needs no look at its own causes: it explains them.
+    """
+    cause: object = error
+    while isinstance(cause, BaseException):
+        if isinstance(cause, MuntinError):
+            return cause
+        cause = cause_of(cause)
     return None
 
 
 def _death_in(text: str) -> str:
-    """Return Spark's words about a worker that it ended or that met a fault, with the module's own lines of the stack.
+    """Return Spark's message about a worker that it ended, or that had a fault such as a wrong memory access.
 
-    The result is empty if there are none: Spark knows no more of any other death than that the worker is gone.
+    After the message come the lines of the fault's stack that are of the module. The result is empty if the text has no
+    such message. Of a worker that died otherwise, Spark only says that it is gone.
     """
     death = _DEATH.search(text)
     if death is None:
@@ -185,33 +197,41 @@ def _death_in(text: str) -> str:
 
 
 def _with_death(death: str, explanation: str) -> str:
-    """Put the death of a worker before an explanation, if one died."""
+    """Put the message about the death of a worker before an explanation; empty if no worker died."""
     return f"{death}\n{explanation}" if death else explanation
 
 
 def cause_first(error: BaseException) -> str:
-    """Return `root_cause` with its last error first, and of the tracebacks after it the innermost alone.
+    """Return the explanation of `root_cause` with the error's own message first, and one traceback after it.
+
+    The message is that of the outermost error, which has key and window. The traceback is that of the innermost one.
 
     Args:
         error: The error, as `root_cause` takes it.
     """
     explanation = root_cause(error)
     if not explanation.startswith(_TRACEBACK):
-        return explanation if _OURS.match(explanation) is None else _OURS.sub("", explanation, count=1)
-    # Python writes the innermost traceback first and the outermost error last, which is the one with key and window.
-    error_lines = list(_OURS.finditer(explanation)) or list(_LAST_LINE.finditer(explanation))
-    last_error = _OURS.sub("", explanation[error_lines[-1].start() :], count=1)
+        if _MUNTIN_ERROR.match(explanation) is None:
+            return explanation
+        return _MUNTIN_ERROR.sub("", explanation, count=1)
+    # Python writes the innermost traceback first, and the message of the outermost error last.
+    error_lines = list(_MUNTIN_ERROR.finditer(explanation)) or list(_LAST_LINE.finditer(explanation))
+    last_error = _MUNTIN_ERROR.sub("", explanation[error_lines[-1].start() :], count=1)
     innermost_traceback = explanation.partition(_CAUSED)[0]
     return f"{last_error}\n\n{innermost_traceback}"
 
 
 def names_module(error: BaseException) -> bool:
-    """True if `root_cause` names a module, or something else that Muntin found in a worker, except damaged state."""
-    errors = _OURS.findall(root_cause(error))
-    return bool(errors) and not any(name.endswith(f".{StateError.__name__}: ") for name in errors)
+    """Return True if `root_cause` has an error that Muntin raised in a worker, unless that is one of damaged state.
+
+    Such an error names the module that failed.
+    """
+    error_classes = _MUNTIN_ERROR.findall(root_cause(error))
+    is_damage = any(name.endswith(f".{StateError.__name__}: ") for name in error_classes)
+    return bool(error_classes) and not is_damage
 
 
-def in_our_words(error: PySparkException, kind: type[E], damage: StateError | None = None) -> E:
+def clear_error(error: PySparkException, kind: type[E], damage: StateError | None = None) -> E:
     """Return an error of a class of Spark's whose message begins with what failed; see `cause_first`.
 
     Args:
@@ -220,25 +240,25 @@ def in_our_words(error: PySparkException, kind: type[E], damage: StateError | No
         damage: An error that names the damaged files of the checkpoint, if `error` was raised because of them.
     """
     if damage is None:
-        clear_error = kind(cause_first(error))
-        set_cause(clear_error, error)
-        return clear_error
+        error_with_cause_first = kind(cause_first(error))
+        set_cause(error_with_cause_first, error)
+        return error_with_cause_first
 
     words_of_spark = _innermost_words([_without_jvm(message) for message in _messages(error)])
-    clear_error = kind(f"{damage}\n\nSpark says: {words_of_spark}")
-    # The chain of causes is `clear_error`, `damage`, `error`: `root_cause` returns the message of `damage`.
+    error_with_damage = kind(f"{damage}\n\nSpark says: {words_of_spark}")
+    # `damage` stands between the two in the chain of causes, so that `root_cause` returns its message.
     damage.__cause__ = error
-    set_cause(clear_error, damage)
-    return clear_error
+    set_cause(error_with_damage, damage)
+    return error_with_damage
 
 
 @contextmanager
 def module_first() -> Iterator[None]:
-    """Raise what Python workers raised in the block with the error of the module at the beginning."""
+    """Change the errors that Python workers raise in the block: the message of the module's error comes first."""
     try:
         yield
     except PythonException as error:
-        raise in_our_words(error, PythonException) from None
+        raise clear_error(error, PythonException) from None
 
 
 def is_from_spark(error: BaseException) -> bool:
@@ -259,13 +279,17 @@ def _messages(error: BaseException) -> Iterator[str]:
 
 
 def _java_messages(throwable: Any) -> Iterator[str]:
+    """Yield the text of an exception of Java, then those of its causes."""
     while throwable is not None:
         yield str(throwable.toString())
         throwable = throwable.getCause()
 
 
 def _without_jvm(message: str) -> str:
-    """Return a message without the JVM's stacks; what Python says after one stays."""
+    """Return a message without the description of the query that Spark adds to its end, and without stacks of the JVM.
+
+    Text of Python after such a stack stays.
+    """
     jvm_part = _JVM_PART.search(message)
     if jvm_part is not None:
         message = message[: jvm_part.start()]
@@ -273,13 +297,18 @@ def _without_jvm(message: str) -> str:
 
 
 def _of_worker(message: str) -> str:
-    """Keep what the worker says, where the driver's traceback is around it; of a traceback, the module's frames."""
+    """Return the part of a message that a worker wrote: an error of Muntin's, or else a traceback.
+
+    A traceback of the driver around that part is left out, and so are frames of PySpark and Py4J.
+    """
     worker_message = message[max(message.rfind(_WORKER), 0) :]
     start = worker_message.find(_TRACEBACK)
-    # The error of a module comes without a traceback of Spark's before it.
-    module_error = _OURS.search(worker_message)
-    if module_error is not None and (start < 0 or (_WORKER in message and module_error.start() < start)):
-        start = module_error.start()
+    # A worker writes the error of a module before the module's traceback, see `worker_errors`.
+    module_error = _MUNTIN_ERROR.search(worker_message)
+    if module_error is not None:
+        is_before_traceback = _WORKER in message and module_error.start() < start
+        if start < 0 or is_before_traceback:
+            start = module_error.start()
     return _without_machinery(worker_message[start:])
 
 
@@ -289,7 +318,7 @@ def _without_machinery(traceback: str) -> str:
 
 
 def _innermost_words(messages: list[str]) -> str:
-    """Return the innermost message that is more than the name of a Java class; the innermost name if none is."""
-    explanations = [message for message in messages if " " in message]
+    """Return the innermost message that is more than the name of a Java class; if none is, the innermost name."""
+    explanations = [message for message in messages if " " in message]  # a name of a class has no space
     innermost = explanations[-1] if explanations else messages[-1]
     return _JAVA_CLASS.sub("", innermost)

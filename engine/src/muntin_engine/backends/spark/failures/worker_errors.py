@@ -34,9 +34,9 @@ _CALLERS: Final = tuple(
 
 @contextmanager
 def module_error_first() -> Iterator[None]:
-    """Raise the error of a module in the block so that Spark passes on its text and the module's frames, and no others.
+    """Change the error of a module in the block, so that Spark shows its text and the module's frames, and no others.
 
-    The error itself is changed: the frames become a part of its text.
+    The frames become a part of the text of the error.
     """
     try:
         yield
@@ -46,14 +46,17 @@ def module_error_first() -> Iterator[None]:
         error.args = (f"{text}\n\n{frames}" if frames else text,)
         error.__cause__ = None
         if TaskContext.get() is not None:
-            # Spark asks for it when it writes the error, after which it ends this worker.
+            # Spark reads this variable when it writes the error. Then it ends this worker: no other error is hidden.
             os.environ["SPARK_HIDE_TRACEBACK"] = "1"
         raise
 
 
 def _frames_of_module(error: BaseException) -> str:
-    """Return the traceback of an error and of its causes, without the frames that called the module; empty if none."""
-    # Frames are dropped from the copy that is printed; those of the exceptions themselves cannot be taken out.
+    """Return the traceback of an error and of its causes, without the frames of Spark and Muntin.
+
+    Empty if no other frame is left.
+    """
+    # The frames are removed from a copy for printing, as those of an exception itself cannot be changed.
     traceback = TracebackException.from_exception(error)
     has_frames = False
     link: TracebackException | None = traceback

@@ -40,11 +40,12 @@ def progress_schema(query: PlannedQuery) -> spark_types.StructType:
 def progress_of(
     batch_id: int, metrics: Iterable[tuple[str, int]], schema: spark_types.StructType
 ) -> tuple[int | datetime | Decimal | dict[str, int] | None, ...]:
-    """Return the row of a micro-batch.
+    """Return the row of the output `metrics` for a micro-batch, as a tuple of its columns.
 
     Args:
         batch_id: The number of the micro-batch.
-        metrics: The metrics of the buckets, by name; the counts among them and the output watermark are used.
+        metrics: The metrics of all buckets, as pairs of a name and a number. The counts are added up, and of the output
+            watermarks the least is taken; other metrics are left out.
         schema: The columns of the row, see `progress_schema`.
     """
     counts: Counter[str] = Counter()
@@ -54,13 +55,18 @@ def progress_of(
             watermarks.append(number)
         elif is_count(name):
             counts[name] += number
-    column_counts = [counts.pop(name, 0) for name in COUNTED]  # taken out: `metrics` has only the others
+    column_counts = [counts.pop(name, 0) for name in COUNTED]  # popped, as the column `metrics` has only the others
     watermark = _time(min(watermarks, default=EARLIEST), schema["watermark"].dataType)
     return batch_id, *column_counts, watermark, dict(counts)
 
 
 def _time(tick: int, data_type: spark_types.DataType) -> Any:
-    """Return a tick as a time of a type; None for the tick before all others."""
+    """Return a tick as a value of a column with times; None for the tick before all others.
+
+    Args:
+        tick: The tick.
+        data_type: The type of the column: a timestamp, a timestamp without a zone, a long or a decimal.
+    """
     if tick <= EARLIEST:
         return None
     if isinstance(data_type, spark_types.LongType):

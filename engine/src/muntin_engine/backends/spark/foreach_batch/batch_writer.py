@@ -16,7 +16,12 @@ from muntin import EARLIEST
 from muntin_engine.backends.planned_query import PlannedQuery, Selection
 from muntin_engine.backends.planning.result_schemas import check_evicts_rows
 from muntin_engine.backends.spark.checkpoints.checkpoint import FOLDER, CheckpointNote
-from muntin_engine.backends.spark.checkpoints.sink_checks import AT_THE_END, check_not_ahead, check_not_behind, read_of
+from muntin_engine.backends.spark.checkpoints.sink_checks import (
+    END_OF_STREAM,
+    check_not_ahead,
+    check_not_behind,
+    input_id_of,
+)
 from muntin_engine.backends.spark.dataframes.pipeline import typed_rows
 from muntin_engine.backends.spark.dataframes.result_schemas import evicted_schema, refused_schema, result_schema
 from muntin_engine.backends.spark.dataframes.selected_results import selected
@@ -37,12 +42,13 @@ if TYPE_CHECKING:
     from muntin_engine.sinks.recordings.recording_writer import RecordingWriter
 
 METRICS: Final = "metrics"
+"""The output with a row of metrics for each micro-batch."""
 
 _BLOBS: Final = "blobs"
-"""The name of the folder, in the checkpoint, of a micro-batch that the session does not keep for its sinks."""
+"""The folder in the checkpoint for the blobs of a micro-batch, if the session refuses to persist them."""
 
 _FEW: Final = 10_000
-"""Up to how many rows of a micro-batch one task reads."""
+"""The number of rows of a micro-batch up to which one task reads all of them."""
 
 
 def schemas_of(query: PlannedQuery) -> dict[str, spark_types.StructType]:
@@ -56,7 +62,9 @@ def schemas_of(query: PlannedQuery) -> dict[str, spark_types.StructType]:
 
 
 class QuerySinks(NamedTuple):
-    """The sinks of a query; plain, as on Spark Connect they travel to the server.
+    """The sinks of a query, and what is needed to write to them.
+
+    On Spark Connect this travels to the server, so it has nothing of the query itself.
 
     Attributes:
         name: The name of the query among those of one pass; empty if it is the only one.
@@ -71,16 +79,16 @@ class QuerySinks(NamedTuple):
     selection: Selection = Selection()
 
     def spelled(self, output: str) -> str:
-        """Return the argument of `write` that names a sink."""
+        """Return the argument of `write` that names the sink of an output, as errors show it."""
         return spelled_output(output, self.name)
 
 
-class Written(NamedTuple):
-    """Queries of one Spark query, with the sinks that they write to.
+class QueriesWithSinks(NamedTuple):
+    """Queries that are written by one Spark query, with the sinks that they write to.
 
     Attributes:
-        queries: The queries, planned so that they have those outputs.
-        sinks: The sinks of each.
+        queries: The queries, planned so that they have the outputs of their sinks.
+        sinks: The sinks of each query, in the same order.
     """
 
     queries: tuple[PlannedQuery, ...]
@@ -88,7 +96,7 @@ class Written(NamedTuple):
 
     @property
     def plans(self) -> tuple[Plan, ...]:
-        """The plans: those of the queries whose results are read, then those of the queries themselves."""
+        """The plans of the inner queries, whose results these queries read; then those of the queries themselves."""
         return (*self.queries[0].plans[:-1], *(query.plan for query in self.queries))
 
     @property
@@ -97,8 +105,8 @@ class Written(NamedTuple):
         return tuple(query_sinks.name for query_sinks in self.sinks if query_sinks.name)
 
     @property
-    def by_name(self) -> dict[str, Sink]:
-        """The sinks, by the names that a query writer has for them."""
+    def sinks_by_spelling(self) -> dict[str, Sink]:
+        """The sinks of all queries, by their spelling in errors, such as `results=hours`."""
         sinks: dict[str, Sink] = {}
         for query_sinks in self.sinks:
             for output, sink in query_sinks.sinks.items():
@@ -106,47 +114,61 @@ class Written(NamedTuple):
         return sinks
 
     @property
-    def places(self) -> list[str]:
-        """The places that are written to."""
-        return [sink.place for sink in self.by_name.values() if sink.place is not None]
+    def destinations(self) -> list[str]:
+        """The folders, tables and topics that the sinks write to."""
+        destinations: list[str] = []
+        for sink in self.sinks_by_spelling.values():
+            if sink.destination is not None:
+                destinations.append(sink.destination)
+        return destinations
 
 
-def written_to(
+def with_sinks(
     queries: Mapping[str, PlannedQuery],
-    requested_sinks: Mapping[str, Mapping[str, object]],
+    arguments: Mapping[str, Mapping[str, object]],
     checkpoint: str | PathLike[str],
-) -> Written:
-    """Return queries with the sinks that were asked for.
+) -> QueriesWithSinks:
+    """Give queries the sinks that the arguments of `write` name.
 
     Args:
         queries: The queries by name; the name of a query that is written alone is empty.
-        requested_sinks: The sinks by output, by the name of their query.
-        checkpoint: The checkpoint.
+        arguments: By the name of the query and by output, the argument of `write`: a path, an address, a function or a
+            sink; None for an output without one.
+        checkpoint: The path of the checkpoint.
 
     Raises:
-        QueryError: A query has no such output, or no sink; a sink cannot take its output, or is of two queries.
+        QueryError: A query has no sink, or lacks the output of one; a sink cannot take its output, or two sinks would
+            write to one destination.
     """
-    chosen_sinks = choose_sinks(requested_sinks, checkpoint)
+    chosen_sinks = choose_sinks(arguments, checkpoint)
     planned_queries: list[PlannedQuery] = []
     sinks_by_query: list[QuerySinks] = []
     for name, query in queries.items():
         planned_query, query_sinks = _with_outputs(query, QuerySinks(name, chosen_sinks[name], {}))
         planned_queries.append(planned_query)
         sinks_by_query.append(query_sinks)
-    return Written(tuple(planned_queries), tuple(sinks_by_query))
+    return QueriesWithSinks(tuple(planned_queries), tuple(sinks_by_query))
 
 
 def _with_outputs(query: PlannedQuery, query_sinks: QuerySinks) -> tuple[PlannedQuery, QuerySinks]:
     """Plan a query so that it has the outputs of its sinks, and check that the sinks can take these.
 
+    Args:
+        query: The query.
+        query_sinks: Its sinks, without schemas and a selection.
+
+    Returns:
+        The query as it is planned, and the sinks with the schemas and the selection of its outputs.
+
     Raises:
-        QueryError: The query has no such output, or a sink cannot take its output.
+        QueryError: The query lacks an output, or a sink cannot take its output.
     """
+    # A query drops late rows unless something reads them.
     planned_query = query.with_late_rows() if LATE_ROWS in query_sinks.sinks else query
     if EVICTED_ROWS in query_sinks.sinks:
         check_evicts_rows(planned_query.plan)
 
-    # A sink that updates rows needs the keys of results. Other outputs have none: their rows are only added.
+    # A sink that updates rows needs the keys of results. Rows of other outputs are never updated, and have no keys.
     schemas = schemas_of(planned_query)
     for output, sink in query_sinks.sinks.items():
         columns = schemas[output].names
@@ -162,8 +184,8 @@ def _with_outputs(query: PlannedQuery, query_sinks: QuerySinks) -> tuple[Planned
 class BatchWriter:
     """Hands a micro-batch to every sink.
 
-    The buckets are evaluated once, and all of them before any sink gets a row: one that looks at a few rows only must
-    not leave the state of the others unwritten. On Spark Connect it travels to the server and does its work there.
+    All buckets are evaluated before any sink gets a row, and only once. Otherwise a sink that takes only a few rows
+    would leave buckets without their new state. On Spark Connect the writer travels to the server and writes there.
     """
 
     def __init__(
@@ -171,10 +193,10 @@ class BatchWriter:
         queries: Sequence[QuerySinks],
         query_id: QueryId,
         checkpoint: str,
-        record: CheckpointNote | None = None,
-        read: str = "",
+        note: CheckpointNote | None = None,
+        input_id: str = "",
         recordings: Sequence[RecordingWriter | None] = (),
-        places: Collection[str] | None = None,
+        destinations: Collection[str] | None = None,
     ) -> None:
         """Write to the sinks of queries.
 
@@ -182,15 +204,16 @@ class BatchWriter:
             queries: The sinks of each query, in the order of the pass.
             query_id: Spark's id of the query.
             checkpoint: The path of the checkpoint.
-            record: A record that the first micro-batch with a row keeps in the checkpoint.
-            read: The name of the input of the only micro-batch; empty where Spark's checkpoint has that of each.
-            recordings: The recording of each query, if it has one.
-            places: The places that the checkpoint has written to; None if the last micro-batch was written to none.
+            note: The note that is written to the checkpoint with the first micro-batch that has a row; None for none.
+            input_id: The id of the input of the only micro-batch that is written; empty if Spark plans micro-batches.
+            recordings: The recording of each query, None for a query without one; empty if no query has one.
+            destinations: The destinations that the queries have written to before. None if the last micro-batch was
+                written to no sink, so that sinks may be behind the checkpoint.
         """
-        self._places = places
+        self._destinations = destinations
         self._checkpoint = checkpoint
-        self._read = read
-        self._record = record
+        self._input_id = input_id
+        self._note = note
         self._query_id = query_id
         self._queries = queries
         self._recordings = recordings
@@ -204,10 +227,10 @@ class BatchWriter:
 
     @contextmanager
     def _evaluated_once(self, blobs: DataFrame) -> Iterator[DataFrame]:
-        """Lend the blobs of a micro-batch in a form that several sinks may read.
+        """Lend the blobs of a micro-batch in a form that can be read several times.
 
-        Each time that a sink read the blobs themselves, all buckets would be evaluated and their state written again.
-        Where the session refuses to keep them, as serverless platforms do, they are stored beside the checkpoint.
+        Each action on the blobs themselves would evaluate all buckets and write their state again. So they are
+        persisted; or, if the session refuses that, as serverless platforms do, stored in the checkpoint.
         """
         persisted: DataFrame | None = None
         if self._can_persist:
@@ -229,52 +252,62 @@ class BatchWriter:
 
     @property
     def _storage(self) -> str:
-        """The folder of a micro-batch that the session does not keep; the next one takes its place."""
+        """The folder for the blobs of a micro-batch that cannot be persisted; those of the next one replace them."""
         return f"{self._checkpoint}/{FOLDER}/{_BLOBS}"
 
     def _stored(self, blobs: DataFrame) -> DataFrame:
-        """Store the blobs of a micro-batch in place of the previous ones, and return them as they are read there."""
+        """Write the blobs of a micro-batch to the checkpoint, and return a DataFrame that reads them there."""
         blobs.write.mode("overwrite").parquet(self._storage)
         return blobs.sparkSession.read.schema(blobs.schema).parquet(unpatterned(self._storage))
 
     def _write(self, blobs: DataFrame, batch_id: int) -> None:
-        """Write the evaluated blobs of a micro-batch."""
+        """Write a micro-batch to the sinks of all queries.
+
+        Args:
+            blobs: The blobs of all queries, in a form that can be read several times.
+            batch_id: The number of the micro-batch.
+
+        Raises:
+            SinkError: A sink failed.
+        """
         # This action evaluates all buckets. Only sizes and metrics come to the driver; the data stays with Spark.
         summaries: list[list[Row]] = [[] for _ in self._queries]
         is_blob = F.col("data").isNotNull().alias("is_blob")
         for row in blobs.select("place", "stream", "rows", is_blob, "totals").collect():
             summaries[row.place].append(row)
-        if self._record is not None and any(summaries):  # else no bucket has state yet
-            self._record.keep(blobs.sparkSession, batch_id)
-            self._record = None
 
-        read = self._read or read_of(self._checkpoint, batch_id)
+        # As long as no bucket has put anything out, none has state, and the checkpoint belongs to no query yet.
+        if self._note is not None and any(summaries):
+            self._note.write(blobs.sparkSession, batch_id)
+            self._note = None
+
+        input_id = self._input_id or input_id_of(self._checkpoint, batch_id)
         for place, summary in enumerate(summaries):
-            self._write_query(place, blobs, summary, batch_id, read)
+            self._write_query(place, blobs, summary, batch_id, input_id)
         self._is_open = True
 
-        # Committed last: a recording says of a micro-batch that all sinks have it. There may be no recordings at all.
+        # Recordings come last: that a recording has a micro-batch means that all sinks have it. There may be none.
         for summary, recording in zip(summaries, self._recordings, strict=False):
             if recording is not None:
                 query_id = self._query_id.of(blobs.sparkSession)
-                recording.commit(batch_id, query_id, _metrics(summary), is_end=read == AT_THE_END)
+                recording.commit(batch_id, query_id, _metrics(summary), is_end=input_id == END_OF_STREAM)
 
-    def _write_query(self, place: int, blobs: DataFrame, summary: Sequence[Row], batch_id: int, read: str) -> None:
+    def _write_query(self, place: int, blobs: DataFrame, summary: Sequence[Row], batch_id: int, input_id: str) -> None:
         """Hand the outputs of one query to its sinks.
 
         Args:
             place: The place of the query among those of one pass.
             blobs: The blobs of all queries.
-            summary: The blobs of the query without their data.
+            summary: The blobs of this query without their data.
             batch_id: The number of the micro-batch.
-            read: The name of its input, see `read_of`.
+            input_id: The id of its input, see `input_id_of`.
 
         Raises:
             SinkError: A sink failed.
         """
         query = self._queries[place]
         metrics = _metrics(summary)
-        # Results are complete as far as those of the slowest bucket are.
+        # The watermark of the results is that of the bucket that is least far.
         watermark = min((value for name, value in metrics if name == OUTPUT_WATERMARK), default=EARLIEST)
         for output, sink in query.sinks.items():
             if output == METRICS:
@@ -284,17 +317,17 @@ class BatchWriter:
             else:
                 rows, count = self._rows_of(query, output, place, blobs, summary)
 
-            # A sink is told all that it may keep beside the rows before it gets them, as `write` may commit.
+            # `write` may commit the rows, so everything that a sink stores with them comes before.
             try:
                 if not self._is_open:
                     sink.open(self._query_id.of(rows.sparkSession))
-                    self._check_of_one_time(f"{query.spelled(output)}={sink}", sink, batch_id, read)
+                    self._check_sink(f"{query.spelled(output)}={sink}", sink, batch_id, input_id)
                 if output == RESULTS:
                     sink.take_watermark(watermark)
                 sink.take_count(count)
-                sink.take_read(read)
+                sink.take_input_id(input_id)
                 sink.write(rows, batch_id)
-            except Exception as error:  # a sink of a user's may raise anything
+            except Exception as error:  # the code of a sink may raise any exception
                 reason = root_cause(error) if is_from_spark(error) else f"{type(error).__name__}: {error}"
                 raise SinkError(query.spelled(output), str(sink), batch_id, reason) from error
 
@@ -308,14 +341,14 @@ class BatchWriter:
             output: The output.
             place: The place of the query among those of one pass.
             blobs: The blobs of all queries.
-            summary: The blobs of the query without their data.
+            summary: The blobs of this query without their data.
         """
         schema = query.schemas[output]
         count = sum(row.rows for row in summary if row.is_blob and row.stream in STREAMS[output])
         if count:
-            # Each task of a few rows costs more than its rows, and makes a file.
-            parts = blobs.coalesce(1) if count <= _FEW else blobs
-            rows = typed_rows(parts, output, schema, place)
+            # A task costs more than a few rows do, and writes a file of its own: one task reads few rows.
+            partitioned_blobs = blobs.coalesce(1) if count <= _FEW else blobs
+            rows = typed_rows(partitioned_blobs, output, schema, place)
         else:
             rows = blobs.sparkSession.createDataFrame([], schema)
         if output == RESULTS:
@@ -324,16 +357,33 @@ class BatchWriter:
                 count = rows.count()  # a job of its own: nothing else knows how many rows meet the condition
         return rows, count
 
-    def _check_of_one_time(self, name: str, sink: Sink, batch_id: int, read: str) -> None:
-        """Raise unless an open sink has what the checkpoint has done; some know that only now."""
-        check_not_ahead(name, sink, batch_id, read)
-        if self._places is not None:
-            last_read = read_of(self._checkpoint, batch_id - 1)
-            check_not_behind(name, sink, batch_id - 1, last_read, is_new=sink.place not in self._places)
+    def _check_sink(self, name: str, sink: Sink, batch_id: int, input_id: str) -> None:
+        """Raise unless a sink has what the micro-batches of the checkpoint wrote, and nothing else.
+
+        `Checkpoint.check_sinks` has checked this at the start. Some sinks know what they have only once they are open.
+
+        Args:
+            name: The spelling of the sink in errors, such as `results=hours`.
+            sink: The sink, which is open.
+            batch_id: The number of the micro-batch that is to be written.
+            input_id: The id of its input.
+
+        Raises:
+            StateError: The sink is ahead of the checkpoint, or behind it.
+        """
+        check_not_ahead(name, sink, batch_id, input_id)
+        if self._destinations is not None:
+            is_new = sink.destination not in self._destinations
+            last_input = input_id_of(self._checkpoint, batch_id - 1)
+            check_not_behind(name, sink, batch_id - 1, last_input, is_new=is_new)
 
 
 def _metrics(summary: Sequence[Row]) -> list[tuple[str, int]]:
-    """Return the metrics of all buckets of a query, by name; each bucket has one row with its totals."""
+    """Return the metrics of all buckets of a query as pairs of a name and a number; each bucket has its own pairs.
+
+    Args:
+        summary: The blobs of the query without their data; one row of each bucket has its metrics in `totals`.
+    """
     metrics: list[tuple[str, int]] = []
     for row in summary:
         if row.totals is not None:

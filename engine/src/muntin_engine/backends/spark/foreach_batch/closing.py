@@ -16,9 +16,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from muntin.errors import QueryError
 from muntin_engine.backends.planning.closed_streams import BY_A_ROW, check_closes
 from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
-from muntin_engine.backends.spark.checkpoints.sink_checks import AT_THE_END
+from muntin_engine.backends.spark.checkpoints.sink_checks import END_OF_STREAM
 from muntin_engine.backends.spark.dataframes.pipeline import closing_blobs
-from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, Written, written_to
+from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, QueriesWithSinks, with_sinks
 from muntin_engine.backends.spark.foreach_batch.query_ids import StoredQueryId
 from muntin_engine.backends.spark.foreach_batch.written_query import WrittenQuery
 from muntin_engine.backends.spark.session.ended import in_session
@@ -34,10 +34,14 @@ ENDS: Final = ("leave", "close")
 
 
 def check_end(query: PlannedQuery, on_end: str) -> None:
-    """Raise unless a stream can end as `on_end` says.
+    """Raise unless a stream can end as the argument `on_end` of `write` says.
+
+    Args:
+        query: The query that reads the stream.
+        on_end: The argument: `leave` or `close`.
 
     Raises:
-        QueryError: `on_end` is none of `ENDS`, or this stream cannot be closed.
+        QueryError: The argument is neither of these, or this stream cannot be closed.
     """
     if on_end not in ENDS:
         raise QueryError(
@@ -57,28 +61,30 @@ def close_checkpoint(outputs: WrittenOutputs, path: str | PathLike[str]) -> None
     for query in outputs.queries.values():
         check_end(query, "close")
     checkpoint = Checkpoint(outputs.first_query.source.df.sparkSession, path)
-    write_last_windows(written_to(checkpoint.in_order(outputs.queries), outputs.sinks, path), path)
+    queries = with_sinks(checkpoint.in_order(outputs.queries), outputs.sinks, path)
+    write_last_windows(queries, path)
 
 
 @in_session()
 def write_last_windows(
-    written: Written, path: str | PathLike[str], recordings: Sequence[RecordingWriter | None] = ()
+    queries: QueriesWithSinks, path: str | PathLike[str], recordings: Sequence[RecordingWriter | None] = ()
 ) -> None:
-    """Close a stream on which no query runs.
+    """Close a stream on which no query runs: emit its last windows, and mark the checkpoint as closed.
 
     Args:
-        written: The queries that read it, with their sinks.
+        queries: The queries that read the stream, with their sinks.
         path: The checkpoint of the queries.
-        recordings: The recording of each query, if it has one.
+        recordings: The recording of each query, None for a query without one; empty if no query has one.
 
     Raises:
-        StateError: The stream is closed already, is another query's, or a micro-batch of it was cut short.
+        StateError: The stream is closed already, the checkpoint is another query's or has no micro-batch, or its last
+            micro-batch was cut short.
     """
-    session = written.queries[0].source.df.sparkSession
+    session = queries.queries[0].source.df.sparkSession
     checkpoint = Checkpoint(session, path)
     checkpoint.check_not_closed()  # and not `check_open`: a closing that was cut short is taken up again
-    checkpoint.check(written.plans, written.names)
-    checkpoint.check_sinks(written.by_name)
+    checkpoint.check(queries.plans, queries.names)
+    checkpoint.check_sinks(queries.sinks_by_spelling)
     if checkpoint.last_commit < 0:
         raise StateError(f"the checkpoint {path} has no micro-batch yet, so there is nothing to close")
     batch_id = checkpoint.last_commit + 1
@@ -89,25 +95,26 @@ def write_last_windows(
             "  start the query once more, with available_now=True and on_end='close'"
         )
 
-    # The note that the closing has begun is kept before any sink gets a row, and the note of its end after all have.
-    # In between, a start is refused, and the closing runs again with the same number: sinks know what they have of it.
+    # The first note is written before any sink gets a row, and the second one after all sinks have all rows. If the
+    # process dies in between, the checkpoint refuses to start a query. Then the closing has to run again, with the same
+    # number, by which sinks recognize rows that they have.
     with checkpoint.state.cells() as cells:
         batch_writer = BatchWriter(
-            written.sinks,
+            queries.sinks,
             StoredQueryId(fspath(path)),
             fspath(path),
-            record=checkpoint.closing_begins,
-            read=AT_THE_END,
+            note=checkpoint.closing_begins,
+            input_id=END_OF_STREAM,
             recordings=recordings,
         )
-        batch_writer(closing_blobs(written.queries, cells), batch_id)
-    checkpoint.closing_ends.keep(session, batch_id)
+        batch_writer(closing_blobs(queries.queries, cells), batch_id)
+    checkpoint.closing_ends.write(session, batch_id)
 
 
 class ClosingQuery(WrittenQuery):
-    """A query of Spark's that closes its stream once it has ended: when it is waited for, or stopped.
+    """A query of Spark's that closes its stream once the query has ended.
 
-    If it fails, its stream stays open.
+    A caller of `awaitTermination` or `stop` closes the stream. If the query fails, its stream stays open.
     """
 
     def __init__(
@@ -121,10 +128,10 @@ class ClosingQuery(WrittenQuery):
         """Wrap a running query.
 
         Args:
-            running: The query.
-            finish: Runs a micro-batch that was cut short, if there is one.
-            close: Closes the stream.
-            checkpoint: The checkpoint of the query.
+            running: The query of Spark's.
+            finish: Runs the last micro-batch again if it was cut short.
+            close: Closes the stream; called after `finish`.
+            checkpoint: The path of the checkpoint.
             planned_queries: The queries of Muntin's in it, which a notebook shows.
         """
         super().__init__(running, checkpoint, planned_queries)
@@ -134,20 +141,27 @@ class ClosingQuery(WrittenQuery):
         self._closing = Lock()
 
     def awaitTermination(self, timeout: int | None = None) -> bool | None:
-        """Wait until the query has ended and its stream is closed; False if it has not ended after some seconds."""
+        """Wait until the query has ended, and close its stream.
+
+        Args:
+            timeout: The number of seconds to wait; None to wait until the end.
+
+        Returns:
+            False if the query has not ended in time; then its stream is still open. None without a timeout.
+        """
         has_ended = super().awaitTermination(timeout)
-        if has_ended is not False:
-            self._end()
+        if has_ended is not False:  # without a timeout, Spark returns None at the end
+            self._close_once()
         return has_ended
 
     def stop(self) -> None:
         """Stop the query and close its stream. A micro-batch that has begun is finished; no further one begins."""
         super().stop()
         if self.exception() is None:
-            self._end()
+            self._close_once()
 
-    def _end(self) -> None:
-        """Close the stream, once: several threads may wait for the query, and stop it meanwhile."""
+    def _close_once(self) -> None:
+        """Close the stream unless it is closed: several threads may wait for the query, and stop it meanwhile."""
         with self._closing:
             if not self._is_closed:
                 self._finish()

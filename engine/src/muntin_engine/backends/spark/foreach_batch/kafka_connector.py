@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from muntin_engine.backends.spark.private_parts import jvm_of
 from muntin_engine.sinks.distributed_rows import KafkaConnector
 
-_JSON = {
+_JSON_OPTIONS = {
     "ignoreNullFields": "false",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
@@ -31,7 +31,11 @@ class SparkKafkaConnector(KafkaConnector):
         topic: str,
         options: Mapping[str, str],
     ) -> None:
-        """Send the rows of a micro-batch, and wait until all replicas in sync have each."""
+        """Send the rows of a micro-batch, and wait until all replicas in sync have all of them.
+
+        The arguments are those of `KafkaConnector.send`.
+        """
+        # These options come last, so that no option of the query writer can have rows lost.
         safe_options = {**options, "bootstrap.servers": servers, "acks": "all", "enable.idempotence": "true"}
         writer = messages(batch, keys, query_id, batch_id).write.format("kafka").option("topic", topic)
         writer.options(**{f"kafka.{name}": value for name, value in safe_options.items()}).save()
@@ -48,20 +52,29 @@ def has_kafka_connector(batch: object) -> bool:
 
 
 def messages(batch: DataFrame, keys: Sequence[str], query_id: str, batch_id: int) -> DataFrame:
-    """Return the rows of a micro-batch as the connector takes them.
+    """Return the rows of a micro-batch as messages for Spark's connector.
+
+    Args:
+        batch: The rows.
+        keys: The names of the key columns; empty for messages without a key.
+        query_id: The id of the query, which is part of the ids of rows.
+        batch_id: The number of the micro-batch.
 
     Returns:
-        The columns `key`, `value` and `headers`, as `KafkaTopic` says of a message.
+        The columns `key`, `value` and `headers`, which are those of `muntin_engine.sinks.kafka_topic.Message`.
 
     Cost:
         One shuffle, in which equal rows are counted.
     """
-    value = F.to_json(F.struct("*"), _JSON)
-    key = F.to_json(F.struct(*(F.col(f"`{name.replace('`', '``')}`") for name in keys)), _JSON) if keys else F.lit(None)
+    value = F.to_json(F.struct("*"), _JSON_OPTIONS)
+    key = F.lit(None)
+    if keys:
+        key_columns = [F.col("`" + name.replace("`", "``") + "`") for name in keys]
+        key = F.to_json(F.struct(*key_columns), _JSON_OPTIONS)
     rows = batch.select(key.cast("string").alias("key"), value.alias("value"))
 
-    # The id of a message is the same when its micro-batch comes again, in whatever order its rows then come: it is a
-    # hash of the row's own text, and of its number among equal rows.
+    # The id of a message has to be the same when its micro-batch comes again, with its rows in another order. So it is
+    # a hash of the row's own text, and of its number among equal rows.
     number = F.row_number().over(Window.partitionBy("value").orderBy("value"))
     identity = F.concat_ws(" ", F.lit(query_id), F.lit(batch_id), number, "value")
     headers = {"muntin-id": F.substring(F.sha2(identity, 256), 1, 32), "muntin-batch": F.lit(str(batch_id))}

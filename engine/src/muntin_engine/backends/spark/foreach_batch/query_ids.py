@@ -20,7 +20,11 @@ class QueryId(Protocol):
     """The id of a query, stable across restarts."""
 
     def of(self, spark: AnySession) -> str:
-        """Return the id; called with the session of a micro-batch, inside `foreachBatch`."""
+        """Return the id.
+
+        Args:
+            spark: The session of a micro-batch: this is called inside of `foreachBatch`.
+        """
         ...
 
 
@@ -33,12 +37,12 @@ class StartedQuery:
     def __init__(self) -> None:
         self._id: Future[str] = Future()
 
-    def name(self, query_id: str) -> None:
-        """Set the id."""
+    def set_id(self, query_id: str) -> None:
+        """Set the id, for which the first micro-batch may be waiting."""
         self._id.set_result(query_id)
 
     def of(self, spark: AnySession) -> str:
-        """Return the id; wait until it is known."""
+        """Wait until the id is known, and return it."""
         return self._id.result()
 
 

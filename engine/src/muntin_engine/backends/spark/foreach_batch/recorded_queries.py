@@ -29,10 +29,11 @@ def recordings_of(queries: Mapping[str, PlannedQuery], record: object) -> list[R
 
     Args:
         queries: The queries by name; the name of a query that is written alone is empty.
-        record: A place, in which each query with a name has a folder of its own; or the place of each query by name.
+        record: The argument `record` of `write`: a folder or a `Recorder`, in whose folder each named query has a
+            folder of its own; or folders and recorders by the name of the query; None to record nothing.
 
     Raises:
-        QueryError: A query cannot be recorded, or there is no query of a name.
+        QueryError: A query cannot be recorded, or no query has one of the names.
     """
     if record is None:
         return [None for _ in queries]
@@ -51,20 +52,20 @@ def recordings_of(queries: Mapping[str, PlannedQuery], record: object) -> list[R
     recordings: list[RecordingWriter | None] = []
     for name, query in queries.items():
         recorder = recorders.get(name)
-        recordings.append(None if recorder is None else RecordingWriter(recorder, len(_queries_before(query))))
+        recordings.append(None if recorder is None else RecordingWriter(recorder, len(_inner_queries(query))))
     return recordings
 
 
 def _recorders_by_name(queries: Mapping[str, PlannedQuery], record: object) -> dict[str, Recorder]:
-    """Return the recorder of each query that is recorded.
+    """Return the recorder of each query that is recorded, by name; the arguments are those of `recordings_of`.
 
     Raises:
-        QueryError: A name is that of no query, or a place is none for a recording.
+        QueryError: No query has one of the names, or a value is neither a path nor a recorder.
     """
     recorders: dict[str, Recorder] = {}
     if isinstance(record, Mapping):
-        for name, place in record.items():
-            recorders[name] = Recorder.of(place)
+        for name, folder_or_recorder in record.items():
+            recorders[name] = Recorder.of(folder_or_recorder)
         for name in recorders:
             if name not in queries:
                 raise QueryError(
@@ -74,30 +75,41 @@ def _recorders_by_name(queries: Mapping[str, PlannedQuery], record: object) -> d
 
     recorder = Recorder.of(record)
     for name in queries:
-        recorders[name] = replace(recorder, path=Path(fspath(recorder.path)) / name) if name else recorder
+        if name:
+            recorders[name] = replace(recorder, path=Path(fspath(recorder.path)) / name)
+        else:
+            recorders[name] = recorder
     return recorders
 
 
-def _queries_before(query: PlannedQuery) -> dict[str, PlannedQuery]:
-    """Return the queries whose results a query reads, each after those that it reads itself, by their place names.
+def _inner_queries(query: PlannedQuery) -> dict[str, PlannedQuery]:
+    """Return the inner queries of a query: those whose results it reads, and those whose results these read.
 
-    A query whose results are read twice is there once.
+    They are in an order in which each comes after those that it reads. A query whose results are read twice is there
+    once.
+
+    Returns:
+        The queries by their ids.
     """
-    return {inner_query.place_name: inner_query for inner_query in query.before}
+    return {inner_query.inner_id: inner_query for inner_query in query.all_inner_queries}
 
 
 def recording_settings(recordings: Sequence[RecordingWriter | None], queries: Sequence[PlannedQuery]) -> dict[str, str]:
-    """Return the settings by which the tasks of queries that others read find where they record.
+    """Return the settings of Spark by which the tasks of inner queries find the folders in which they record rows.
 
-    They hold while a query starts. The tasks cannot hold the place themselves: `as_events` made their part of Spark's
-    query when nobody knew that it would be recorded.
+    The settings are set while the Spark query starts. The tasks cannot have the folder in themselves: `as_events` made
+    them before `write` said that the query is recorded.
+
+    Args:
+        recordings: The recording of each query; None for a query that is not recorded.
+        queries: The queries, in the same order.
     """
     settings: dict[str, str] = {}
     for recording, query in zip(recordings, queries, strict=True):
         if recording is None:
             continue
-        for place_name, rows in zip(_queries_before(query), recording.before, strict=True):
-            settings[RECORDING + place_name] = json.dumps([rows.folder, rows.run])
+        for inner_id, rows in zip(_inner_queries(query), recording.inner_rows, strict=True):
+            settings[RECORDING + inner_id] = json.dumps([rows.folder, rows.run])
     return settings
 
 
@@ -106,6 +118,11 @@ def begin(
 ) -> None:
     """Write the start of each recorded query, with the state that it starts with.
 
+    Args:
+        recordings: The recording of each query; None for a query that is not recorded.
+        queries: The queries, in the same order.
+        checkpoint: The checkpoint that they start with.
+
     Raises:
         RecordingError: A folder has the recording of another query, or of a later time than the checkpoint.
         StateError: The checkpoint does not say which query it is of.
@@ -113,45 +130,45 @@ def begin(
     if all(recording is None for recording in recordings):
         return
     checkpoint.check_metadata()
-    last = checkpoint.last_commit
-    query_id = checkpoint.query_id if last >= 0 else ""
+    last_commit = checkpoint.last_commit
+    query_id = checkpoint.query_id if last_commit >= 0 else ""
     for place, (recording, query) in enumerate(zip(recordings, queries, strict=True)):
         if recording is None:
             continue
 
-        # The operators in Spark's plan, by place name. A query that is read twice has two of them, and one recording,
-        # which is that of the first operator.
-        operators = [inner_query.place_name for inner_query in query.before]
-        inner_queries = _queries_before(query)
-        place_names = list(inner_queries)
+        # The inner queries by operator. A query that is read twice has two operators, which compute the same: the first
+        # one is recorded.
+        ids_by_operator = [inner_query.inner_id for inner_query in query.all_inner_queries]
+        inner_queries = _inner_queries(query)
+        inner_ids = list(inner_queries)
         recorded_inner_queries: list[RecordedQuery] = []
-        for place_name, inner_query in inner_queries.items():
-            operator = operators.index(place_name)
-            recorded_inner_queries.append(_recorded(inner_query, 0, operator, checkpoint, place_names))
+        for inner_id, inner_query in inner_queries.items():
+            operator = ids_by_operator.index(inner_id)
+            recorded_inner_queries.append(_recorded(inner_query, 0, operator, checkpoint, inner_ids))
 
-        # The query itself is the last operator that rows pass.
-        recorded_query = _recorded(query, place, len(operators), checkpoint, place_names)
-        recording.begin(recorded_query, query_id, last, recorded_inner_queries)
+        # The operator of the query itself is the last one that rows pass.
+        recorded_query = _recorded(query, place, len(ids_by_operator), checkpoint, inner_ids)
+        recording.begin(recorded_query, query_id, last_commit, recorded_inner_queries)
 
 
 def _recorded(
-    query: PlannedQuery, place: int, operator: int, checkpoint: Checkpoint, place_names: list[str]
+    query: PlannedQuery, place: int, operator: int, checkpoint: Checkpoint, inner_ids: list[str]
 ) -> RecordedQuery:
-    """Return a query as its recording begins with it.
+    """Return a query as data, with a function that reads its state, for the start of its recording.
 
     Args:
         query: The query.
         place: The place of the query among those of one pass.
-        operator: The place of its operator in the checkpoint, in the order in which rows pass the operators.
+        operator: The number of its operator in the checkpoint, in the order in which rows pass the operators.
         checkpoint: The checkpoint.
-        place_names: The place names of all recorded queries that come before it.
+        inner_ids: The ids of all inner queries of the recording, in order.
     """
     task = task_of(query, place)
 
-    # Read only if the recording begins here: one that goes on from an earlier run has its state already.
-    def cells() -> pa.Table:
+    # Called only if the recording begins here: one that goes on from an earlier run leads to the state.
+    def read_cells() -> pa.Table:
         with checkpoint.state.cells(operator) as operator_cells:
             return operator_cells.where(F.col("bucket").isin(*task.buckets)).toArrow()
 
-    reads = tuple(place_names.index(inner_query.place_name) for inner_query in query.inner)
-    return RecordedQuery.of(query.plan, task, cells, reads)
+    reads = tuple(inner_ids.index(inner_query.inner_id) for inner_query in query.inner)
+    return RecordedQuery.of(query.plan, task, read_cells, reads)

@@ -13,15 +13,17 @@ _WORDS_FOR_AVAILABLE_NOW: Final = {"availablenow", "available", "once", "batch"}
 
 
 def trigger_arguments(every: Duration | None, *, available_now: bool = False) -> dict[str, object]:
-    """Return the arguments of Spark's `DataStreamWriter.trigger`; none for the next micro-batch to start at once.
+    """Return the arguments of Spark's `DataStreamWriter.trigger`, by name.
+
+    They are empty if neither argument is given: then each micro-batch begins when the previous one has ended.
 
     Args:
-        every: A duration with a unit, or None.
-        available_now: True to stop when all that is there now has been read.
+        every: The time from the beginning of a micro-batch to that of the next, with a unit; or None.
+        available_now: True to end the query when it has read all rows that exist at its start.
 
     Raises:
-        QueryError: Both are given, or the second is not a boolean.
-        PolicyError: The duration is a number without a unit, or negative, or a word.
+        QueryError: Both are given, or `available_now` is not a boolean.
+        PolicyError: The duration is a number without a unit, negative, or a word such as 'once'.
         DurationError: The duration cannot be read.
 
     Example:

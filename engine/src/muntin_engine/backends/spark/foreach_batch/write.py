@@ -17,10 +17,10 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from muntin.errors import QueryError
 from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
-from muntin_engine.backends.spark.checkpoints.query_texts import kept_text
+from muntin_engine.backends.spark.checkpoints.query_texts import text_or_reason
 from muntin_engine.backends.spark.dataframes.pipeline import streaming_blobs
 from muntin_engine.backends.spark.delivery.by_value import by_value
-from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, written_to
+from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, with_sinks
 from muntin_engine.backends.spark.foreach_batch.closing import ClosingQuery, check_end, write_last_windows
 from muntin_engine.backends.spark.foreach_batch.query_ids import StartedQuery, StoredQueryId
 from muntin_engine.backends.spark.foreach_batch.recorded_queries import begin, recording_settings, recordings_of
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from muntin_engine.backends.write_request import WriteRequest
 
 _LOG: Final = logging.getLogger("muntin.checkpoint")
-_NEEDS_SETTINGS: Final = (
+_WHY_SETTINGS: Final = (
     "a query that reads another's results is recorded by it, and so is started a query whose checkpoint Spark gave\n"
     "  another number of partitions: leave record= out, or run one micro-batch elsewhere"
 )
@@ -60,28 +60,31 @@ def write(request: WriteRequest) -> StreamingQuery:
     session = request.outputs.first_query.source.df.sparkSession
     is_remote = is_connect(session)
 
-    # The queries with their sinks and recordings, as one DataFrame.
+    # Build one DataFrame with the output of all queries, as their sinks and recordings need it.
     stored_checkpoint = Checkpoint(session, checkpoint)
     ordered_queries = stored_checkpoint.in_order(queries)
-    outputs = written_to(ordered_queries, request.outputs.sinks, checkpoint)
+    outputs = with_sinks(ordered_queries, request.outputs.sinks, checkpoint)
     recordings = recordings_of(ordered_queries, request.record)
     row_recordings = [None if recording is None else recording.rows for recording in recordings]
     taken_outputs = [query_sinks.sinks for query_sinks in outputs.sinks]
     blobs = streaming_blobs(outputs.queries, taken_outputs, row_recordings, has_begun=stored_checkpoint.has_begun)
 
-    # Refuse a query that cannot go on with the checkpoint and the sinks before anything is started.
-    for change in stored_checkpoint.check(outputs.plans, outputs.names, is_last_chance=False):
+    # Refuse queries that cannot go on with the checkpoint or with the sinks, before anything is started.
+    for change in stored_checkpoint.check(outputs.plans, outputs.names, reads_state=False):
         _LOG.warning("%s", change)
     stored_checkpoint.check_open()
-    if not is_remote:  # there the sinks are the server's
-        stored_checkpoint.check_sinks(outputs.by_name)
-    note = stored_checkpoint.record(outputs.plans, outputs.names, outputs.places, kept_text(ordered_queries))
+    if not is_remote:  # on Spark Connect only the server sees what the sinks have written
+        stored_checkpoint.check_sinks(outputs.sinks_by_spelling)
+    note = stored_checkpoint.note_of_queries(
+        outputs.plans, outputs.names, outputs.destinations, text_or_reason(ordered_queries)
+    )
     for query_sinks in outputs.sinks:
         for output, sink in query_sinks.sinks.items():
             _SINKS.info("%s=%s: each row arrives %s", query_sinks.spelled(output), sink, sink.guarantee)
     begin(recordings, outputs.queries, stored_checkpoint)
 
-    # Start it. Its id is known only then, and the first micro-batch may run before: its writer waits for the id.
+    # The id of the query is known when Spark has started it. The first micro-batch may run before: the writer then
+    # waits for the id. If Spark has only moved state in the last micro-batch, sinks are behind, and not checked for it.
     query_id = StartedQuery()
     batch_writer = BatchWriter(
         outputs.sinks,
@@ -89,7 +92,7 @@ def write(request: WriteRequest) -> StreamingQuery:
         checkpoint,
         note,
         recordings=recordings,
-        places=None if stored_checkpoint.repartitioned else stored_checkpoint.places,
+        destinations=None if stored_checkpoint.repartitioned else stored_checkpoint.destinations,
     )
 
     # Tasks see the settings that the session has at the start: Spark copies them for the query's own session.
@@ -99,31 +102,33 @@ def write(request: WriteRequest) -> StreamingQuery:
     usual_name = _usual_name(queries)
     with _set(session, settings), _alone(checkpoint):
         streaming = _start(blobs, batch_writer, checkpoint, pace, request.name, usual_name)
-    query_id.name(str(streaming.id))
+    query_id.set_id(str(streaming.id))
 
     shown_queries = tuple(queries.values())
     if request.on_end == "leave":
         return streaming if is_remote else WrittenQuery(streaming, checkpoint, shown_queries)
 
-    # A stream is closed after a whole micro-batch. One that `stop` cut short is run again, alone, by Spark's old
-    # trigger `once`: `availableNow` would go on to all rows that have come since.
+    # A stream is closed after a whole micro-batch. One that `stop` cut short is run again, and no other one after it,
+    # by Spark's old trigger `once`: `availableNow` would also read all rows that have come since.
     def finish() -> None:
+        """Run the last micro-batch again if it was cut short."""
         if Checkpoint(session, checkpoint).is_cut_short:
             with _alone(checkpoint):
                 repeated = _start(blobs, batch_writer, checkpoint, {"once": True}, request.name, usual_name)
             repeated.awaitTermination()
 
     def close() -> None:
+        """Close the stream."""
         write_last_windows(outputs, checkpoint, recordings)
 
     return ClosingQuery(streaming, finish, close, checkpoint, shown_queries)
 
 
 def _checked_checkpoint(request: WriteRequest) -> str:
-    """Return the checkpoint of queries that can be written.
+    """Return the path of the checkpoint that a call of `write` gives; refuse a call that cannot be carried out.
 
     Raises:
-        QueryError: The queries cannot be ended in that way, their input is static, or no checkpoint is given.
+        QueryError: The queries cannot end as `on_end` says, their input is static, or no checkpoint is given.
     """
     for query in request.outputs.queries.values():
         check_end(query, request.on_end)
@@ -143,7 +148,7 @@ def _checked_checkpoint(request: WriteRequest) -> str:
 
 
 def _usual_name(queries: Mapping[str, PlannedQuery]) -> str:
-    """Return the name of a streaming query that the query writer did not name."""
+    """Return the name that a streaming query has unless the query writer names it: that of each Muntin query in it."""
     names: list[str] = []
     for query in queries.values():
         names.append(query.metrics_name if query.is_named else spell_grouping(query.plan))
@@ -155,7 +160,7 @@ def check_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | Path
     """Raise unless queries can go on with a checkpoint; see `Query.check`.
 
     Args:
-        queries: The queries by name.
+        queries: The queries by name; the name of a query that is written alone is empty.
         checkpoint: The checkpoint.
 
     Returns:
@@ -172,7 +177,10 @@ def check_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | Path
 
 
 def free_name(spark: AnySession, usual_name: str) -> str:
-    """Return a name that no running query of a session has, as Spark refuses one that is in use."""
+    """Return a name that no running query of a session has: the usual name, or the usual name with a number after it.
+
+    Spark refuses to start a query under a name that is in use.
+    """
     used_names = {running.name for running in spark.streams.active}
     name = usual_name
     numbers = count(2)
@@ -189,15 +197,19 @@ def _start(
     name: str | None,
     usual_name: str,
 ) -> StreamingQuery:
-    """Start a query of Spark's; if Spark cannot, say what is wrong with the files of the checkpoint.
+    """Start a query of Spark's.
 
     Args:
         blobs: The output of the buckets.
         batch_writer: The writer to the sinks.
         checkpoint: The path of the checkpoint.
-        trigger: The arguments of Spark's trigger; empty to begin each micro-batch when the last one has ended.
-        name: The name of the query of Spark's; None to take a free one.
-        usual_name: The beginning of the free name.
+        trigger: The arguments of Spark's trigger; empty to begin each micro-batch when the previous one has ended.
+        name: The name of the query of Spark's; None for a name that no other query has.
+        usual_name: The beginning of that name.
+
+    Raises:
+        StateError: Spark cannot start the query, and files of the checkpoint are damaged.
+        PySparkException, Py4JError: Spark cannot start the query for another reason.
     """
     writer = blobs.writeStream.option("checkpointLocation", fspath(checkpoint))
     if trigger:
@@ -212,42 +224,43 @@ def _start(
                 raise
             if name is None and free_name(blobs.sparkSession, usual_name) != query_name:
                 continue  # another thread started a query of that name
-            # Spark does not name the file that it stumbled on. If one is damaged, that is the error.
+            # Spark's error does not name the file that it could not read. So these checks look for a damaged file and
+            # raise an error that names it.
             stored_checkpoint = Checkpoint(blobs.sparkSession, checkpoint)
-            stored_checkpoint.check_metadata()  # Spark has no words for cut JSON in it
+            stored_checkpoint.check_metadata()
             stored_checkpoint.check_files()
             raise
 
 
 @contextmanager
 def _alone(checkpoint: str | PathLike[str]) -> Iterator[None]:
-    """Let no other thread of this process start a query with a checkpoint in a block.
+    """Keep other threads of this process from starting a query with a checkpoint during a block.
 
-    A start stops the run that is active. Two that do so at once both wait for it; then Spark (4.1 to 4.3) refuses one
-    with CONCURRENT_QUERY, forgets the other, and takes the refused one for active, so that none can start any more in
-    the session.
+    Starting a query stops a run of it that is active. If two threads do so at once, Spark (4.1 to 4.3) refuses one of
+    the new runs with CONCURRENT_QUERY, but then takes that one for the active run. From then on the query cannot start
+    in the session at all.
     """
     text = fspath(checkpoint)
-    place = text if is_elsewhere(text) else str(local_path(text).resolve())
-    with _STARTS.setdefault(place, Lock()):
+    resolved_path = text if is_elsewhere(text) else str(local_path(text).resolve())
+    with _STARTS.setdefault(resolved_path, Lock()):
         yield
 
 
 @contextmanager
 def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Set settings of a session in a block, for the workers of the query that starts in it.
+    """Set settings of a session, by name, for the workers of the query that starts in a block; unset them after it.
 
     Raises:
         SetupError: The session refuses a setting.
     """
     refused = set_settings(spark, settings)
     try:
-        # Raised in the block, so that the settings that were set are unset.
+        # The error is raised inside of `try`, so that settings that were not refused are unset again.
         for name, reason in refused.items():
             raise SetupError(
                 f"the session refuses to set {name}, by which the workers of this query know what to do: {reason}\n"
                 "  expected: a session that lets its settings be changed\n"
-                f"  {_NEEDS_SETTINGS}"
+                f"  {_WHY_SETTINGS}"
             )
         yield
     finally:
@@ -256,7 +269,11 @@ def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
 
 
 def _with_sinks(writer: DataStreamWriter, batch_writer: BatchWriter) -> DataStreamWriter:
-    """Attach the sinks with foreachBatch; Spark Connect pickles them for its server."""
+    """Attach the sinks with foreachBatch; Spark Connect pickles them for its server.
+
+    Raises:
+        QueryError: A sink cannot be pickled.
+    """
     try:
         with by_value(local_modules()):
             return writer.foreachBatch(batch_writer)

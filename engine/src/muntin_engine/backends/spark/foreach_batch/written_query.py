@@ -14,7 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin_engine.backends.observed_queries import OBSERVERS
 from muntin_engine.backends.spark.checkpoints.checkpoint_files import damage_of
-from muntin_engine.backends.spark.failures.root_cause import in_our_words, names_module
+from muntin_engine.backends.spark.failures.root_cause import clear_error, names_module
 from muntin_engine.backends.spark.private_parts import java_query
 from muntin_engine.backends.spark.session.classic import Py4JError
 
@@ -29,8 +29,8 @@ class WrittenQuery(StreamingQuery):
         """Wrap a running query.
 
         Args:
-            running: The query.
-            checkpoint: The checkpoint of the query.
+            running: The query of Spark's.
+            checkpoint: The path of the checkpoint.
             planned_queries: The queries of Muntin's in it, which a notebook shows.
         """
         super().__init__(java_query(running))
@@ -38,9 +38,15 @@ class WrittenQuery(StreamingQuery):
         self._planned_queries = planned_queries
 
     def awaitTermination(self, timeout: int | None = None) -> bool | None:
-        """Wait until the query has ended; False if it has not ended after some seconds.
+        """Wait until the query has ended.
 
         Ctrl-C stops the query, which goes on from its checkpoint when it is started again.
+
+        Args:
+            timeout: The number of seconds to wait; None to wait until the end.
+
+        Returns:
+            Whether the query has ended in time; None without a timeout.
 
         Raises:
             StreamingQueryException: The query has failed. The message begins with the code that failed: a module with
@@ -50,7 +56,7 @@ class WrittenQuery(StreamingQuery):
         try:
             return _wait_interruptibly(lambda: super(WrittenQuery, self).awaitTermination(timeout))
         except StreamingQueryException as error:
-            raise self._in_our_words(error) from None
+            raise self._clear_error(error) from None
         except KeyboardInterrupt:
             with suppress(PySparkException, Py4JError, OSError):  # the signal may have ended the session too
                 StreamingQuery.stop(self)
@@ -59,18 +65,21 @@ class WrittenQuery(StreamingQuery):
     def exception(self) -> StreamingQueryException | None:
         """Return why the query has failed, as `awaitTermination` raises it; None if it has not."""
         error = super().exception()
-        return None if error is None else self._in_our_words(error)
+        return None if error is None else self._clear_error(error)
 
-    def _in_our_words(self, error: StreamingQueryException) -> StreamingQueryException:
-        """Return an error of the query with what failed first: a module, or a damaged file of the checkpoint."""
+    def _clear_error(self, error: StreamingQueryException) -> StreamingQueryException:
+        """Return an error of the query whose message begins with its cause: a module, or a damaged file.
+
+        The files of the checkpoint are looked at unless the error names a module.
+        """
         damage = None
-        if not names_module(error):  # an error that names a module has another cause than the checkpoint
+        if not names_module(error):
             with suppress(PySparkException, Py4JError):  # the session may have ended since
                 damage = damage_of(self._planned_queries[0].source.df.sparkSession, self._checkpoint)
-        return in_our_words(error, StreamingQueryException, damage)
+        return clear_error(error, StreamingQueryException, damage)
 
     def _repr_html_(self) -> str:
-        """Return the queries and their last micro-batches, as of now, and their plans, for notebooks."""
+        """Return HTML for a notebook: what observers show of the last micro-batches, then the plans of the queries."""
         is_active = self.isActive  # read first: a query that ends after this has reported everything by then
         panels = [observer.html(self, is_active=is_active) for observer in OBSERVERS.all()]
         queries: Sequence[Any] = self._planned_queries
@@ -82,12 +91,13 @@ class _Interrupted(KeyboardInterrupt):
     """An interrupt that ends a program with one line if nothing catches it."""
 
     def __init__(self) -> None:
+        """Create the interrupt, and set a hook of Python that prints it in one line if nothing catches it."""
         super().__init__("interrupted: the query has stopped, and goes on from its checkpoint when it is started again")
         previous_hook = sys.excepthook
 
-        # Python calls the hook only with an exception that nothing caught. Without it, the end of a program that was
-        # merely stopped would be a traceback of several screens.
+        # Without the hook, the end of a program that was merely stopped would be a traceback of several screens.
         def hook(cls: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+            """Print this interrupt in one line; pass any other uncaught exception to the previous hook."""
             if error is self:
                 sys.stderr.write(f"muntin: {error}\n")
             else:
@@ -99,16 +109,17 @@ class _Interrupted(KeyboardInterrupt):
 def _wait_interruptibly(wait: Callable[[], bool | None]) -> bool | None:
     """Make a call of Spark that Ctrl-C can interrupt, and return its result.
 
-    PySpark's handler of Ctrl-C calls Spark, which fails with six tracebacks where the main thread is in a call itself.
-    So another thread makes the call, and the main thread waits for it.
+    PySpark's handler of Ctrl-C runs in the main thread and calls Spark. If the main thread is in a call of Spark
+    itself, that fails with six tracebacks. So another thread makes the call, and the main thread waits for it.
     """
     if threading.current_thread() is not threading.main_thread():
-        return wait()
+        return wait()  # Python interrupts the main thread alone
     results: list[bool | None] = []
     failures: list[BaseException] = []
     has_ended = threading.Event()
 
     def run() -> None:
+        """Make the call, and note its result or the exception that it raised."""
         try:
             results.append(wait())
         except BaseException as error:  # raised below, in the thread that waits

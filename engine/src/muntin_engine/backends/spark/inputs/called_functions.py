@@ -20,7 +20,7 @@ _REGISTERED: Final[dict[str, dict[str, Function[..., Any]]]] = {}
 
 
 def remember_function(spark: AnySession, function: Function[..., Any]) -> None:
-    """Take note of a function that was registered with a session."""
+    """Remember a function that was registered with a session, for `called_functions`."""
     _REGISTERED.setdefault(_session_id(spark), {})[function.sql_name] = function
 
 
@@ -34,8 +34,8 @@ def called_functions(df: DataFrame) -> Iterator[Function[..., Any]]:
     if not registered:
         return
     if is_connect(spark):
-        # The plan that is sent to the server has names of functions as plain bytes. A column of the same name is taken
-        # for a call, which only has one function more looked at.
+        # The plan that is sent to the server has the names of functions as plain bytes. A column of the same name is
+        # mistaken for a call, which does no harm: one function too many is yielded.
         sent_plan = connect_plan(df)
         for name, function in registered.items():
             if name.encode() in sent_plan:
@@ -48,4 +48,5 @@ def called_functions(df: DataFrame) -> Iterator[Function[..., Any]]:
 
 
 def _session_id(spark: Any) -> str:
+    """Return the id of a session of either kind, by which `_REGISTERED` has its functions."""
     return str(spark.session_id) if is_connect(spark) else java_session_id(spark)

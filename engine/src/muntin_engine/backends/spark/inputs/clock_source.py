@@ -68,24 +68,30 @@ class ClockSource(DataSource):
 
 
 class _Reading(InputPartition):
-    """The one reading of a micro-batch, as its `value`."""
+    """The partition of a micro-batch: its attribute `value` is the one reading."""
 
 
 class ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads a clock; its offset is the latest reading, a multiple of the period."""
 
     def __init__(self, now: Any, period: int) -> None:
+        """Create the reader.
+
+        Args:
+            now: A function that returns the time, in microseconds since the epoch.
+            period: The period of the readings, in microseconds.
+        """
         self._now = now
         self._period = period
         self._final_reading: int | None = None  # with `availableNow`, the reading at which the stream ends
         self._newest = 0
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Read the clock for the last time."""
+        """Set the reading at which a stream with `availableNow` ends: that of now."""
         self._final_reading = self._read()
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return that every reading is of interest."""
+        """Return the limit that has Spark read up to the latest reading, whatever came before."""
         from pyspark.sql.streaming.datasource import ReadAllAvailable
 
         return ReadAllAvailable()
@@ -95,10 +101,10 @@ class ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"reading": 0}
 
     def latestOffset(self, start: Mapping[str, int] | None = None, limit: ReadLimit | None = None) -> dict[str, int]:
-        """Return the latest reading; it never goes back, whatever the machine's clock does.
+        """Return the latest reading as an offset. It never goes back, even if the clock of the machine is set back.
 
-        PySpark 4.1 calls it without `start`; after a restart, the first reading may then be before the last one of the
-        previous run, and `partitions` has nothing to read until the clock has passed that.
+        PySpark 4.1 calls this method without `start`. After a restart, the first reading may then be before the last
+        one of the previous run: `partitions` has nothing to read until the clock has passed that one.
         """
         reading = self._read() if self._final_reading is None else self._final_reading
         self._newest = max(self._newest, reading, start["reading"] if start else 0)
@@ -113,5 +119,6 @@ class ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         yield (moment(partition.value),)
 
     def _read(self) -> int:
+        """Read the clock, in microseconds since the epoch, rounded down to a multiple of the period."""
         reading: int = self._now()
         return reading // self._period * self._period

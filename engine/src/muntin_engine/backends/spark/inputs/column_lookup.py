@@ -30,20 +30,20 @@ _LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 def as_column(df: DataFrame, column: ColumnLike) -> Column:
-    """Return a column of an input, which may be given as text: its name, or an expression in SQL."""
+    """Return a column of an input as a column of Spark's; text is the name of a column, or an expression in SQL."""
     if not isinstance(column, str):
         return spark_column(column)
     return F.expr(column) if _is_expression(df, column) else F.col(column)
 
 
 def spark_column(column: Column | BackendColumn) -> Column:
-    """Return a column that is no text, which is one of Spark's."""
+    """Return a column that a query writer gave as an object, which must be one of Spark's."""
     assert not isinstance(column, BackendColumn), "a column of another backend reads no DataFrame of Spark's"
     return column
 
 
 def _named_column(df: DataFrame, column: ColumnLike) -> Column:
-    """Return a column under its name: an expression that is given as text has this text for a name."""
+    """Return a column of an input; an expression that is given as text gets its text as its name."""
     named_column = as_column(df, column)
     if isinstance(column, str) and _is_expression(df, column):
         return named_column.alias(column)
@@ -51,7 +51,10 @@ def _named_column(df: DataFrame, column: ColumnLike) -> Column:
 
 
 def _is_expression(df: DataFrame, text: str) -> bool:
-    """True if text is an expression. Spark is asked for the names of columns only where they decide."""
+    """Return True if a text is an expression in SQL, and not the name of a column.
+
+    Spark is asked for the names of the columns only if the text has an operator: a name may have one too.
+    """
     if isinstance(text, SqlExpression):
         return True
     return has_operator(text) and is_expression(text, df.columns)
@@ -61,11 +64,11 @@ def text_of_column(df: DataFrame, column: Column) -> str | None:
     """Return an expression in SQL that means the same over a DataFrame as a column; None if none is known."""
     try:
         with unlogged():
-            # Spark writes an expression in SQL where it names a column, and where it prints one. Neither is meant to be
-            # read again, so each is taken only if Spark finds that it means the same.
+            # Spark spells an expression in SQL when it names a column after it, and when it prints a column. Neither
+            # text is meant to be read again: it is returned only if Spark says that it means the same as the column.
             selected = df.select(column)
             for text in (selected.columns[0], str(column).removeprefix("Column<'").removesuffix("'>")):
-                with suppress(PySparkException):  # a name that hides the expression need not be one
+                with suppress(PySparkException):  # an alias, for example, is no expression over the DataFrame
                     if df.select(F.expr(text).alias("c")).sameSemantics(df.select(column.alias("c"))):
                         return text
             return None
@@ -81,20 +84,21 @@ def look_up(
     Args:
         df: The input.
         columns: The columns, by the name of the argument that has them.
-        readers: What errors call the reader of a column, by the same name, where it is not that name.
+        readers: By the same name, the spelling in errors of what reads the column, such as `select()`; the name itself
+            if it is missing here.
 
     Raises:
-        QueryError: The input does not have one of them.
+        QueryError: The input does not have one of the columns, or Spark cannot compute it.
     """
     named_columns = {name: column for name, column in columns.items() if column is not None}
     if not named_columns:
         return {}
 
-    # A DataFrame whose columns are declared answers without Spark.
+    # If the query writer has declared the columns, Spark is not asked.
     if is_known(df):
         return look_up_known(df, named_columns, readers)
 
-    # A plain name needs no analysis by Spark, and gets a clearer error.
+    # For a plain name Spark need not analyse anything, and the error can be clearer.
     with unlogged():
         input_names = {part.casefold() for part in df.columns}
     for name, column in named_columns.items():
@@ -108,12 +112,12 @@ def look_up(
             fields = df.select(*(_named_column(df, column) for column in named_columns.values())).schema.fields
     except AnalysisException as error:
         if len(named_columns) > 1:
-            # Spark does not say which column it refuses; looked up alone, that one raises.
+            # Spark does not say which column it refuses. So each is looked up alone, until one of them raises.
             for name, column in named_columns.items():
                 look_up(df, {name: column}, readers)
         name, column = next(iter(named_columns.items()))
         raise _no_such_column(df, readers.get(name, name), column, error) from error
-    if len(fields) != len(named_columns):  # a star, as in "reading.*"
+    if len(fields) != len(named_columns):  # a text with a star, such as "reading.*", stands for several columns
         name = next(iter(named_columns))
         spelled = ", ".join(map(str, named_columns.values()))
         raise QueryError(f"{readers.get(name, name)} names several columns with one of {spelled}\n  name each one")
@@ -123,12 +127,21 @@ def look_up(
 def _no_such_column(
     df: DataFrame, reader: str, column: ColumnLike, reason: AnalysisException | None = None
 ) -> QueryError:
-    """Return the error for a column that Spark does not find, or cannot compute, in the input."""
+    """Return the error for a column that the input does not have, or that Spark cannot compute from it.
+
+    Args:
+        df: The input.
+        reader: The spelling in errors of what reads the column.
+        column: The column.
+        reason: The error of Spark; None if the column is a name that the input does not have.
+    """
     spelled = repr(column) if isinstance(column, str) else str(column)
     expression = column if isinstance(column, str) else spelled.removeprefix("Column<'").removesuffix("'>")
     condition = "" if reason is None else str(reason.getCondition())
     parameters = {} if reason is None else reason.getMessageParameters() or {}
+
     if reason is None or "UNRESOLVED_COLUMN" in condition:
+        # Spark's error has the name that it looked for, each part of it in backquotes.
         parts = re.findall(r"`((?:[^`]|``)*)`", parameters.get("objectName", ""))
         name = ".".join(part.replace("``", "`") for part in parts) or expression
         close = difflib.get_close_matches(name, df.columns, n=1)
@@ -150,8 +163,8 @@ def _no_such_column(
             expression=expression,
         )
     if condition == "AMBIGUOUS_REFERENCE":
-        folded = [name.casefold() for name in df.columns]
-        alike = [name for name in df.columns if folded.count(name.casefold()) > 1]
+        lower_names = [name.casefold() for name in df.columns]
+        alike = [name for name in df.columns if lower_names.count(name.casefold()) > 1]
         return QueryError(
             "{reader} reads {written}, and Spark does not tell upper from lower case: there are {alike}\n"
             "  expected: names that differ otherwise; rename some {before_events}, for example with df.toDF(...)",
@@ -161,6 +174,7 @@ def _no_such_column(
             alike=", ".join(alike),
             before_events=Earlier("events"),
         )
+
     # The message of Spark's parser begins with an empty line.
     first_line = next(line for line in (*str(reason).splitlines(), condition) if line)
     return QueryError(
@@ -174,7 +188,7 @@ def _no_such_column(
 
 @contextmanager
 def unlogged() -> Iterator[None]:
-    """Keep PySpark from logging exceptions in a block, which raises them again in words of its own."""
+    """Keep PySpark from logging the exceptions of a block: the caller raises them again with a clearer message."""
     loggers = [logger for logger in map(PySparkLogger.getLogger, _LOGGERS) if not logger.disabled]
     try:
         for logger in loggers:
@@ -186,15 +200,15 @@ def unlogged() -> Iterator[None]:
 
 
 def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") -> ColumnLike:
-    """Return a condition on the rows of an input: a column, or text where Spark is not asked for the input's columns.
+    """Return a condition on the rows of an input as a column; as text if the query writer has declared the columns.
 
     Args:
         df: The input.
         condition: The condition.
-        call: The call that takes it, for errors.
+        call: The call that takes the condition, for errors, with `{}` for its argument.
 
     Raises:
-        QueryError: The condition is none, or reads columns that the input does not have.
+        QueryError: The condition is no column or no boolean, or reads columns that the input does not have.
     """
     column: ColumnLike = condition
     if isinstance(condition, str):

@@ -60,7 +60,19 @@ class SparkColumnReader(ColumnReader):
         identities: Mapping[str, str],
         scale: AxisScale,
     ) -> tuple[DataFrame, ProjectedRows]:
-        """Project the columns that a query reads, with the rows of heartbeats and clocks among those of the input."""
+        """Project the columns that a query reads, with the rows of heartbeats and clocks among those of the input.
+
+        Args:
+            request: The input.
+            columns: The columns to project, by their names in the projection.
+            identities: By the same names, a text for each that is a plain column of the input.
+            scale: The meaning of the input's times, such as their unit.
+
+        Returns:
+            The projected rows, and the parts that they are made of.
+        """
+        # The columns as Spark computes them. With a declared schema Spark is not asked for their types: each computed
+        # column checks, when the query runs, that it has the planned type.
         projected = {name: column_lookup.as_column(request.df, column) for name, column in columns.items()}
         planned_types: dict[str, InputColumn] = {}
         if is_known(request.df):
@@ -68,10 +80,13 @@ class SparkColumnReader(ColumnReader):
             for name, column in columns.items():
                 if not isinstance(column, str) or column not in request.df.columns:
                     projected[name] = checked_expression(projected[name], planned_types[name])
+
+        # Rows of heartbeats and clocks, the marks, say in a column `change` that they are no events.
         has_marks = bool(request.heartbeats) or request.clock is not None
         if has_marks and "change" not in projected:
             projected["change"] = F.lit("insert")
             planned_types["change"] = InputColumn("change", pa.string(), "string")
+
         condition = None if request.rows is None else column_lookup.as_column(request.df, request.rows)
         source = request.df if condition is None else request.df.where(condition)
         rows = source.select(*(column.alias(name) for name, column in projected.items()))
@@ -82,8 +97,9 @@ class SparkColumnReader(ColumnReader):
         marks: Marks = ()
         if has_marks:
             heartbeats = []
-            for beat in request.heartbeats:
-                heartbeats.append(replace(beat, delay=scale.resolve(beat.delay, "delay of a heartbeat")))
+            for heartbeat in request.heartbeats:
+                delay = scale.resolve(heartbeat.delay, "delay of a heartbeat")
+                heartbeats.append(replace(heartbeat, delay=delay))
             marks = marks_of(input_column(rows.schema["start"]), heartbeats, request.clock, scale)
         marked_rows = with_marks(rows, marks)
         if is_known(rows):

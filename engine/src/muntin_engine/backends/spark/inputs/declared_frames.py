@@ -35,14 +35,16 @@ if TYPE_CHECKING:
     from muntin_engine.plan.request import ColumnLike, InputRequest
 
 _EMPTY_TWINS: Final[WeakKeyDictionary[DataFrame, Any]] = WeakKeyDictionary()
-"""By DataFrame whose columns are known without Spark, a table in this process that has these columns and no rows."""
+"""By DataFrame with declared columns, its empty twin: a table in this process with the same columns and no rows."""
 
 _DECLARED: Final[WeakKeyDictionary[DataFrame, dict[pa.Schema, DataFrame]]] = WeakKeyDictionary()
-"""By DataFrame of a query writer, those that were made of it, so that queries of one pass have the same one."""
+"""By DataFrame of a query writer, the DataFrames that `declared` has made of it, by their columns.
 
+Queries of one pass must read the same DataFrame, so that `declared` must return the same one again.
+"""
 
 _PLAIN_COLLATION: Final = " collate UTF8_BINARY"
-"""What stands in the name of a type of text that was given the collation which text has without one."""
+"""The end of the name of a type of text if it names the collation that text has by default."""
 
 
 def is_known(df: DataFrame) -> bool:
@@ -54,7 +56,7 @@ def declared(df: DataFrame, schema: pa.Schema) -> DataFrame:
     """Return a DataFrame with the declared columns, and no others.
 
     Args:
-        df: The DataFrame. One of a classic session knows its columns, which are compared at once.
+        df: The DataFrame. In a classic session its columns are compared with the declared ones at once.
         schema: The declared columns.
 
     Raises:
@@ -72,12 +74,12 @@ def declared(df: DataFrame, schema: pa.Schema) -> DataFrame:
 
 
 def with_known_columns(df: DataFrame, schema: spark_types.StructType, *, is_stream: bool) -> DataFrame:
-    """Return a DataFrame of Spark Connect of which neither PySpark nor a query asks Spark for its columns.
+    """Set the columns of a DataFrame of Spark Connect, so that neither PySpark nor a query asks Spark for them.
 
     Args:
         df: The DataFrame.
         schema: The columns that it has.
-        is_stream: True if it goes on without an end.
+        is_stream: True if the DataFrame is a stream.
     """
     set_known_facts(df, schema, is_stream=is_stream)
     fields = [pa.field(part.name, input_column(part).type) for part in schema]
@@ -86,11 +88,11 @@ def with_known_columns(df: DataFrame, schema: spark_types.StructType, *, is_stre
 
 
 def like(source: DataFrame, df: DataFrame, schema: spark_types.StructType) -> DataFrame:
-    """Return a DataFrame that was made of another one, with its columns known if those of the other one are.
+    """Set the columns of a DataFrame that was made from another one, if those of the other one were declared.
 
     Args:
         source: The other DataFrame.
-        df: The DataFrame.
+        df: The DataFrame, which is returned.
         schema: The columns that it has.
     """
     return with_known_columns(df, schema, is_stream=source.isStreaming) if is_known(source) else df
@@ -99,7 +101,12 @@ def like(source: DataFrame, df: DataFrame, schema: spark_types.StructType) -> Da
 def look_up_known(
     df: DataFrame, columns: Mapping[str, ColumnLike | None], readers: Mapping[str, str]
 ) -> dict[str, InputColumn]:
-    """Look up columns of a DataFrame without asking Spark; see `column_lookup.look_up`.
+    """Look up columns of a DataFrame with declared columns, without asking Spark.
+
+    Args:
+        df: The DataFrame.
+        columns: The columns, by the name of the argument that has them; those that are None are left out.
+        readers: As in `column_lookup.look_up`.
 
     Raises:
         QueryError: There is no such column, or the type of an expression is not known without Spark.
@@ -118,7 +125,7 @@ def look_up_known(
             used=error.used,
         ) from error
     for name, column in twin_columns.items():
-        _ = column.travelling_type  # refuses what is null whatever the row
+        _ = column.travelling_type  # read for its error: a column that is always null has no type
         looked_up[name] = input_column(spark_types.StructField(column.name, spark_type_of(column.type)))
     return looked_up
 
@@ -133,9 +140,9 @@ def known_schema_with_payload(
     *,
     keeps_others: bool,
 ) -> spark_types.StructType:
-    """Return the columns of a DataFrame with computed ones, as its empty twin in this process has them.
+    """Return the columns that a DataFrame with declared columns has after `payload_columns.with_payload`.
 
-    The arguments are those of `payload_columns.with_payload`.
+    They are computed over its empty twin in this process. The arguments are those of `with_payload`.
 
     Raises:
         QueryError: A column cannot be computed, or there is none of a name.
@@ -147,7 +154,7 @@ def known_schema_with_payload(
 
 
 def known_schema_of_union(streams: Mapping[str, InputRequest]) -> spark_types.StructType:
-    """Return the columns of a union of streams whose columns are known.
+    """Return the columns of a union of streams whose columns are declared, as the union of their empty twins has them.
 
     Raises:
         QueryError: A column is missing, or those of the streams are of different types.
@@ -157,10 +164,15 @@ def known_schema_of_union(streams: Mapping[str, InputRequest]) -> spark_types.St
 
 
 def text_of_known(df: DataFrame, column: ColumnLike, reader: str) -> str:
-    """Return a column of a DataFrame whose columns are known as text.
+    """Return a column as text: its name, or its expression in SQL.
+
+    Args:
+        df: The DataFrame, whose columns are declared.
+        column: The column.
+        reader: The spelling in errors of what reads the column.
 
     Raises:
-        QueryError: The column is an expression of PySpark's.
+        QueryError: The column is an expression of PySpark's, whose type is not known without Spark.
     """
     if isinstance(column, str):
         return column
@@ -177,7 +189,7 @@ def text_of_known(df: DataFrame, column: ColumnLike, reader: str) -> str:
 
 
 def text_cast(df: DataFrame, column: ColumnLike) -> SqlExpression:
-    """Return a column of a DataFrame whose columns are known, cast to text."""
+    """Return a column of a DataFrame with declared columns, cast to text, as an expression in SQL."""
     text = text_of_known(df, column, "a cast to text")
     is_expression = isinstance(text, SqlExpression) or text not in df.columns
     return SqlExpression(f"CAST({text if is_expression else _quoted(text)} AS STRING)")
@@ -191,7 +203,12 @@ def checked_expression(column: Column, planned: InputColumn) -> Column:
 def _of_type(column: Column, name: str, data_type: pa.DataType) -> Column:
     """Return a column that fails on the first row if it is not of a type.
 
-    Spark knows the type before it reads a row, so that the condition costs nothing where it holds.
+    Spark evaluates the condition once, when it plans the query, so that it costs nothing if it holds.
+
+    Args:
+        column: The column.
+        name: The name of the column, for the error.
+        data_type: The type.
     """
     expected = spark_type_of(data_type).simpleString()
     actual = F.replace(F.typeof(column), F.lit(_PLAIN_COLLATION), F.lit(""))
@@ -204,14 +221,15 @@ def _of_type(column: Column, name: str, data_type: pa.DataType) -> Column:
 
 
 def _is_stream(df: DataFrame) -> bool:
-    """True if a DataFrame of Spark Connect goes on without an end: if it reads anything that does."""
+    """Return True if a DataFrame of Spark Connect is a stream: if it reads any stream."""
     return any(read.is_streaming for read in reads_of(connect_relation(df)))
 
 
 def _quoted(name: str) -> str:
+    """Return the name of a column in backquotes, as SQL reads it."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def _local_inputs() -> Any:
-    """Return the part of the backend of tables in this process that knows columns."""
+    """Return the part of the backend `local` that looks up columns; it gives expressions the types that Spark does."""
     return imported_backend(LOCAL).BACKEND.inputs

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @in_session()
 def payload_columns(df: DataFrame, event_columns: Sequence[str]) -> dict[str, Column]:
-    """Return the columns of events by their names, without those that make rows events."""
+    """Return the columns of the payload by their names: all but those that make rows events, such as times and keys."""
     return {name: F.col(f"`{name}`") for name in df.columns if name not in event_columns}
 
 
@@ -40,16 +40,16 @@ def with_payload(  # the arguments are the parts of a call of `with_columns` or 
     *,
     keeps_others: bool,
 ) -> DataFrame:
-    """Return an input with columns computed in rows that have a payload.
+    """Return an input with computed columns, which are null in rows without a payload.
 
     Args:
         df: The input.
-        change: The column that says what a row does; None if each is a new event.
+        change: The column that says what a row does, such as `insert`; None if each row is a new event.
         event_columns: The names of the columns that make rows events.
-        call: The name of that call, for messages.
+        call: The call of the query writer, `with_columns` or `select`, for errors.
         names: The names of columns to keep, besides `event_columns`.
         columns: The columns to compute, by name.
-        keeps_others: True if all other columns are kept.
+        keeps_others: True to keep all other columns, as `with_columns` does.
 
     Raises:
         QueryError: A column cannot be computed, or the input has no column of one of the names.
@@ -72,16 +72,17 @@ def _changed(
     *,
     keeps_others: bool,
 ) -> DataFrame:
-    """Return an input with columns that it is known to be able to compute; see `with_payload`."""
-    computed = {
-        name: F.expr(column) if isinstance(column, str) else spark_column(column) for name, column in columns.items()
-    }
+    """Return an input with computed columns, which have been checked; the arguments are those of `with_payload`."""
+    computed: dict[str, Column] = {}
+    for name, column in columns.items():
+        computed[name] = F.expr(column) if isinstance(column, str) else spark_column(column)
+
     if change is not None:
-        # Punctuation has no payload, and neither have revisions and retractions that name their event by its id alone:
-        # there, an expression such as `coalesce(km, 0)` must stay null.
+        # An expression such as `coalesce(km, 0)` must stay null in a row without a payload. Punctuation has no payload.
+        # Neither has a revision or a retraction that names its event by the id alone.
         kind = F.col(change) if isinstance(change, str) else spark_column(change)
-        payload = [F.col(f"`{name}`").isNotNull() for name in df.columns if name not in event_columns]
-        repeats_payload = kind.isin("revise", "retract") & reduce(or_, payload, F.lit(False))
+        are_not_null = [F.col(f"`{name}`").isNotNull() for name in df.columns if name not in event_columns]
+        repeats_payload = kind.isin("revise", "retract") & reduce(or_, are_not_null, F.lit(False))
         has_payload = (kind == "insert") | repeats_payload
         computed = {name: F.when(has_payload, column) for name, column in computed.items()}
     if keeps_others:
@@ -90,12 +91,19 @@ def _changed(
     names_to_keep = {name.casefold() for name in (*names, *event_columns)}
     input_names = {name.casefold() for name in df.columns}
     unchanged: list[Column] = [F.col(f"`{name}`") for name in df.columns if name.casefold() in names_to_keep]
-    unchanged += [F.col(name) for name in names if name.casefold() not in input_names]  # fields of structs
+    # Names that are no columns of the input are those of fields of structs, such as `ride.km`.
+    unchanged += [F.col(name) for name in names if name.casefold() not in input_names]
     return df.select(*unchanged, *(column.alias(name) for name, column in computed.items()))
 
 
 def _check_columns(df: DataFrame, call: str, names: Sequence[str], columns: Mapping[str, ColumnLike]) -> None:
     """Refuse columns that a DataFrame does not have, or that cannot be computed from those that it has.
+
+    Args:
+        df: The DataFrame.
+        call: The call of the query writer, for errors.
+        names: The names of columns that it must have.
+        columns: The columns to compute, by name.
 
     Raises:
         QueryError: The DataFrame has no such column, or a column cannot be computed.

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 def table_of(
     session: AnySession | None, table: str | Mapping[str, str], dataframes: Mapping[str, DataFrame]
 ) -> DataFrame:
-    """Return a table by its name, or the rows that a query of Spark's has.
+    """Return a table by its name, or the rows of a query in Spark's SQL.
 
     Args:
         session: The session, whose tables and views may be named; None for that of the DataFrames.
-        table: The name, or an object with the query as `sql`.
-        dataframes: DataFrames that are read by these names.
+        table: The name of the table, or a mapping with the query as `sql`.
+        dataframes: DataFrames by the names that they have in the query.
 
     Raises:
-        QueryError: Spark refuses it.
+        QueryError: Spark does not find the table, or refuses the query.
     """
     spark: AnySession = next(iter(dataframes.values())).sparkSession if session is None else session
     try:
@@ -44,13 +44,13 @@ def table_of(
                 result: DataFrame = spark.sql(text)
                 return result
 
-            # `spark.sql` puts a DataFrame where its name stands in braces. A clause WITH gives it that name in the
-            # text, which stays as it was written but for its own braces.
+            # `spark.sql` replaces a name in braces by a DataFrame. A clause WITH before the text gives each DataFrame
+            # its plain name, so that the text itself need not be changed, except that its own braces are doubled.
             with_clause = ", ".join(f"`{name}` AS (SELECT * FROM {{{name}}})" for name in named_tables)
             escaped = text.replace("{", "{{").replace("}", "}}")
             return spark.sql(f"WITH {with_clause} SELECT * FROM ({escaped})", **named_tables)
     except AnalysisException as error:
-        # Spark's message without its class of errors, "[...] ", and its state, " SQLSTATE: ...".
+        # The first line of Spark's message, without the class of the error, "[...] ", and its state, " SQLSTATE: ...".
         reason = re.sub(r"^\[[\w.]+\] | SQLSTATE: .*", "", str(error).strip().partition("\n")[0])
         parameters = error.getMessageParameters() or {}
         name = parameters.get("relationName") or parameters.get("objectName") or ""

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 _SECOND: Final = 1_000_000
 
 Marks: TypeAlias = tuple[tuple[DataFrame, Mapping[str, Column]], ...]
-"""Rows of other streams: each stream, and the columns that its rows have among projected events."""
+"""The streams of heartbeats and clocks, each with the columns that its rows have when they are put among events."""
 
 
 def marks_of(start: InputColumn, heartbeats: Sequence[Heartbeat], clock: DataFrame | None, scale: AxisScale) -> Marks:
-    """Return the rows of heartbeats and of a clock, which lie among the rows of events.
+    """Return the streams of heartbeats and of a clock, whose rows are put among the events of an input.
 
     Args:
-        start: The starts of the events.
-        heartbeats: Streams whose rows are punctuation.
-        clock: A stream of readings.
-        scale: The meaning of the events' times.
+        start: The column with the starts of the events.
+        heartbeats: The heartbeats: streams whose rows become punctuation.
+        clock: The stream of a clock's readings; None if there is no clock.
+        scale: The meaning of the events' times, such as their unit.
 
     Raises:
         QueryError: The times of a heartbeat are of another kind than those of the events; or there is a clock, and
@@ -45,14 +45,25 @@ def marks_of(start: InputColumn, heartbeats: Sequence[Heartbeat], clock: DataFra
 
 
 def with_marks(projected: DataFrame, marks: Iterable[tuple[DataFrame, Mapping[str, Column]]]) -> DataFrame:
-    """Return projected events, which have a column `change`, with the rows of other streams among them."""
+    """Return projected events together with the rows of heartbeats and clocks.
+
+    Args:
+        projected: The events, which have a column `change`.
+        marks: The streams of heartbeats and clocks, as `marks_of` returns them.
+    """
     for stream, mark_columns in marks:
         projected = projected.unionByName(fitted(projected.schema, stream, mark_columns))
     return projected
 
 
 def fitted(schema: spark_types.StructType, df: DataFrame, mark_columns: Mapping[str, Column]) -> DataFrame:
-    """Return the rows of a stream under the schema of projected events; columns that it does not have are null."""
+    """Return the rows of a heartbeat or a clock in the schema of projected events.
+
+    Args:
+        schema: The schema.
+        df: The stream.
+        mark_columns: The columns that its rows have, by name; all others are null.
+    """
     columns: list[Column] = []
     for part in schema:
         column = mark_columns.get(part.name, F.lit(None))
@@ -61,17 +72,27 @@ def fitted(schema: spark_types.StructType, df: DataFrame, mark_columns: Mapping[
 
 
 def _punctuation(start: InputColumn, heartbeat: Heartbeat) -> tuple[DataFrame, Mapping[str, Column]]:
-    """Return a heartbeat as rows of punctuation."""
+    """Return the stream of a heartbeat, and the columns of its rows as punctuation.
+
+    Args:
+        start: The column with the starts of the events.
+        heartbeat: The heartbeat, with its delay in ticks.
+
+    Raises:
+        QueryError: The stream lacks a column, or its times are of another kind than those of the events.
+    """
     heartbeat_columns = {"at": heartbeat.at, "source": heartbeat.source}
     calls = {name: f"with_heartbeat({name}=...)" for name in heartbeat_columns}
-    beat = look_up(heartbeat.df, heartbeat_columns, calls)["at"]  # the source is looked up to refuse a missing one
+    described_columns = look_up(heartbeat.df, heartbeat_columns, calls)  # raises if one of the columns is missing
+    time_column = described_columns["at"]
+    check_heartbeat(start, time_column)
     at = as_column(heartbeat.df, heartbeat.at)
-    check_heartbeat(start, beat)
-    # A heartbeat says that rows up to its time have come, but for those of the last `delay` ticks.
-    if beat.axis is Axis.TIME:
-        time = at - F.expr(f"make_dt_interval(0, 0, 0, {heartbeat.delay // _SECOND}.{heartbeat.delay % _SECOND:06})")
-    elif beat.places is not None:
-        time = at - F.lit(decimal_of(heartbeat.delay, beat.places))
+    # A heartbeat at a time promises that all rows before that time minus the delay have come.
+    if time_column.axis is Axis.TIME:
+        seconds = f"{heartbeat.delay // _SECOND}.{heartbeat.delay % _SECOND:06}"
+        time = at - F.expr(f"make_dt_interval(0, 0, 0, {seconds})")
+    elif time_column.places is not None:
+        time = at - F.lit(decimal_of(heartbeat.delay, time_column.places))
     else:
         time = at - F.lit(heartbeat.delay)
 
@@ -82,7 +103,12 @@ def _punctuation(start: InputColumn, heartbeat: Heartbeat) -> tuple[DataFrame, M
 
 
 def _readings(start: InputColumn, clock: DataFrame, scale: AxisScale) -> tuple[DataFrame, Mapping[str, Column]]:
-    """Return the readings of a clock as rows with the change 'clock'.
+    """Return the stream of a clock, and the columns of its readings as rows with the change 'clock'.
+
+    Args:
+        start: The column with the starts of the events.
+        clock: The stream of readings, which are timestamps.
+        scale: The meaning of the events' times.
 
     Raises:
         QueryError: The times of the query are decimals.
@@ -91,6 +117,6 @@ def _readings(start: InputColumn, clock: DataFrame, scale: AxisScale) -> tuple[D
     if start.axis is Axis.TIME:
         reading = F.col(clock.columns[0])
     else:
-        # Numbers count units since the epoch: microseconds are divided by the length of the unit.
+        # Times that are integers count units since the epoch, and readings are microseconds since then.
         reading = F.expr(f"unix_micros(`{clock.columns[0]}`) * {UNITS['us']} div {UNITS[scale.unit or 'us']}")
     return clock, {"change": F.lit("clock"), "start": reading}

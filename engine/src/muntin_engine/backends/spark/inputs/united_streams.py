@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
     """Make one stream of several: their rows, and the rules and heartbeats of each.
 
+    Args:
+        streams: The streams, by name.
+
     Raises:
         QueryError: A column is missing, or those of the streams are of different types.
     """
@@ -44,7 +47,7 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
     else:
         _check_types(union_columns, tables)
     try:
-        df = reduce(lambda rows, more: rows.unionByName(more, allowMissingColumns=True), tables.values())
+        df = reduce(lambda rows, table: rows.unionByName(table, allowMissingColumns=True), tables.values())
     except AnalysisException as error:
         raise QueryError(
             f"the columns of the streams of a union do not fit together: {str(error).splitlines()[0]}\n"
@@ -65,10 +68,14 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
 
 
 def _check_types(union_columns: UnionColumns, tables: Mapping[str, DataFrame]) -> None:
-    """Refuse streams in which a column is of different types.
+    """Raise if a column has one type in one stream and another type in another one.
+
+    Args:
+        union_columns: The columns of the union.
+        tables: The rows of each stream.
 
     Raises:
-        QueryError: There is such a column.
+        QueryError: A column has different types.
     """
     for column in union_columns.typed:
         types: dict[str, str | None] = {}
@@ -79,27 +86,30 @@ def _check_types(union_columns: UnionColumns, tables: Mapping[str, DataFrame]) -
 
 
 def _spelled(data_type: spark_types.DataType) -> str | None:
-    """Return the name of a type; None for that of nulls alone."""
+    """Return the name of a type, for errors; None for the type of nulls, which fits any other type."""
     return None if isinstance(data_type, spark_types.NullType) else data_type.simpleString()
 
 
 def _rows(reader: SparkColumnReader, union_columns: UnionColumns, name: str, stream: InputRequest) -> DataFrame:
-    """Return the rows of a stream under the names that all have in common, its own columns beside them.
+    """Return the rows of a stream with the columns that all streams of a union have, and its own columns beside them.
 
     Args:
-        reader: What looks columns up.
-        union_columns: The columns that all streams have.
+        reader: The reader that looks up columns.
+        union_columns: The columns of the union.
         name: The name of the stream.
         stream: The stream.
 
     Raises:
-        QueryError: A column is missing, or has a name that is the union's own.
+        QueryError: A column is missing, or has a name that the union needs.
     """
     fields = union_columns.look_up(reader, stream)
     start = fields["start"]
-    columns = {
-        part: as_column(stream.df, column) for part, column in event_columns(stream).items() if column is not None
-    }
+
+    # The columns that make rows events, under the names that they have in all streams.
+    columns: dict[str, Column] = {}
+    for part, column in event_columns(stream).items():
+        if column is not None:
+            columns[part] = as_column(stream.df, column)
     if stream.change is None:
         columns["change"] = F.lit("insert")
     if stream.end is None:
@@ -107,21 +117,24 @@ def _rows(reader: SparkColumnReader, union_columns: UnionColumns, name: str, str
             columns["end"] = F.lit(None).cast(start.spelled_type)  # a sample lasts until the next one
         else:
             columns["end"] = _tick_after(columns["start"], start)
-    columns |= dict(zip(union_columns.keys, (as_column(stream.df, key) for key in stream.keys), strict=True))
+    for key_name, key in zip(union_columns.keys, stream.keys, strict=True):
+        columns[key_name] = as_column(stream.df, key)
     if union_columns.condition:
         condition = F.lit(True)
         if stream.conditions:
             condition = reduce(and_, (as_column(stream.df, part) for part in stream.conditions))
         columns[union_columns.condition] = condition
 
+    # All other columns of the stream are payload.
     event_names = [part.name for part in fields.values()]
     payload = union_columns.payload(name, stream.df.columns, list(columns), event_names)
+
+    # A row is of one source. Punctuation without a source is of all sources of its stream: it becomes a row for each.
     sources = F.array(*map(F.lit, sources_of(name, stream)))
     if stream.source is not None:
-        # Punctuation without a source is that of all sources of its stream: a row for each.
         is_of_all = columns["source"].isNull() & columns["change"].isin("punctuate", "close")
         sources = F.when(is_of_all, sources).otherwise(F.array(F.concat(F.lit(f"{name}."), columns["source"])))
-    columns.pop("source", None)  # `sources` has it, with the name of the stream before it
+    columns.pop("source", None)  # `sources` takes its place: there, the name of the stream is before each source
     renamed = [column.alias(part) for part, column in columns.items()]
     rows: DataFrame = stream.df.select(*(F.col(f"`{part}`") for part in payload), *renamed, sources.alias("source"))
     return rows.withColumn("source", F.explode("source"))
@@ -131,8 +144,8 @@ def _tick_after(start: Column, times: InputColumn) -> Column:
     """Return the end of a point: a tick after its start.
 
     Args:
-        start: The start.
-        times: The description of the column of starts.
+        start: The column with the starts of points.
+        times: The description of that column, with its type.
     """
     if times.axis is Axis.TIME:
         return start + F.expr("INTERVAL 0.000001 SECOND")
@@ -143,11 +156,18 @@ def _tick_after(start: Column, times: InputColumn) -> Column:
 
 
 def _heartbeats(name: str, stream: InputRequest) -> Iterator[Heartbeat]:
-    """Yield the heartbeats of a stream as those of its sources."""
-    for beat in stream.heartbeats:
-        if beat.source is None:
-            # A heartbeat of the whole stream is a row for each of its sources.
-            every = F.explode(F.array(*map(F.lit, sources_of(name, stream))))
-            yield replace(beat, df=beat.df.withColumn("source of all", every), source=F.col("`source of all`"))
+    """Yield the heartbeats of a stream, each with the names that its sources have in the union.
+
+    Args:
+        name: The name of the stream.
+        stream: The stream.
+    """
+    for heartbeat in stream.heartbeats:
+        if heartbeat.source is None:
+            # A heartbeat of the whole stream becomes a row for each of its sources.
+            each_source = F.explode(F.array(*map(F.lit, sources_of(name, stream))))
+            rows = heartbeat.df.withColumn("source of all", each_source)
+            yield replace(heartbeat, df=rows, source=F.col("`source of all`"))
         else:
-            yield replace(beat, source=F.concat(F.lit(f"{name}."), as_column(beat.df, beat.source)))
+            source = as_column(heartbeat.df, heartbeat.source)
+            yield replace(heartbeat, source=F.concat(F.lit(f"{name}."), source))

@@ -35,13 +35,20 @@ if TYPE_CHECKING:
     from muntin_engine.tasks.recorded_rows import RecordedRows
 
 RECORDING: Final = "spark.muntin.recording."
-"""The prefix of the settings that name the recording of a query whose results another one reads; see `place_name`."""
+"""The prefix of the settings with the recordings of inner queries; the id of the query follows it."""
 
 
 class Distributor:
     """Sends the rows of one task to their buckets; for `mapInArrow`. The packed task is opened on the worker."""
 
     def __init__(self, task: bytes, recording: RowRecording | str | None = None) -> None:
+        """Create the function.
+
+        Args:
+            task: The packed task.
+            recording: The recording of the rows; or the id of an inner query, by which its tasks find their recording;
+                None for no recording.
+        """
         self._task = task
         self._recording = recording
 
@@ -67,7 +74,7 @@ class SharedDistributor:
         Args:
             tasks: The packed task of each query.
             columns_by_query: The columns of each query among those of the shared rows.
-            recordings: The recording of each query, or the name by which its tasks find it; None for no recording.
+            recordings: The recording of the rows of each query, see `Distributor`.
         """
         self._tasks = tuple(tasks)
         self._columns_by_query = tuple(columns_by_query)
@@ -88,6 +95,13 @@ class StatelessTask:
     def __init__(
         self, task: bytes, reporter: CountReporter | None = None, recording: RowRecording | str | None = None
     ) -> None:
+        """Create the function.
+
+        Args:
+            task: The packed task.
+            reporter: The reporter of counts for a static input; None for a stream, and on Spark Connect.
+            recording: The recording of the rows, see `Distributor`.
+        """
         self._task = task
         self._reporter = reporter
         self._recording = recording
@@ -99,8 +113,9 @@ class StatelessTask:
         blobs_to_report: list[OutputBlob] = []
         settle()
 
-        # Blobs go on as they come. Those that are counted at the end are few: blobs of results are not among them.
+        # Each blob goes on at once. Only those that are counted at the end are kept, without the many of results.
         def evaluated_blobs() -> Iterator[OutputBlob]:
+            """Yield the blobs of the task, and keep those that are not of results for the report."""
             for blob in run_task(task, batches, _recorded_rows(self._recording)):
                 if blob.stream != RESULTS:
                     blobs_to_report.append(blob)
@@ -113,28 +128,40 @@ class StatelessTask:
 
         context = TaskContext.get()
         if self._reporter is None or context is None:
-            task.overflows.report()  # for a static input on Spark Connect the log of the worker is all there is
+            task.overflows.report()  # in the log of the worker, as there is no way to the driver
             return
+
+        # The rows that modules skipped, by the label of the module.
         label_by_metric = {skipped_metric(label): label for label in task.choosy_labels}
         skipped: dict[str, int] = {}
         for blob in blobs_to_report:
             label = label_by_metric.get(blob.stream)
             if label is not None:
                 skipped[label] = blob.rows
-        # A query without state has no buckets: its tasks report in their place.
+        # Counts are reported by bucket. A query without state has no buckets, so the number of the task is used.
         self._reporter.report(context.partitionId(), blobs_to_report, skipped, task.overflows.take())
 
 
 class PassingReader(EventReader):
-    """Reads blobs as the events of another query, and records them if both queries are recorded."""
+    """Reads the blobs of an inner query as events of the query that reads its results, and records the events.
 
-    def __init__(self, schema: pa.Schema, lifetime: str, place_name: str) -> None:
+    They are recorded if the reading query is.
+    """
+
+    def __init__(self, schema: pa.Schema, lifetime: str, inner_id: str) -> None:
+        """Create the reader.
+
+        Args:
+            schema: The columns of the events.
+            lifetime: The name of the column with the lifetimes.
+            inner_id: The id of the inner query.
+        """
         super().__init__(schema, lifetime)
-        self._place_name = place_name
+        self._inner_id = inner_id
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of each blob, and those of each watermark."""
-        recorded_rows = _recorded_rows(self._place_name, PASSED_ON)
+        """Yield the rows of each blob; a blob that is a watermark becomes a row of punctuation."""
+        recorded_rows = _recorded_rows(self._inner_id, PASSED_ON)
         for batch in super().__call__(batches):
             if recorded_rows is not None:
                 recorded_rows.write(batch)
@@ -144,20 +171,21 @@ class PassingReader(EventReader):
 
 
 def _recorded_rows(recording: RowRecording | str | None, kind: str = ROWS) -> RecordedRows | None:
-    """Return the file that the running task records its rows in, if they are recorded.
+    """Return the file in which the running task records its rows; None if they are not recorded.
 
     Args:
-        recording: The recording; or the name of a query whose recording is not known before `write`.
-        kind: `ROWS`, or `PASSED_ON`.
+        recording: The recording; or the id of an inner query, whose recording is not known before `write`; None or
+            empty for no recording.
+        kind: The folder of the file: `ROWS` for rows that the task reads, `PASSED_ON` for results of an inner query.
     """
     context = TaskContext.get()
     if not recording or context is None:
         return None
     batch = context.getLocalProperty("streaming.sql.batchId")
     if batch is None:
-        return None  # a static input
+        return None  # the input is static
     if isinstance(recording, str):
-        # The sinks wrote the recording's fields into a property of the micro-batch, if the query is recorded.
+        # `recording_settings` has set this property for the Spark query if the reading query is recorded.
         packed_recording = context.getLocalProperty(RECORDING + recording)
         if not packed_recording:
             return None
@@ -166,9 +194,19 @@ def _recorded_rows(recording: RowRecording | str | None, kind: str = ROWS) -> Re
 
 
 def static_bucket(task: bytes, reporter: CountReporter | None) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
-    """Return a function that evaluates one bucket of a static input as a whole. Spark reads its annotations."""
+    """Return a function for `applyInArrow`, which evaluates one bucket of a static input as a whole.
+
+    Args:
+        task: The packed task.
+        reporter: The reporter of counts; None on Spark Connect, and if nobody is warned.
+
+    Returns:
+        A function of the id of the bucket and a table with its rows as blobs. It has annotations, by which Spark
+        chooses between a table and an iterator of record batches.
+    """
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
+        """Evaluate one bucket, given its id and its rows as blobs, and report its counts to the driver."""
         bucket = key[0].as_py()
         opened_task = open_task(task)
         arrivals = collect(table.to_pylist(), len(opened_task.inputs))
@@ -178,34 +216,45 @@ def static_bucket(task: bytes, reporter: CountReporter | None) -> Callable[[tupl
             skipped = arrivals.row_counts.unaccepted_by(opened_task.choosy_labels)
             reporter.report(bucket, blobs, skipped, opened_task.overflows.take())
         else:
-            opened_task.overflows.report()  # on Spark Connect the log of the worker is all there is
+            opened_task.overflows.report()  # in the log of the worker, as there is no way to the driver
         return _table_of(bucket, opened_task.place, blobs)
 
     return evaluate
 
 
 def closing_bucket(tasks: Mapping[int, bytes]) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
-    """Return a function that closes the stream of one bucket, whose cells are a table.
+    """Return a function for `applyInArrow`, which evaluates one bucket at the end of its stream.
 
     Args:
         tasks: The packed task of each bucket.
+
+    Returns:
+        A function of the id of the bucket and a table with its cells.
     """
 
     def evaluate(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
+        """Evaluate one bucket at the end of its stream, given its id and its cells."""
         cells = MemoryCells()
         for cell in table.to_pylist():
-            if cell["name"] is not None:  # null for a bucket without state
+            if cell["name"] is not None:  # a bucket without state has a single row of nulls
                 cells.put(cell["name"], cell["data"])
         bucket = key[0].as_py()
         opened_task = open_task(tasks[bucket])
         with module_error_first():
-            blobs = list(run_bucket(opened_task, bucket, cells, collect((), len(opened_task.inputs))))
+            no_arrivals = collect((), len(opened_task.inputs))
+            blobs = list(run_bucket(opened_task, bucket, cells, no_arrivals))
         return _table_of(bucket, opened_task.place, blobs)
 
     return evaluate
 
 
 def _table_of(bucket: int, place: int, blobs: Sequence[OutputBlob]) -> pa.Table:
-    """Return the output of a bucket as a table with the columns of `OUTPUT`, the metrics in its last row."""
+    """Return the output of a bucket as a table with the columns of `OUTPUT`; the last row has the metrics.
+
+    Args:
+        bucket: The id of the bucket.
+        place: The place of its query among those of one pass.
+        blobs: The output.
+    """
     rows = [{"bucket": bucket, "place": place, **blob.columns()} for blob in with_totals(blobs)]
     return pa.Table.from_pylist(rows, arrow_schema_of(OUTPUT))

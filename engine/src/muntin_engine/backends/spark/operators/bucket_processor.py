@@ -40,21 +40,24 @@ _NAME: Final = spark_types.StructType([spark_types.StructField("name", spark_typ
 _DATA: Final = spark_types.StructType([spark_types.StructField("data", spark_types.BinaryType())])
 
 IDLE: Final = "idle"
-"""The cell in which a partition keeps the first of the micro-batches in a row that evaluated none of its buckets."""
+"""The cell of a partition with its note of idle micro-batches, in which none of its buckets was evaluated.
+
+The note has the first of the consecutive idle micro-batches, and by its origin the last one.
+"""
 
 _NO_BUCKET: Final = -1
-"""The key of that cell, in every partition."""
+"""The key under which every partition keeps that cell: the id of no bucket."""
 
 _WITH_STATE: Final[set[tuple[str, int]]] = set()
-"""The buckets, each with its query, that have had state in this process."""
+"""The buckets that have had state in this process: each as the id of its query and its own id."""
 
 
 class MapCells:
-    """Cells in a map of Spark's state store.
+    """The cells of a bucket, in a map of Spark's state store.
 
     Attributes:
         may_be_new: True if cells may be missing. Spark logs a warning for each missing value that is read, so it is
-            then asked first.
+            asked first whether there is a value.
     """
 
     def __init__(self, state: Any) -> None:
@@ -86,9 +89,9 @@ class BucketProcessor(StatefulProcessor):
 
     Spark unpickles it anew for each partition of each micro-batch; only the state store lasts.
 
-    The state of a bucket is of the previous micro-batch, or the checkpoint is damaged. A micro-batch with a row writes
-    the state of all buckets. In micro-batches without rows, the partition writes a note with the first and the last of
-    them.
+    A micro-batch with a row writes the state of all buckets. In a micro-batch without rows no bucket is evaluated, and
+    each partition writes a note instead, with the first and the last of such micro-batches. So the state of a bucket
+    must be of the previous micro-batch, or of the one before the first idle one; otherwise the checkpoint is damaged.
     """
 
     def __init__(self, tasks: Mapping[int, bytes], *, has_begun: bool = False) -> None:
@@ -102,13 +105,19 @@ class BucketProcessor(StatefulProcessor):
         self._has_begun = has_begun
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Declare the state. The tasks stay closed: this runs where its modules may not be importable."""
+        """Declare the state. The tasks are not unpacked: this runs where their modules may not be importable."""
         self._cells = MapCells(handle.getMapState("cells", _NAME, _DATA))
         self._client = client_of_state(handle)  # sets the bucket whose cells are read and written
         self._is_idle = True
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
-        """Evaluate one bucket."""
+        """Evaluate one bucket in a micro-batch that has rows; Spark calls it once for each bucket.
+
+        Args:
+            key: The id of the bucket, in a tuple.
+            rows: The rows of the bucket, as blobs.
+            timerValues: Spark's times, which are not used.
+        """
         from muntin_engine.backends.spark.delivery.packed_task import open_task
         from muntin_engine.backends.spark.failures.worker_errors import module_error_first
         from muntin_engine.tasks.bucket_task import run_bucket
@@ -120,7 +129,7 @@ class BucketProcessor(StatefulProcessor):
         task = open_task(self._tasks[bucket])
         origin = _origin_of(bucket)
 
-        # A bucket that had state in this process has all its cells: then nothing need be asked before it is read.
+        # A bucket that has had state in this process lacks no cell, which saves a question to Spark before each read.
         bucket_of_query = (origin.query if origin else "", bucket)
         self._cells.may_be_new = bucket_of_query not in _WITH_STATE
 
@@ -134,15 +143,18 @@ class BucketProcessor(StatefulProcessor):
         _WITH_STATE.add(bucket_of_query)
 
     def close(self) -> None:
-        """Write the note of the partition if no bucket was evaluated."""
+        """Freeze the state of the buckets; if none was evaluated, write the note of idle micro-batches instead."""
         if not self._is_idle:
+            from muntin_engine.backends.spark.operators.settled_worker import FROZEN_STATE
+
+            FROZEN_STATE.end_task()
             return
         origin = _origin_of(_NO_BUCKET)
         if origin is None:
             return
         from muntin_engine.state.cells import seal
 
-        # The note goes on from that of the previous micro-batch, if this one was idle too.
+        # If the previous micro-batch was idle too, the first idle one stays the same.
         with self._cells_of(_NO_BUCKET, origin):
             first = self._idle_since(origin)
             if first is None:
@@ -150,7 +162,14 @@ class BucketProcessor(StatefulProcessor):
             self._cells.put(IDLE, seal(IDLE, str(first).encode(), origin))
 
     def _was_idle(self, first: int, origin: Origin, task: TaskPayload) -> bool:
-        """Return True if no bucket was evaluated since a micro-batch, or if Spark's repartition hides that.
+        """Return True if it is no damage that the state of the evaluated bucket is not of the previous micro-batch.
+
+        That is so if the partition was idle in between, and if Spark has given the state another number of partitions.
+
+        Args:
+            first: The micro-batch after the one that wrote the state of the bucket; 0 if the bucket has no state.
+            origin: The origin of the bucket in this micro-batch.
+            task: The task of the bucket.
 
         Raises:
             StateMismatchError: A bucket has no state because the state is another query's, which has other buckets.
@@ -158,7 +177,7 @@ class BucketProcessor(StatefulProcessor):
         from muntin_engine.state.bucket_state import BucketMetadata
         from muntin_engine.state.cells import METADATA, split, unseal
 
-        # Spark's repartition moves buckets to other partitions, whose notes are not about them.
+        # A bucket that Spark has moved to another partition has no part in that partition's note.
         context = TaskContext.get()
         repartitioned_batch = None if context is None else context.getLocalProperty(REPARTITIONED)
         if repartitioned_batch and int(repartitioned_batch) >= first:
@@ -167,51 +186,61 @@ class BucketProcessor(StatefulProcessor):
         with self._cells_of(_NO_BUCKET, origin):
             idle_since = self._idle_since(origin)
         if idle_since is not None and idle_since <= first:
-            # Idle from the very first micro-batch on, a bucket has no state. If the checkpoint had one, it was lost.
+            # A partition that was idle from the first micro-batch on has no state. If it is known that all buckets have
+            # state, this one's was lost.
             return not (first == 0 and self._has_begun)
         if first > 0:
             return False
 
-        # The bucket has no state. If another bucket has the state of another query, that is the reason.
+        # The bucket has no state, and its partition was not idle. The reason may be that the state is another query's,
+        # which has other buckets: that shows in those that both have.
         for bucket in self._tasks:
             with self._cells_of(bucket, origin):
                 sealed = self._cells.get(METADATA)
             if sealed is not None:
-                # Only for its error, which it raises unless the state is of this query.
-                BucketMetadata.from_bytes(split(unseal(METADATA, sealed))[1], task.compatibility, task.codec)
+                _, metadata = split(unseal(METADATA, sealed))
+                # Called only for its error: it raises unless the state is this query's.
+                BucketMetadata.from_bytes(metadata, task.compatibility, task.codec)
         return False
 
     def _idle_since(self, origin: Origin) -> int | None:
-        """Return the first of the micro-batches without rows; None if the previous micro-batch had rows."""
+        """Return the first of the consecutive idle micro-batches up to the previous one; None if that had rows.
+
+        Args:
+            origin: The origin of a bucket of the partition in this micro-batch.
+        """
         from muntin_engine.state.cells import unseal
 
         sealed = self._cells.get(IDLE)
         if not sealed:
             return None
-        # An older note is of an idle time that has ended since: in between, a micro-batch had rows and wrote none.
+        # An older note does not count: the partition has had rows since, in a micro-batch that wrote no note.
         note = unseal(IDLE, sealed, "a partition")
         is_of_previous_batch = note.origin == (origin.query, _NO_BUCKET, origin.batch - 1)
         return int(note.data) if is_of_previous_batch else None
 
     @contextmanager
     def _cells_of(self, bucket: int, origin: Origin) -> Iterator[None]:
-        """Read and write the cells of another bucket in a block.
+        """Have `_cells` read and write the cells of another bucket in a block.
 
         Args:
             bucket: The other bucket.
-            origin: The origin of the bucket that is evaluated; its cells are read and written again after the block.
+            origin: The origin of the bucket that is evaluated, whose cells are read and written after the block.
         """
         may_be_new = self._cells.may_be_new
         self._cells.may_be_new = True
         self._client.set_implicit_key((bucket,))
         yield
-        # After an exception Spark gives up the partition, and with it this object: nothing is put back then.
+        # No `finally`: after an exception Spark gives up the partition, and with it this object.
         self._client.set_implicit_key((origin.bucket,))
         self._cells.may_be_new = may_be_new
 
 
 def _origin_of(bucket: int) -> Origin | None:
-    """Return the origin of the cells that a task writes; None on the driver, which only declares the state."""
+    """Return the origin of the cells that the running task writes: its query, the bucket and its micro-batch.
+
+    None on the driver, which only declares the state.
+    """
     context = TaskContext.get()
     batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
     if context is None or batch is None:

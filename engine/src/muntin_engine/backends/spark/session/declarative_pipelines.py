@@ -33,10 +33,10 @@ def check_outside_pipeline(call: str, instead: str) -> None:
 
     Args:
         call: The call, such as `write()`.
-        instead: What to do instead.
+        instead: The advice in the error, for what the call would do.
 
     Raises:
-        QueryError: The file is being read.
+        QueryError: A file of a pipeline is being read.
     """
     if is_in_pipeline():
         raise QueryError(
@@ -45,13 +45,15 @@ def check_outside_pipeline(call: str, instead: str) -> None:
 
 
 def without_schema(error: AnalysisException) -> QueryError | None:
-    """Return the error for a question about columns that Spark does not answer while it reads a pipeline's files.
+    """Return the error for a query that asks Spark for the columns of a DataFrame in a file of a declarative pipeline.
+
+    Spark does not answer such questions while it reads the files of a pipeline.
 
     Args:
-        error: What Spark says.
+        error: The error of Spark.
 
     Returns:
-        None if Spark means something else.
+        The error with advice; None if the error of Spark has another reason.
     """
     condition = error.getCondition() or ""
     if condition == _NO_QUESTIONS:

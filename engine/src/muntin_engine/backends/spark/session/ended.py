@@ -18,11 +18,10 @@ _STOPPED: Final = ("stopped SparkContext", "SparkContext was shut down", '"jsc" 
 
 @contextmanager
 def in_session() -> Iterator[None]:
-    """Raise errors of the block that mean that the session has ended as a `SessionEndedError`.
+    """Raise a `SessionEndedError` for an error of the block that means that the session has ended.
 
-    Questions that a declarative pipeline does not answer become errors that say so.
-
-    The session is not asked beforehand: that would cost a call for each use, and the session may end after it.
+    The session is not asked beforehand whether it has ended: that would cost a call for each use, and it may end after
+    the call. An error of Spark about columns in a declarative pipeline becomes an error with advice, too.
 
     Raises:
         SessionEndedError: The session has ended.
@@ -50,14 +49,15 @@ def has_ended(error: BaseException) -> bool:
 
 def is_cut_off(error: BaseException) -> bool:
     """Return True if an error means that the JVM does not answer."""
-    is_refused = isinstance(error, OSError) and _is_raised_in(error, "py4j")  # a connection to a JVM that is gone
-    return isinstance(error, Py4JNetworkError) or is_refused
+    if isinstance(error, Py4JNetworkError):
+        return True
+    return isinstance(error, OSError) and _is_raised_in(error, "py4j")  # Py4J could not connect to the JVM
 
 
 def _is_stopped(error: BaseException) -> bool:
     """Return True if an error is one that PySpark raises in a session that was stopped.
 
-    Parts of PySpark use the context, which is None by then, without looking: they fail with an error of Python.
+    The context of the session is None then. Parts of PySpark use it without looking, and fail with an error of Python.
     """
     if isinstance(error, AttributeError | AssertionError):
         return _is_raised_in(error, "pyspark") and ("'NoneType'" in str(error) or not str(error))

@@ -53,7 +53,7 @@ class Java:
 
 
 def ask_java(executable: Path) -> Java | None:
-    """Run a Java executable and read its home and version from its output; None if it does not run or say them."""
+    """Run a Java executable, and return its home and version; None if it does not run, or does not print them."""
     command = [str(executable), "-XshowSettings:properties", "-version"]
     try:
         process = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=True)
@@ -63,7 +63,7 @@ def ask_java(executable: Path) -> Java | None:
 
 
 def read_java(properties: str) -> Java | None:
-    """Return the Java that printed these properties; None if home or version are missing.
+    """Return the Java that printed some properties; None if the home or the version is not among them.
 
     Example:
         >>> read_java('''
@@ -74,8 +74,10 @@ def read_java(properties: str) -> Java | None:
     """
     home = _setting("java.home", properties)
     version = _setting("java.specification.version", properties)
-    major = re.match(r"(?:1\.)?(\d+)", version or "")
-    return Java(Path(home), int(major[1])) if home and major else None
+    major_version = re.match(r"(?:1\.)?(\d+)", version or "")  # Java 8 calls itself 1.8
+    if not home or major_version is None:
+        return None
+    return Java(Path(home), int(major_version[1]))
 
 
 def bundled_java() -> Path | None:
@@ -114,7 +116,7 @@ def find_java(
 def _candidates(
     environment: Mapping[str, str], bundled: Callable[[], Path | None]
 ) -> Iterator[tuple[str, Path | None]]:
-    """Yield the places where a Java may be, each with the executable there, if there is one."""
+    """Yield the places where a Java may be, each with the executable there; None if there is none."""
     home = environment.get("JAVA_HOME")
     yield "JAVA_HOME", Path(home, "bin", "java") if home else None
     on_path = shutil.which("java", path=environment.get("PATH", ""))
@@ -123,7 +125,12 @@ def _candidates(
 
 
 def _rejection(executable: Path | None, java: Java | None) -> str:
-    """Explain why the Java of a place was not chosen."""
+    """Explain why the Java of a place was not chosen.
+
+    Args:
+        executable: The executable; None if the place has none.
+        java: The Java of the executable; None if the executable is no Java.
+    """
     if executable is None:
         return "none"
     if java is None:
@@ -150,9 +157,10 @@ exec %s "$@"
 
 
 def spark_java_home(java: Java, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the `JAVA_HOME` for Spark: the Java's own home, or that of a wrapper around it.
+    """Return the `JAVA_HOME` for Spark: the Java's own home, or that of a wrapper if the Java lacks a module.
 
-    A wrapper is made once, in this user's cache; it is a shell script, so on Windows Java has to have the module.
+    The wrapper is made once, in this user's cache. It is a shell script, so that on Windows the Java has to have the
+    module.
     """
     return java.home if java.has_module(_MODULE) else wrap_java(java, cache_directory(environment))
 
@@ -182,6 +190,7 @@ def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def _cache_roots(environment: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the folders in which programs keep caches of this user, the preferred one first."""
     if cache := environment.get("XDG_CACHE_HOME"):
         yield Path(cache)
     if home := environment.get("HOME"):
@@ -189,6 +198,7 @@ def _cache_roots(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _is_writable(directory: Path) -> bool:
+    """Make a directory if need be; return True if this process can write to it."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError:

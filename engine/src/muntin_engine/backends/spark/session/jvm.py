@@ -27,7 +27,7 @@ _PATIENCE: Final = 30.0
 
 _QUOTED_BYTES: Final = 8192
 _QUOTED_LINES: Final = 20
-"""The end of the log that an error quotes is at most this long."""
+"""An error quotes at most this much of the end of a log."""
 
 
 def start_context(settings: Mapping[str, str], java_home: Path, log: Path) -> SparkContext:
@@ -35,6 +35,11 @@ def start_context(settings: Mapping[str, str], java_home: Path, log: Path) -> Sp
 
     The JVM's standard error, and with it that of all Python workers, is added to the log file. Its standard output,
     where Spark's console sink writes, stays that of this process.
+
+    Args:
+        settings: The settings of Spark.
+        java_home: The `JAVA_HOME` of the JVM.
+        log: The log file.
 
     Raises:
         PySparkRuntimeError: The JVM ended before it answered.
@@ -78,7 +83,7 @@ def log_tail(log: Path) -> str:
 
 @contextmanager
 def _environment(java_home: Path) -> Iterator[None]:
-    """Set the variables that Spark reads when it starts, in a block, and restore them."""
+    """Set the environment variables that Spark reads when it starts, for a block; restore their values after it."""
     variables = {"JAVA_HOME": str(java_home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": LOOPBACK}
     home = spark_home(Path(pyspark.__file__).parent)
     if home is not None:

@@ -36,9 +36,10 @@ _ELSEWHERE: Final = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", _HAS_CONNECTED)
 def spark_session(name: str = "muntin") -> SparkSession:
     """Return the session that this program is to run in, ready for queries.
 
-    That is the session which runs already, as in a notebook of a platform, or that of `spark-submit`, or of Spark
-    Connect where `SPARK_REMOTE` is set, each prepared by `prepare_session`. Otherwise it is a `local_session`, so that
-    the same program runs with `python` and with `spark-submit`.
+    If a session runs already, as in a notebook of a platform, it is that one. Under `spark-submit`, and if
+    `SPARK_REMOTE` names a server of Spark Connect, it is a session there. Each of these is prepared by
+    `prepare_session`. Otherwise it is a `local_session`, so that the same program runs with `python` and with
+    `spark-submit`.
 
     Args:
         name: The application's name, if its session starts now.
@@ -50,7 +51,7 @@ def spark_session(name: str = "muntin") -> SparkSession:
     if connect_session is not None:
         return prepare_session(connect_session)
     if jvm_is_dead():
-        end_jvm()
+        end_jvm()  # PySpark has to forget it
     if active_context() is not None:
         return prepare_session(SparkSession.builder.getOrCreate())
     if any(variable in os.environ for variable in _ELSEWHERE):
@@ -64,8 +65,8 @@ def local_session(
     """Return this process's Spark session on this machine, started if there is none.
 
     It runs on the Java that `find_java` finds. Nothing of its start-up reaches the terminal: the JVM and the Python
-    workers write to a log file. If a session runs already, that session is returned, and its settings that can change
-    are set to those asked for.
+    workers write to a log file. If a session runs already, that session is returned, with those of the settings here
+    that can change while it runs.
 
     Args:
         name: The application's name.
@@ -122,7 +123,7 @@ def stop_session(spark: SparkSession) -> None:
 
 
 def local_settings(name: str, cores: int, conf: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of a local session. The caller's replace ours, but for Java options, which are joined."""
+    """Return the settings of a local session. Those in `conf` replace the defaults; Java options are added to them."""
     defaults = {
         "spark.app.name": name,
         "spark.master": f"local[{cores}]",
@@ -147,31 +148,32 @@ def _start(settings: Mapping[str, str]) -> SparkSession:
         JavaNotFoundError: There is no Java 17 or newer.
         SparkStartError: The JVM or Spark in it did not start.
     """
-    end_jvm()  # of a session that was stopped: a JVM has the memory and the log that it was started with
+    end_jvm()  # that of a stopped session has another log, and perhaps other memory
     java_home = spark_java_home(find_java())
     log = Path(settings.get(LOG_SETTING) or _new_log())
     try:
         start_context({**settings, LOG_SETTING: str(log)}, java_home, log)
     except (PySparkException, Py4JError) as error:
-        # A JVM that is alive says why Spark did not start; of one that has ended, only its log does.
+        # If the JVM is alive, the error says why Spark did not start. If it has ended, only its log says so.
         has_jvm = gateway() is not None and not jvm_is_dead()
         failure = SparkStartError(java_home, log, root_cause(error) if has_jvm else log_tail(log))
         end_jvm()
-        raise failure from None  # the text of the original is in the JVM, which has ended
+        raise failure from None  # the original would ask the JVM for its text, which has ended
     return SparkSession.builder.getOrCreate()
 
 
 def _new_log() -> str:
+    """Make a temporary file for a log, and return its path."""
     file, path = tempfile.mkstemp(prefix="muntin-spark-", suffix=".log")
     os.close(file)
     return path
 
 
 def _adapt(settings: Mapping[str, str]) -> SparkSession:
-    """Return the session that runs, with those settings that can change.
+    """Return the session that runs, after setting those of the settings that can change.
 
     Raises:
-        SessionConflictError: Settings that cannot change are different.
+        SessionConflictError: The session has another value of a setting that cannot change while it runs.
     """
     spark = SparkSession.builder.getOrCreate()
     changeable: dict[str, str] = {}
@@ -190,7 +192,13 @@ def _adapt(settings: Mapping[str, str]) -> SparkSession:
 
 
 def _has_value(key: str, current: str | None, value: str) -> bool:
-    """Return True if a setting has a value. Java options may be among others, as Spark adds some of its own."""
+    """Return True if a setting has a value; of Java options, if it has all of them, as Spark adds some of its own.
+
+    Args:
+        key: The name of the setting.
+        current: Its value in the session; None if it is not set.
+        value: The value that it should have.
+    """
     if key == _JAVA_OPTIONS:
         return set(value.split()) <= set((current or "").split())
     return current == value

@@ -60,7 +60,7 @@ def prepare_session(spark: SparkSession) -> SparkSession:
         ```
     """
     if is_in_pipeline():
-        return spark  # its settings are those of spark-pipeline.yml, and `check_session` names one that is missing
+        return spark  # if `spark-pipeline.yml` lacks the state store, `check_session` says so
     missing: dict[str, str] = {}
     for key, value in {**QUERY_SETTINGS, _PARTITIONS: "16"}.items():
         if read_setting(spark, key, None) is None or (key == _PROVIDER and not _holds_state(spark)):
@@ -102,5 +102,6 @@ def check_session(spark: AnySession) -> None:
 
 
 def _holds_state(spark: AnySession) -> bool:
-    # A session that refuses to say may have RocksDB: if it has not, Spark says so when the query starts.
+    """Return True if the state store of a session is RocksDB, which alone holds the state of a query."""
+    # If the session refuses to tell, it may be RocksDB. If it is not, Spark raises when the query starts.
     return "RocksDB" in read_setting(spark, _PROVIDER, "", if_refused=_ROCKSDB)

@@ -15,14 +15,16 @@ _OBSERVED: Final[WeakSet[AnySession]] = WeakSet()
 
 
 def observe_session(session: AnySession) -> None:
-    """Let the observers follow a session's streaming queries.
+    """Pass the reports of a session's streaming queries to the observers, from now on.
 
-    Not on Spark Connect: a listener there keeps a thread that a program without `stop()` never ends.
+    Nothing is done on Spark Connect: there a listener starts a thread that keeps a program without `stop()` from
+    ending.
     """
-    if session not in _OBSERVED and not is_connect(session):
-        _OBSERVED.add(session)
-        listener: Any = _Listener()
-        session.streams.addListener(listener)
+    if is_connect(session) or session in _OBSERVED:
+        return
+    _OBSERVED.add(session)
+    listener: Any = _Listener()
+    session.streams.addListener(listener)
 
 
 class _Listener:

@@ -25,7 +25,7 @@ def read_setting(spark: AnySession, name: str, default: _D, *, if_refused: _D | 
         spark: The session.
         name: The setting.
         default: The value of a setting that is not set.
-        if_refused: The value of a setting that the session does not let be read; None for the default.
+        if_refused: The value to return if the session refuses to tell the setting; None for the default.
     """
     try:
         value: _D = spark.conf.get(name, default)  # type: ignore[assignment]  # None only where it is the default

@@ -41,6 +41,6 @@ def link_home(package: Path, home: Path) -> bool:
     with suppress(OSError):
         home.mkdir(parents=True, exist_ok=True)
         for part in _PARTS:
-            with suppress(FileExistsError):  # linked by an earlier process, or by one that starts at the same time
+            with suppress(FileExistsError):  # an earlier process has linked it, or one that starts at the same time
                 (home / part).symlink_to(package / part, target_is_directory=True)
     return all((home / part).is_symlink() for part in _PARTS)

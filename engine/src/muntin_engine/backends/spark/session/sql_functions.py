@@ -47,8 +47,9 @@ def register(spark: AnySession, names: Sequence[str | Function[..., object]]) ->
 
 
 def _installed_functions() -> list[Function[..., object]]:
-    plugins, failed = installed().plugins()
-    for error in failed:
+    """Return the functions of all installed plugins; warn of a plugin that cannot be loaded."""
+    plugins, errors = installed().plugins()
+    for error in errors:
         warnings.warn(f"its functions are left out: {error}", RuntimeWarning, stacklevel=5)
     return [function for plugin in plugins for function in plugin.functions.values()]
 
@@ -60,7 +61,8 @@ def _udf(function: Function[..., object]) -> Any:
     implementation = function.implementation
     label = f"{function.name} {function.version}"
 
-    def call(*columns):  # type: ignore[no-untyped-def]  # Spark would derive the kind of the UDF from annotations
+    # Without annotations, from which Spark would derive the kind of the UDF.
+    def call(*columns):  # type: ignore[no-untyped-def]
         with module_error_first():
             return call_function(label, implementation, columns)
 

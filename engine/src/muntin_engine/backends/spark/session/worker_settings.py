@@ -30,9 +30,9 @@ def settings_of(spark: AnySession) -> WorkerSettings:
     """Read the worker settings of a session, for a query that is built.
 
     Raises:
-        SetupError: A setting cannot be read.
+        SetupError: A setting has a value that is none of its type.
     """
-    remove_dead_traces()
+    remove_dead_traces()  # files of processes that have ended, in the folder that is named below
     return WorkerSettings(
         cache_bytes=int(_number(spark, CACHE, CACHE_BYTES)),
         traces_folder=traces_folder(),
@@ -43,6 +43,11 @@ def settings_of(spark: AnySession) -> WorkerSettings:
 
 
 def _flag(spark: AnySession, setting: str) -> bool:
+    """Return the value of a setting that is true or false; false if it is not set.
+
+    Raises:
+        SetupError: The value is neither.
+    """
     value = read_setting(spark, setting, "false")
     if value.lower() not in ("true", "false"):
         raise SetupError(f"{setting} is {value!r}\n  expected: true or false")
@@ -50,6 +55,11 @@ def _flag(spark: AnySession, setting: str) -> bool:
 
 
 def _number(spark: AnySession, setting: str, default: float) -> float:
+    """Return the value of a setting that is a number, and not negative.
+
+    Raises:
+        SetupError: The value is no such number.
+    """
     text = read_setting(spark, setting, str(default))
     try:
         number = float(text)

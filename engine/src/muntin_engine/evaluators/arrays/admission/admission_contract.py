@@ -55,7 +55,7 @@ class RowAdmission(ABC, Generic[StoreT]):
         """Yield the blob of a row for the only bucket there is.
 
         Args:
-            row: The row, for its times and its id.
+            row: The row, of which only the times and the id are read.
             keys: The parts of its key as columns.
             payload: The parts of its payload as columns.
         """

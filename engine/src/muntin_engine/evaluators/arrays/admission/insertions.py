@@ -41,24 +41,24 @@ class LateRows:
     def rejections(
         self, late: StretchTable, keys: KeyTable, watermark: int, side: int = 0
     ) -> list[tuple[Key, Rejection]]:
-        """Return the rows of late stretches, each with its key.
+        """Return a rejection for each row of late stretches, with the key of the row.
 
         Args:
-            late: The stretches.
+            late: The late stretches.
             keys: The keys of the bucket.
-            watermark: The watermark by which they are late.
-            side: The place of their input among those of the query.
+            watermark: The watermark by which the rows are late.
+            side: The number of their input: 0, or 1 for the right input of a join.
         """
         if not len(late):
             return []
-        # The rows lie stretch by stretch, as many of each as its weight says.
         lists: RowLists = late.parts[LISTS]
         places = lists.places()
         starts, ends, payloads = lists.rows(places, lists.payload(places, self.values_of))
-        sources: Any = repeat(None)
+        sources: Any = repeat(None)  # without end: the other columns say how many rows there are
         if SOURCE in lists.table.column_names:
             sources = lists.table.column(SOURCE).take(arrow_array(places)).to_pylist()
 
+        # The rows lie stretch by stretch, as many of each as its weight says.
         row_keys: list[Key] = []
         for key, count in zip(keys_in(keys.take(late.keys)), late.weight.tolist(), strict=True):
             row_keys += [key] * count
@@ -98,9 +98,10 @@ class Insertions(RowAdmission[StretchStore]):
     def admit(
         self, blobs: Sequence[bytes], store: StretchStore, previous: InputsProgress, progress: InputsProgress
     ) -> Admitted:
-        """Decide which rows are late: those that begin before the first place that is in time.
+        """Decide which rows are late: those that begin before the first slice, or tick, that is in time.
 
-        This is decided before anything is merged: of a merged stretch one can no longer tell which rows it is made of.
+        This is decided before stretches of several map tasks are merged: a merged stretch would not tell any more how
+        many of its rows are late.
         """
         del progress
         return admitted_insertions(
@@ -149,4 +150,5 @@ def admitted_insertions(
                 rejections += late_rows.rejections(late_stretches, keys, to_the_tick)
     key_count = keys.count([arrival.codes for arrival in arrivals])
     # A late row is either kept as a rejection, or only counted.
-    return Admitted(rows=rows, accepted=accepted, keys=key_count, late=late - len(rejections), rejections=rejections)
+    counted_late = late - len(rejections)
+    return Admitted(rows=rows, accepted=accepted, keys=key_count, late=counted_late, rejections=rejections)

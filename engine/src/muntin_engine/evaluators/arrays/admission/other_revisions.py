@@ -47,7 +47,11 @@ class SingleChanges:
     replaced_places: list[int] = field(default_factory=list)
 
     def event_rows(self, schema: pa.Schema) -> pa.Table:
-        """Return the id and the payload of each new event as a table with a schema, which begins with the id."""
+        """Return the id and the payload of each new event as a table.
+
+        Args:
+            schema: The columns of the table: the id, then the parts of the payload.
+        """
         id_field, *payload_fields = schema
         ids = [identity_of(event)[0] for _, event in self.new_events]
         arrays = [id_array(ids, id_field.type)]
@@ -57,23 +61,25 @@ class SingleChanges:
         return pa.table(arrays, schema=schema)
 
     def add(self, code: int, admission: Admission, places: Mapping[Hashable, int]) -> None:
-        """Add what the admission of a key changed.
+        """Add the changes that the rows of a key make.
 
         Args:
             code: The code of the key.
-            admission: The admission.
-            places: The place of each live event of the key, by its id there.
+            admission: The admission of these rows, which has each changed event before and after them.
+            places: The place of each live event of the key, by its identity.
         """
         self.new_events += [(code, event) for event in admission.inserted]
         for identity, (previous, present) in admission.changes_by_id.items():
-            if previous is not None and present is not None and present.payload is previous.payload:
-                self.moved_ends.append((places[identity], present.end))
-                continue
-            if previous is not None and present is None:
+            if previous is None:  # the rows insert the event; None as `present`: they delete it again
+                if present is not None:
+                    self.new_events.append((code, present))
+            elif present is None:
                 self.deleted_places.append(places[identity])
-            elif previous is not None:
+            elif present.payload is previous.payload:
+                self.moved_ends.append((places[identity], present.end))
+            else:
+                # The columns of a live event are never changed: with another payload it is inserted anew.
                 self.replaced_places.append(places[identity])
-            if present is not None:
                 self.new_events.append((code, present))
 
 
@@ -84,14 +90,17 @@ def admit_single_rows(
     previous: InputsProgress,
     progress: InputsProgress,
 ) -> SingleChanges:
-    """Admit rows one by one; and those that waited, of the keys of these rows or, when the watermark has moved, of all.
+    """Admit rows one by one, together with the rows that wait for others of their event.
 
-    Cost: that of the general evaluator's admission, and of making values of Python of the rows and of their events.
+    Waiting rows are admitted if their key has rows in the batch. When the watermark moves, those of all keys are: their
+    wait may end.
+
+    Cost: that of the general evaluator's admission, and of making Python values of the rows and of their events.
 
     Args:
         query: The query.
-        store: The store, with the events before the batch; rows that wait are put there.
-        changes: Rows of the batch by the codes of their keys; if there is one of an event, all of that event.
+        store: The store, with the events before the batch; it gets the rows that still wait after it.
+        changes: Rows of the batch by the codes of their keys. If one row of an event is among them, all are.
         previous: The progress before the batch.
         progress: The progress after it.
     """
@@ -100,11 +109,12 @@ def admit_single_rows(
     waiting_rows = store.waiting
     codes = [*changes]
     if watermark < next_watermark:
-        codes = [*dict.fromkeys([*changes, *waiting_rows.by_key])]
-    live_events = _live_events_of(store.live, _identities_in(codes, changes, waiting_rows.by_key))
+        codes = [*dict.fromkeys([*changes, *waiting_rows.by_key])]  # each key once, those of the batch first
+    identities = _identities_in(codes, changes, waiting_rows.by_key)
+    live_events = _live_events_of(store.live, identities)
     keys = keys_in(store.keys.take(np.array(codes, np.int64))) if codes else []
 
-    # Each key is admitted in a state of the general evaluator that holds just the events that its rows are about.
+    # The general evaluator admits key by key. It gets a state with just the events that the key's rows are about.
     late_rule = LateRule(watermark=watermark, watermark_to_the_tick=watermark, axis=query.axis)
     single = SingleChanges()
     for code, key in zip(codes, map(canonical, keys), strict=True):
@@ -125,12 +135,19 @@ def _identities_in(
     changes: Mapping[int, Sequence[InputChange]],
     pending: Mapping[int, Mapping[Identity, object]],
 ) -> list[IdentityInBucket]:
-    """Return the identity of each event that rows of some keys are about: of incoming and of waiting rows."""
+    """Return the identity of each event that rows are about, each once.
+
+    Args:
+        codes: The codes of the keys.
+        changes: The rows of the batch, by the codes of their keys.
+        pending: The rows that wait, by the codes of their keys and by event.
+    """
     identities: list[IdentityInBucket] = []
     for code in codes:
-        of_incoming = [(row.id, row.start) for row in changes.get(code, ())]
-        distinct = dict.fromkeys([*of_incoming, *pending.get(code, ())])
-        identities += [IdentityInBucket(code, id, start) for id, start in distinct]
+        incoming_identities = [(row.id, row.start) for row in changes.get(code, ())]
+        distinct_identities = dict.fromkeys([*incoming_identities, *pending.get(code, ())])
+        for id, start in distinct_identities:
+            identities.append(IdentityInBucket(code, id, start))
     return identities
 
 
@@ -142,19 +159,26 @@ def identity_of(event: StoredEvent) -> Identity:
 
 
 def _live_events_of(live: LiveEvents, searched: Sequence[IdentityInBucket]) -> dict[int, list[tuple[int, StoredEvent]]]:
-    """Return the live events among those searched for, by the codes of their keys, each with its place."""
+    """Return the live events among those searched for, by the codes of their keys, each with its place.
+
+    Args:
+        live: The live events of the bucket.
+        searched: The identities of the events.
+    """
     if not searched or not len(live):
         return {}
     identities = identities_of(searched, is_whole=live.has_whole_ids)
     places = live.find(identities, identities.hashes())
-    rows = np.flatnonzero(places >= 0)
-    events = live.bare(places[rows])
+    is_live = places >= 0
+    live_identities = [searched[row] for row in np.flatnonzero(is_live).tolist()]
+    live_places = places[is_live]
+    events = live.bare(live_places)
     table = events.parts[ROWS].table
-    payloads = tuples_of(table, table.column_names[1:])
-    columns = (rows.tolist(), places[rows].tolist(), events.high.tolist(), payloads)
+    payloads = tuples_of(table, table.column_names[1:])  # the first column is the id
+
+    columns = (live_identities, live_places.tolist(), events.high.tolist(), payloads)
     by_key: dict[int, list[tuple[int, StoredEvent]]] = {}
-    for row, place, end, payload in zip(*columns, strict=True):
-        code, id, start = searched[row]
+    for (code, id, start), place, end, payload in zip(*columns, strict=True):
         event = StoredEvent((id, start), start, end, payload, start, end)
         by_key.setdefault(code, []).append((place, event))
     return by_key

@@ -43,16 +43,24 @@ class IncomingRows:
     @classmethod
     def of(cls, table: pa.Table, codes: IntArray) -> IncomingRows:
         """Read the rows of a table, given the codes of their keys."""
-        ends = table.column("end")
+        end_column = table.column("end")
         new_ends = np.zeros(len(table), np.int64)
         is_insertion = np.ones(len(table), np.bool_)
         if "new_end" in table.column_names:
-            is_insertion = flags(table.column("new_end").is_null())
-            new_ends = numpy_array(table.column("new_end"), nulls=0)
-        is_blind = flags(ends.is_null()) & ~is_insertion
+            new_end_column = table.column("new_end")
+            is_insertion = flags(new_end_column.is_null())  # only a revision says where the event ends from now on
+            new_ends = numpy_array(new_end_column, nulls=0)
+        is_blind = flags(end_column.is_null()) & ~is_insertion
         identities = Identities(codes, ids_of(table.column("id")), numpy_array(table.column("start")))
-        ends = numpy_array(ends, nulls=0)
-        return cls(identities, identities.hashes(), ends, new_ends, is_insertion, is_blind, table)
+        return cls(
+            identities=identities,
+            hashes=identities.hashes(),
+            ends=numpy_array(end_column, nulls=0),
+            new_ends=new_ends,
+            is_insertion=is_insertion,
+            is_blind=is_blind,
+            table=table,
+        )
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -67,7 +75,11 @@ class IncomingRows:
         return self.table.select(["id", *self.payload_names])
 
     def changes(self, places: IntArray) -> dict[int, list[InputChange]]:
-        """Return rows by the codes of their keys, as the general evaluator takes them."""
+        """Return rows as Python objects for the general evaluator, by the codes of their keys.
+
+        Args:
+            places: The places of the rows.
+        """
         changes_by_key: dict[int, list[InputChange]] = {}
         changes = changes_of(self.table.take(arrow_array(places)), self.payload_names)
         for code, change in zip(self.identities.codes[places].tolist(), changes, strict=True):
@@ -130,15 +142,16 @@ def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChan
     events = np.cumsum(is_first) - 1
     first_rows = order[is_first]
 
-    # An event has at most one insertion and one revision, or it is not plain: with more rows than the two that the
-    # arrays hold, the counts differ.
+    # The last insertion and the last revision of each event, -1 where it has none. An event with more rows than these
+    # two is not plain.
     insertions = np.full(len(first_rows), -1)
     revisions = np.full(len(first_rows), -1)
     insertions[events[is_insertion]] = order[is_insertion]
     revisions[events[~is_insertion]] = order[~is_insertion]
     is_new = insertions >= 0
     is_revised = revisions >= 0
-    is_plain = np.bincount(events, minlength=len(first_rows)) == is_new.astype(np.int64) + is_revised
+    row_counts = np.bincount(events, minlength=len(first_rows))
+    is_plain = row_counts == is_new.astype(np.int64) + is_revised
 
     # Different events may have one hash. Neighbours of one hash that are not of one event are not plain.
     followers = np.flatnonzero(~is_first)
@@ -151,8 +164,9 @@ def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChan
     if len(waiting_hashes):
         is_plain &= ~np.isin(hashes[is_first], waiting_hashes)
 
-    # Only an event that is not live can be inserted; one that is not inserted must be live to be revised. Of a new
-    # event `places` holds -1, and what is read there is replaced by the end in its insertion.
+    # An insertion is plain if its event is not live yet, and a revision alone if its event is. The end of an event
+    # before its revision is that of its insertion, or that of the live event. (For a new event, whose place is -1, some
+    # live event is read, and not used.)
     identities = rows.identities.take(first_rows)
     starts = identities.starts
     places = store.live.find(identities, hashes[is_first])
@@ -168,11 +182,12 @@ def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChan
     is_expected = rows.is_blind[revisions] | (rows.ends[revisions] == ends)
     is_in_time = np.minimum(ends, new_ends) >= watermark
     is_plain &= ~is_revised | (is_expected & is_in_time & (new_ends >= starts))
+    # A deletion is plain if it deletes a live event and brings no payload.
     is_deleted = new_ends == starts
     if (is_plain & is_deleted).any():
         is_plain &= ~is_deleted | (~is_new & rows.have_no_payload()[revisions])
 
-    # Arrays have a place for each event up to here; the changes name rows of the batch and places of live events.
+    # Up to here, arrays have a value for each event. The changes name rows of the batch and places of live events.
     is_live_after = is_plain & ~is_deleted
     inserted_events = np.flatnonzero(is_live_after & is_new)
     moved_events = np.flatnonzero(is_live_after & ~is_new & (new_ends != ends))

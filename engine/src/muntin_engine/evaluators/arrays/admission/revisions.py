@@ -24,7 +24,7 @@ from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, Stretc
 from muntin_engine.evaluators.batch import BucketBlob
 from muntin_engine.evaluators.keyed.intake import Filter
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
-from muntin_engine.time.changes import InputChange
+from muntin_engine.time.changes import InputChange, Key, Rejection
 from muntin_engine.time.inputs_progress import InputsProgress
 from muntin_engine.wire.arrow_arrays import arrow_array
 from muntin_engine.wire.blobs import from_blob, to_blob
@@ -63,7 +63,8 @@ class Revisions(RowAdmission[EventStore]):
         self._filter = Filter(query.keeps)
 
     def lift(self, task: TaskPayload, rows: pa.Table) -> Iterator[BucketBlob]:
-        """Yield the rows for each bucket that has any, as they are: which of them are legal is known there alone."""
+        """Encode the rows of each bucket as they are: only the bucket knows the events that they insert and revise."""
+        # Columns of the map task, which has left out bad rows by now.
         unneeded = [name for name in ("problem", "change") if name in rows.column_names]
         for bucket, bucket_rows in by_bucket(rows, task.key_names, task.plan.buckets):
             yield BucketBlob(bucket, to_blob(bucket_rows.drop_columns(unneeded)))
@@ -80,23 +81,29 @@ class Revisions(RowAdmission[EventStore]):
     def admit(
         self, blobs: Sequence[bytes], store: EventStore, previous: InputsProgress, progress: InputsProgress
     ) -> Admitted:
-        """Change the live events of a store as the rows of a batch say, and return the events to add.
+        """Change and delete live events of a store as the rows of a batch say, and return the events to add.
 
         The blobs are tables with key columns, `id`, `start`, `end`, `new_end` and the payload.
         """
+        # Most rows are admitted as arrays, the others, and those that waited, one by one.
         previously_waiting = self._filter.count(store.waiting.rows)
         incoming = self._classify(blobs, store, previous.least.watermark)
         single = SingleChanges()
         if incoming.other_rows or store.waiting.by_key:
             single = admit_single_rows(self._query, store, incoming.other_rows, previous, progress)
 
-        # Live events are found by their places until here; from here on places change.
+        # Both refer to live events by their places, which change now.
         inserted_tables = [*self._single_events(single, store.schema), *incoming.new_events]
         changed_tables = [*_change_live_events(store, incoming.plain, single), *inserted_tables]
-        # Only a plain insertion is surely of an event that the log has no record of: it comes last among the changed.
+        # Only of plain insertions is it certain that the log has no record of their events yet: they come last.
         store.record_changes(changed_tables, new_count=sum(map(len, incoming.new_events)))
 
-        rejections = [(key, rejection) for key, rejection in single.rejections if self._filter.counts(rejection.change)]
+        # A row that waits takes effect, or is rejected, in a later batch. Events that the filter leaves out do not
+        # count at all.
+        rejections: list[tuple[Key, Rejection]] = []
+        for key, rejection in single.rejections:
+            if self._filter.is_counted(rejection.change):
+                rejections.append((key, rejection))
         now_waiting = self._filter.count(store.waiting.rows)
         accepted = previously_waiting + incoming.rows - len(rejections) - now_waiting
         changed_keys = NO_KEYS if store.changed_events is None else store.changed_events.events.keys
@@ -109,7 +116,7 @@ class Revisions(RowAdmission[EventStore]):
         )
 
     def _classify(self, blobs: Sequence[bytes], store: EventStore, watermark: int) -> ClassifiedRows:
-        """Decode the rows of a batch, and tell those apart that have to be looked at one by one."""
+        """Decode the rows of a batch, and divide them into plain ones and those to be admitted one by one."""
         if not blobs:
             return ClassifiedRows()
         table = pa.concat_tables(list(map(from_blob, blobs))).combine_chunks()
@@ -119,9 +126,11 @@ class Revisions(RowAdmission[EventStore]):
         store.schema = event_rows.schema
         plain = classify(incoming, store, watermark)
 
+        # With a filter, the last column of the payload says whether an event passes it. Others are not counted.
         row_count = len(table)
-        if self._query.keeps is not None:  # events that the filter leaves out are not counted
-            row_count -= int(np.count_nonzero(incoming.is_insertion & ~flags(event_rows.columns[-1])))
+        if self._query.keeps is not None:
+            is_left_out = incoming.is_insertion & ~flags(event_rows.columns[-1])
+            row_count -= int(np.count_nonzero(is_left_out))
         new_events: list[StretchTable] = []
         places = plain.inserting_rows
         if len(places):
@@ -137,30 +146,52 @@ class Revisions(RowAdmission[EventStore]):
         )
 
     def _single_events(self, single: SingleChanges, schema: pa.Schema) -> list[StretchTable]:
-        """Return the new events of rows that were admitted one by one, as stretches."""
+        """Return the new events of rows that were admitted one by one, as one table of stretches, or none."""
         if not single.new_events:
             return []
-        times = [(code, event.start, event.end) for code, event in single.new_events]
-        codes, starts, ends = np.array(times, np.int64).T
+        events = [event for _, event in single.new_events]
+        codes = np.array([code for code, _ in single.new_events], np.int64)
+        starts = np.array([event.start for event in events], np.int64)
+        ends = np.array([event.end for event in events], np.int64)
         return [self._events(codes, starts, ends, single.event_rows(schema))]
 
     def _events(self, codes: IntArray, starts: IntArray, ends: IntArray, rows: pa.Table) -> StretchTable:
-        """Return events as stretches; the last column says whether the filter of the query lets each in."""
-        is_member = np.ones(len(codes), np.bool_) if self._query.keeps is None else flags(rows.columns[-1])
+        """Return events as stretches, with the weight 0 where the filter of the query leaves one out.
+
+        Args:
+            codes: The code of each event's key.
+            starts: The starts.
+            ends: The ends.
+            rows: The ids and payloads; with a filter, the last column says whether each event passes it.
+        """
+        is_member = np.ones(len(codes), np.bool_)
+        if self._query.keeps is not None:
+            is_member = flags(rows.columns[-1])
         parts = {START: Dense(COUNTED, starts), ROWS: RowValues.of(rows)}
         return StretchTable(codes, starts, ends, is_member.astype(np.int8), parts)
 
 
 def _key_codes(table: pa.Table, keys: KeyTable) -> IntArray:
-    """Return the code of each row's key; new keys get codes."""
+    """Return the code of each row's key in the bucket; new keys are added to the key table."""
     columns = [table.column(name).combine_chunks() for name in table.column_names if name[0] == "k"]
-    row_codes = encode(columns, len(table))
-    named = named_keys(row_codes.columns, row_codes.size)
-    return keys.codes(named)[row_codes.codes]
+    # Each distinct key of the batch is looked up once.
+    batch_keys = encode(columns, len(table))
+    named = named_keys(batch_keys.columns, batch_keys.size)
+    return keys.codes(named)[batch_keys.codes]
 
 
 def _change_live_events(store: EventStore, plain: PlainChanges, single: SingleChanges) -> list[StretchTable]:
-    """Move and delete live events, and return these as they are now: what was deleted ends where it starts."""
+    """Move the ends of live events and delete others; return those events for the log.
+
+    Args:
+        store: The store.
+        plain: The changes of rows that were admitted as arrays.
+        single: The changes of rows that were admitted one by one.
+
+    Returns:
+        Moved events with their new ends, and deleted ones, which end where they start. Replaced events are not among
+        them: they are inserted again, with their new payload.
+    """
     live = store.live
     single_moves = np.array(single.moved_ends, np.int64).reshape(-1, 2)
     moved_places = np.concatenate([plain.moved_places, single_moves[:, 0]])
@@ -173,7 +204,6 @@ def _change_live_events(store: EventStore, plain: PlainChanges, single: SingleCh
         deleted_events = live.bare(deleted_places)
         changed_tables.append(replace(deleted_events, high=deleted_events.parts[START].array))
 
-    # A replaced event is not among the changed ones here: it is inserted again, with its new payload.
     is_kept = np.ones(len(live), np.bool_)
     is_kept[[*deleted_places, *single.replaced_places]] = False
     live.keep(is_kept)

@@ -65,14 +65,20 @@ class EventGeometry(WindowGeometry[EventStore]):
 
     @abstractmethod
     def are_over(self, store: EventStore, events: StretchTable, watermark: int) -> BoolArray:
-        """Return for each event whether it has ended and no open window needs it, once `forget_ended` was called."""
+        """Return for each event whether it has ended and no open window needs it.
+
+        Args:
+            store: The store, after `forget_ended` for the same watermark.
+            events: The events.
+            watermark: The watermark.
+        """
 
     def new_store(self) -> EventStore:
         """Return an empty store."""
         return EventStore(self._codec)
 
     def restore(self, store: EventStore, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
-        """Read the events and results of the log, and the rows that waited."""
+        """Read the events and results of the log, and the rows that wait for others of their event."""
         watermark = progress.least.watermark
         store.restore_waiting(cells)
         events, results = store.read_records(entries)
@@ -81,7 +87,8 @@ class EventGeometry(WindowGeometry[EventStore]):
         store.results.forget(watermark)
         if len(events):
             store.schema = events.parts[ROWS].whole.schema
-            self.add(store, [events.where(events.high > events.parts[START].array)])  # without deleted events
+            is_deleted = events.high <= events.parts[START].array  # a deleted event ends where it starts
+            self.add(store, [events.where(~is_deleted)])
             self.forget_ended(store, watermark)
 
     def stage(self, progress: InputsProgress) -> int:
@@ -94,7 +101,8 @@ class EventGeometry(WindowGeometry[EventStore]):
         if not len(events):
             return
         keys = key_columns(store.keys.take(events.keys))
-        inputs = [column.combine_chunks() for column in events.parts[ROWS].table.columns[1:]]
+        payload_columns = events.parts[ROWS].table.columns[1:]  # the first column is the id
+        inputs = [column.combine_chunks() for column in payload_columns]
         starts = events.parts[START].array
         event_rows = RowsToLift(bucket_count=1, starts=starts, ends=events.high, keys=keys, inputs=inputs)
         components = row_parts(self._components.forms, event_rows, np.arange(len(events)), events.high)
@@ -120,7 +128,7 @@ class EventGeometry(WindowGeometry[EventStore]):
         serial = log.serial + 1
         entries: list[Entry] = []
         if store.changed_events is not None:
-            # What is over needs no record, unless the log has an earlier one, which would count without it.
+            # An event that is over needs no record, unless the log has an earlier record of it: that would count again.
             events = store.changed_events.events
             needs_no_record = self.are_over(store, events, watermark) & ~store.changed_events.are_stored
             entries += store.write_batch(events.where(~needs_no_record), serial)
@@ -129,30 +137,33 @@ class EventGeometry(WindowGeometry[EventStore]):
         store.changed_events = None
         store.changed_results = EMPTY
 
-        # Entries of events never die by themselves; those of results die with the last of their windows.
-        log.forget(min(watermark, INFINITY - 1) + 1)
+        # Results are complete if their windows end at the watermark or before: their entries die. Entries of events
+        # last up to `INFINITY`, and outlive every watermark.
+        first_live = min(watermark, INFINITY - 1) + 1
+        log.forget(first_live)
         log.append(entries)
         live_bytes = store.codec.size_of(len(store) + len(store.results))
-        log.tidy(store, live_bytes, lambda: self._whole_entries(store, log, serial, watermark))
+        log.tidy(store, live_bytes, lambda: self._all_entries(store, log, serial, watermark))
         store.write_waiting(state.cells)
 
     def present_events(self, store: EventStore, entries: Sequence[LogEntry], watermark: int) -> StretchTable:
-        """Return the events of the log that something needs, without those that were deleted.
+        """Return the events of the log that are live or that open windows need, with their rows.
 
         Args:
-            store: The store, once it is restored.
-            entries: The log: the store has no rows of events that have ended.
+            store: The store, after `restore`.
+            entries: The log. Only here are the rows of events that have ended: the store has just their partial states.
             watermark: The watermark.
         """
         events = store.read_records(entries).events
         if not len(events):
             return events
-        is_present = events.high > events.parts[START].array
-        return events.where(is_present & ~self.are_over(store, events, watermark))
+        is_deleted = events.high <= events.parts[START].array  # a deleted event ends where it starts
+        return events.where(~is_deleted & ~self.are_over(store, events, watermark))
 
-    def _whole_entries(self, store: EventStore, log: StateLog, serial: int, watermark: int) -> list[Entry]:
-        """Encode all that the store holds; of events that have ended, the rows are read from the log."""
+    def _all_entries(self, store: EventStore, log: StateLog, serial: int, watermark: int) -> list[Entry]:
+        """Encode all events and results of the store, to write the log anew."""
         if store.ended.rows:
+            # Open windows need events that have ended: their rows are in the log alone.
             events = self.present_events(store, log.read(), watermark)
         else:
             events = store.live.bare(np.arange(len(store.live)))
@@ -180,14 +191,16 @@ class EventGridGeometry(EventGeometry):
     def completed_windows(
         self, store: EventStore, previous: InputsProgress, progress: InputsProgress
     ) -> Iterator[StretchTable]:
-        """Yield the windows that were open and are not.
+        """Yield the windows that were open before the batch, and are complete after it.
 
-        Once the stream is closed, windows that begin at the horizon or later have no end to wait for, and no result.
+        A stream that is closed completes all windows. Those that begin at the horizon or later, where no row has been,
+        are left out: an event without an end would have a result in each of them, without end.
         """
         windows = self.grid.windows
+        first = self.first_open(previous)
         still_open = windows.first_open(progress.least.watermark)
         last = min(still_open, windows.first_unbegun(progress.least.horizon))
-        yield from self.windows_between(store, self.first_open(previous), last)
+        yield from self.windows_between(store, first, last)
 
     def windows_between(
         self, store: EventStore, first: int, last: int, key_mask: BoolArray | None = None
@@ -196,11 +209,12 @@ class EventGridGeometry(EventGeometry):
 
         Args:
             store: The store.
-            first: A window, or `-NEVER`.
-            last: A window, or `NEVER`.
+            first: The number of a window, or `-NEVER`, which is before all others.
+            last: The number of a window, or `NEVER`, which is after all others.
             key_mask: For each code of a key whether its windows are yielded; None if those of all keys are.
         """
         if last > first:
+            # Live events become runs anew for each call: a revision may still move their ends.
             live_runs = self._runs(store.live.members(), first, last)
             yield from windows_of_pieces(self.grid, [*store.ended.tables, live_runs], first, last, key_mask)
 
@@ -209,25 +223,29 @@ class EventGridGeometry(EventGeometry):
         return self.grid.windows.first_open(progress.least.watermark)
 
     def forget_ended(self, store: EventStore, watermark: int) -> None:
-        """Merge the events that end before a watermark, and drop what is a member of no open window."""
+        """Move the events that end before a watermark from the live ones to the ended ones, if open windows need them.
+
+        Ended events of one key and one run of slices are merged: no row can change them any more.
+        """
         first_open = self.grid.windows.first_open(watermark)
         first_live = self.grid.first_live(first_open)
-        is_over = ends_before(store.live.held.high, watermark)
-        if is_over.any():
-            runs = self._runs(store.live.members(is_over), first_open, INFINITY)
+        has_ended = ends_before(store.live.held.high, watermark)
+        if has_ended.any():
+            runs = self._runs(store.live.members(has_ended), first_open, INFINITY)
             if len(runs):
-                # Without the dead slices of their runs, more events have the same run, and merge.
-                live_part = replace(runs, low=np.maximum(runs.low, first_live))
-                merged_runs = self._components.merge_alike([live_part], store.keys)
+                # Cut off slices that no open window needs: so more events have the same run, and merge.
+                live_runs = replace(runs, low=np.maximum(runs.low, first_live))
+                merged_runs = self._components.merge_alike([live_runs], store.keys)
                 add_piece(store.ended, merged_runs, self._components, store.keys)
-            store.live.keep(~is_over)
+            store.live.keep(~has_ended)
         forget_slices(store.ended, first_live)
 
     def are_over(self, store: EventStore, events: StretchTable, watermark: int) -> BoolArray:
         """Return for each event whether it has ended, and is a member of no open window."""
         first_open = self.grid.windows.first_open(watermark)
         low, high = slices_of(self.grid, events.low, events.high)
-        is_in_open_window = self._are_between(low, high, first_open, INFINITY) & (events.weight > 0)
+        is_counted = events.weight > 0  # an event that the filter leaves out is a member of no window
+        is_in_open_window = is_counted & self._are_between(low, high, first_open, INFINITY)
         are_over: BoolArray = ends_before(events.high, watermark) & ~is_in_open_window
         return are_over
 
@@ -236,15 +254,19 @@ class EventGridGeometry(EventGeometry):
         return output_watermark([self.grid], progress.least.watermark, at_end=self._at_end)
 
     def _runs(self, events: StretchTable, first: int, last: int) -> StretchTable:
-        """Return events as runs of slices, without those that are in no window from `first` up to but not `last`."""
-        runs = events.moved(*slices_of(self.grid, events.low, events.high))
+        """Return the runs of slices of events that are in a window from `first` up to but not including `last`."""
+        first_slices, last_slices = slices_of(self.grid, events.low, events.high)
+        runs = events.moved(first_slices, last_slices)
         return runs.where(self._are_between(runs.low, runs.high, first, last))
 
     def _are_between(self, low: IntArray, high: IntArray, first: int, last: int) -> BoolArray:
         """Return for each run of slices whether it is in a window from `first` up to but not including `last`."""
         first_windows = self.grid.first_window(low)
         last_windows = self.grid.last_window(high)
-        is_between: BoolArray = (last_windows >= np.maximum(first_windows, first)) & (first_windows < last)
+        # A run in a gap between two windows is in none: its first window is the one after the gap, and its last window
+        # the one before it.
+        is_in_a_window = first_windows <= last_windows
+        is_between: BoolArray = is_in_a_window & (last_windows >= first) & (first_windows < last)
         return is_between
 
 
@@ -259,20 +281,24 @@ class EventSnapshotGeometry(EventGeometry):
     def completed_windows(
         self, store: EventStore, previous: InputsProgress, progress: InputsProgress
     ) -> Iterator[StretchTable]:
-        """Yield the snapshots that end at the watermark before the batch or later, and before the one after it."""
+        """Yield the snapshots that end at the previous watermark or later, and before the present one."""
         first = previous.least.watermark
         last = progress.least.watermark
         members = store.live.members()
-        if len(members) and first < last:
-            snapshots = snapshots_of(members, first, last)
-            yield snapshots.where(snapshots.high < INFINITY) if self._at_end else snapshots
+        if not len(members) or first >= last:
+            return
+        snapshots = snapshots_of(members, first, last)
+        if self._at_end:  # a snapshot without an end has no point there
+            snapshots = snapshots.where(snapshots.high < INFINITY)
+        yield snapshots
 
     def forget_ended(self, store: EventStore, watermark: int) -> None:
-        """Drop the events that end before a watermark, and cut those that begin before it."""
+        """Drop the events that end before a watermark; those that begin before it now begin with an open snapshot."""
         live = store.live
-        # Only members make snapshots; an event that a filter leaves out is as long as before.
+        # Only members have edges at which snapshots begin: an event that the filter leaves out is not cut.
         low = live.held.low.copy()
-        low[live.held.weight > 0] = cut_starts(live.members(), watermark)
+        is_member = live.held.weight > 0
+        low[is_member] = cut_starts(live.members(), watermark)
         live.held = replace(live.held, low=low)
         live.keep(~ends_before(live.held.high, watermark))
 

@@ -71,15 +71,18 @@ class GridGeometry(StretchGeometry):
         return first_open_windows(self._grids, progress)
 
     def first_in_time(self, previous: InputsProgress) -> int:
-        """Return the first slice of which no window has closed, by all specifications."""
-        open_windows = self.stage(previous)
-        return max(grid.first_legal(first) for grid, first in zip(self._grids, open_windows, strict=True))
+        """Return the first slice that is in time for all specifications of windows: rows before it are late."""
+        first_slices: list[int] = []
+        for grid, first_open in zip(self._grids, self.stage(previous), strict=True):
+            first_slices.append(grid.first_legal(first_open))
+        return max(first_slices)
 
     def restore(self, store: StretchStore, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
-        """Merge the entries of the log, without what has ended but shares an entry with what lives."""
+        """Read the slices of the log that open windows need."""
         del cells
         for entry in entries:
             add_piece(store.stretches, store.codec.read(entry).stretches, self.values, store.keys)
+        # An entry stays in the log until its last slice is dead: others of its slices may be dead already.
         forget_slices(store.stretches, self._first_live(progress))
 
     def add(self, store: StretchStore, rows: Sequence[StretchTable]) -> None:
@@ -91,8 +94,8 @@ class GridGeometry(StretchGeometry):
     def completed(
         self, store: StretchStore, previous: InputsProgress, progress: InputsProgress
     ) -> Iterator[ResultWindows]:
-        """Yield the windows that were open and are not, of each specification."""
-        for place, first, last in self._closing(previous, progress):
+        """Yield the windows of each specification that were open before the batch, and are complete after it."""
+        for place, first, last in self._completed_ranges(previous, progress):
             if store.sliding:
                 yield from self._slide(store, store.sliding[place], first, last)
                 continue
@@ -100,9 +103,14 @@ class GridGeometry(StretchGeometry):
                 yield self.window_results(store, place, windows)
 
     def _slide(self, store: StretchStore, windows: SlidingWindows, first: int, last: int) -> Iterator[ResultWindows]:
-        """Yield windows from one to the next, each made of the one before it and of the slices that enter."""
-        slices = settle(store.stretches, *windows.entering(first, last), self.values, store.keys)
+        """Yield the windows from `first` up to but not including `last` where windows slide.
+
+        Each is made of the window before it and of the slices that enter it.
+        """
+        first_slice, slice_stop = windows.entering(first, last)
+        slices = settle(store.stretches, first_slice, slice_stop, self.values, store.keys)
         if slices is not None:
+            # Other specifications may have windows over slices that are in a gap of this one.
             slices = slices.where(in_windows([windows.grid], slices.low, slices.low))
             slices = self.values.of_slices(slices)
         yield from windows.close(slices, first, last)
@@ -113,7 +121,7 @@ class GridGeometry(StretchGeometry):
             forget_slices(store.stretches, self._first_live(progress))
 
     def write(self, store: StretchStore, state: BucketState, progress: InputsProgress) -> None:
-        """Write the slices of a batch that live on; entries die with their last slice."""
+        """Write the slices of the batch that open windows need; remove log entries all of whose slices are dead."""
         log = state.log
         first_live = self._first_live(progress)
         unwritten = store.take_unwritten()
@@ -136,9 +144,9 @@ class GridGeometry(StretchGeometry):
         return output_watermark(self._grids, progress.least.watermark, at_end=self._at_end)
 
     def _merge_slices(self, rows: Sequence[StretchTable], keys: KeyTable) -> StretchTable | None:
-        """Merge what is of the same key and slices; None if that is nothing.
+        """Merge the stretches of a batch that have one key and the same slices; return None if there are none.
 
-        What lies in gaps between windows counts as accepted, but is not held.
+        Rows in gaps between windows were accepted, and are dropped here: no window will have them.
         """
         tables: list[StretchTable] = []
         for stretches in rows:
@@ -149,24 +157,30 @@ class GridGeometry(StretchGeometry):
             return None
         return tables[0] if len(tables) == 1 else self.values.merge_alike(tables, keys)
 
-    def _closing(self, previous: InputsProgress, progress: InputsProgress) -> Iterator[WindowRange]:
-        """Yield the windows that were open and are not; once the stream is closed, not those that never began."""
+    def _completed_ranges(self, previous: InputsProgress, progress: InputsProgress) -> Iterator[WindowRange]:
+        """Yield the range of the windows of each specification that the progress completes.
+
+        A stream that is closed completes all windows. Those that begin at the horizon or later, where no row has been,
+        are left out: an event without an end would have a result in each of them, without end.
+        """
         horizon = progress.least.horizon
-        first_open = self.stage(previous)
-        still_open = self.stage(progress)
+        previous_first_open = self.stage(previous)
+        first_open = self.stage(progress)
         for place, grid in enumerate(self._grids):
-            last = min(still_open[place], grid.windows.first_unbegun(horizon))
-            if last > first_open[place]:
-                yield WindowRange(place, first_open[place], last)
+            last = min(first_open[place], grid.windows.first_unbegun(horizon))
+            if last > previous_first_open[place]:
+                yield WindowRange(place, previous_first_open[place], last)
 
     def _compact(self, store: StretchStore, log: StateLog, first_live: int, progress: InputsProgress) -> None:
         """Merge log entries where there are many."""
         log.compact(EntryMerging(self, store, progress), first_live)
 
     def _first_live(self, progress: InputsProgress) -> int:
-        """Return the first slice that is part of an open window."""
-        open_windows = self.stage(progress)
-        return min(grid.first_live(first) for grid, first in zip(self._grids, open_windows, strict=True))
+        """Return the first slice that is part of an open window of any specification."""
+        first_slices: list[int] = []
+        for grid, first_open in zip(self._grids, self.stage(progress), strict=True):
+            first_slices.append(grid.first_live(first_open))
+        return min(first_slices)
 
 
 class GrowingGeometry(GridGeometry):
@@ -183,7 +197,10 @@ class GrowingGeometry(GridGeometry):
         store.rewritten_bytes = store.codec.size_of(len(store.stretches))
 
     def forget(self, store: StretchStore, previous: InputsProgress, progress: InputsProgress) -> None:
-        """Drop what lies before the first open window if sliding windows hold it; otherwise carry it on."""
+        """Merge the slices of complete windows into one state for each key: open windows grow out of it.
+
+        Sliding windows have that state themselves; for them the slices are dropped.
+        """
         super().forget(store, previous, progress)
         if self.stage(previous) == self.stage(progress):
             return
@@ -195,20 +212,22 @@ class GrowingGeometry(GridGeometry):
     def merge_entries(
         self, store: StretchStore, entries: Sequence[LogEntry], first_live: int, progress: InputsProgress
     ) -> list[Entry]:
-        """Merge log entries into as few as possible, upgrading them, and what closed windows have of each key."""
+        """Merge log entries into as few as possible, upgrading them; slices of complete windows become one by key."""
         first_open = self._first_open(progress)
         tables: list[StretchTable] = []
         for stretches in store.codec.read_stretches(entries):
-            tables.append(carried(stretches.alive(first_live), first_open))
+            live_slices = stretches.alive(first_live)
+            tables.append(carried(live_slices, first_open))
         return store.codec.write(self.values.merge_alike(tables, store.keys))
 
     def _compact(self, store: StretchStore, log: StateLog, first_live: int, progress: InputsProgress) -> None:
-        """Write the log anew once more than half of it is garbage; otherwise merge entries."""
-        if log.size <= 2 * store.rewritten_bytes + MOST_DEAD:
+        """Write the log anew once more than half of it is garbage; otherwise merge entries where there are many."""
+        # The log has doubled since it was last written anew, besides a few bytes that are not worth it.
+        if log.size > 2 * store.rewritten_bytes + MOST_DEAD:
+            log.rewrite(self.merge_entries(store, log.read(), first_live, progress))
+            store.rewritten_bytes = log.size
+        else:
             super()._compact(store, log, first_live, progress)
-            return
-        log.rewrite(self.merge_entries(store, log.read(), first_live, progress))
-        store.rewritten_bytes = log.size
 
     def _first_open(self, progress: InputsProgress) -> int:
         """Return the first open window; a query with growing windows has only one specification."""
@@ -228,33 +247,38 @@ def windows_of_pieces(
     Args:
         grid: The slices.
         pieces: Runs of slices, each in the order of its first slices.
-        first: A window, or `-NEVER`.
-        last: A window, or `NEVER`.
+        first: The number of a window, or `-NEVER`, which is before all others.
+        last: The number of a window, or `NEVER`, which is after all others.
         key_mask: For each code of a key whether its windows are yielded; None if those of all keys are.
     """
+    first_slice = grid.start_of(first)
+    slice_stop = grid.first_legal(last)  # the slice after the last one of window `last - 1`
     overlapping_parts: list[StretchTable] = []
     for piece in pieces:
-        overlapping = between(piece, grid.start_of(first), grid.first_legal(last))
+        overlapping = between(piece, first_slice, slice_stop)
         if key_mask is not None:
             overlapping = overlapping.where(key_mask[overlapping.keys])
         if len(overlapping):
             overlapping_parts.append(overlapping)
     if not overlapping_parts:
         return
+
     for windows in close_windows(grid, concat(overlapping_parts), first, last):
-        window_ticks = windows.moved(*in_ticks(grid.windows, windows.low))
-        if grid.periods is not None:  # some periods are empty
+        starts, ends = in_ticks(grid.windows, windows.low)
+        window_ticks = windows.moved(starts, ends)
+        if grid.periods is not None:  # a period of a calendar may have no ticks, and then its window is empty
             window_ticks = window_ticks.where(window_ticks.low < window_ticks.high)
         if len(window_ticks):
             yield window_ticks
 
 
 def add_piece(pieces: StretchPieces, piece: StretchTable, values: StretchValues, keys: KeyTable) -> None:
-    """Add what a batch brought, and merge pieces where there are many of a like size.
+    """Add the stretches of a batch as a piece, and merge pieces where there are many of a like size.
 
-    Cost: amortised, a few times the length of the piece and the logarithm of the number of batches; none per slice.
+    Cost: amortised, the length of the piece times the logarithm of the number of batches.
     """
-    # A piece is merged only with one that is at most twice as long: so each row is merged a logarithm of times.
+    # The last piece is merged with the one before it only if that is at most twice as long. So a row is merged about
+    # as often as the logarithm of the number of batches.
     tables = pieces.tables
     tables.append(piece)
     while len(tables) > MOST_PIECES and 2 * len(tables[-1]) >= len(tables[-2]):
@@ -263,15 +287,18 @@ def add_piece(pieces: StretchPieces, piece: StretchTable, values: StretchValues,
 
 
 def settle(pieces: StretchPieces, start: int, stop: int, values: StretchValues, keys: KeyTable) -> StretchTable | None:
-    """Return the slices from one up to another, one partial state per key and slice; None if there are no slices.
+    """Return the slices from `start` up to but not including `stop`, one partial state per key and slice.
 
-    No batch adds to them any more. Where they lie in several pieces, these are merged for good.
+    No batch adds to them any more. So if several pieces have them, they are merged for good, into a piece of their own.
+
+    Returns:
+        The slices, which may be none; None if there are no pieces at all, and nothing tells the parts of a table.
     """
     if not pieces.tables:
         return None
     parts = [part for part in _parts(pieces, start, stop) if len(part)]
     if not parts:
-        return pieces.tables[0].take(slice(0, 0))
+        return pieces.tables[0].take(slice(0, 0))  # no rows, and the columns of the others
     if len(parts) == 1:
         return parts[0]
     settled = values.merge_alike(parts, keys)
@@ -280,13 +307,19 @@ def settle(pieces: StretchPieces, start: int, stop: int, values: StretchValues, 
 
 
 def forget_slices(pieces: StretchPieces, first_live: int) -> None:
-    """Drop what lies before the first live slice."""
+    """Drop the stretches that end before the first live slice."""
     pieces.replace(*(_alive(piece, first_live) for piece in pieces.tables))
 
 
 def carry_slices(pieces: StretchPieces, first_open: int, values: StretchValues, keys: KeyTable) -> None:
-    """Merge what lies before the first open window, where windows grow: see `GrowingSlices`."""
-    closed_parts = [carried(part, first_open) for part in _parts(pieces, -NEVER, first_open) if len(part)]
+    """Merge the slices before the first open window into one state for each key, where windows grow.
+
+    All these slices are part of the same open windows: see `GrowingSlices`.
+    """
+    closed_parts: list[StretchTable] = []
+    for part in _parts(pieces, -NEVER, first_open):
+        if len(part):
+            closed_parts.append(carried(part, first_open))
     if closed_parts:
         open_parts = _parts(pieces, first_open, NEVER)
         pieces.replace(values.merge_alike(closed_parts, keys), *open_parts)
@@ -299,22 +332,28 @@ def carried(slices: StretchTable, first_open: int) -> StretchTable:
 
 
 def between(piece: StretchTable, start: int, stop: int) -> StretchTable:
-    """Select the stretches of a piece that reach to a place or beyond it, and begin before another one."""
+    """Select the stretches of a piece that overlap the slices from `start` up to but not including `stop`."""
     if not piece.are_points:
         return piece.where((piece.high >= start) & (piece.low < stop))
+
+    # Points of a piece are in the order of their slices: the selected ones are neighbours.
     if len(piece) and start <= piece.low[0] and piece.low[-1] < stop:
         return piece
-    return piece.take(slice(*np.searchsorted(piece.low, [start, stop]).tolist()))
+    first_row, row_stop = np.searchsorted(piece.low, [start, stop]).tolist()
+    return piece.take(slice(first_row, row_stop))
 
 
 def _parts(pieces: StretchPieces, start: int, stop: int) -> list[StretchTable]:
-    """Return the part of each piece from one slice up to another."""
+    """Return the part of each piece from slice `start` up to but not including `stop`."""
     return [between(piece, start, stop) for piece in pieces.tables]
 
 
 def _alive(piece: StretchTable, first_live: int) -> StretchTable:
-    """Return the live part of a piece; if it is small, as a copy, so that the rest can be freed."""
+    """Return the stretches of a piece that do not end before the first live slice."""
     if not piece.are_points:
         return piece.alive(first_live)
     alive = between(piece, first_live, NEVER + 1)
-    return alive.take(np.arange(len(alive))) if 2 * len(alive) < len(piece) else alive
+    if 2 * len(alive) < len(piece):
+        # A view would keep the whole piece in memory, most of which is dead: copy the live part.
+        return alive.take(np.arange(len(alive)))
+    return alive

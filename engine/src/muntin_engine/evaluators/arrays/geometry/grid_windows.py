@@ -19,6 +19,7 @@ tree is then read from its root down, each block giving what it has to its halve
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
@@ -73,28 +74,30 @@ class _Runs(NamedTuple):
 
     @property
     def window_count(self) -> int:
-        """The number of windows of all stretches, each counted for itself."""
+        """The sum of the numbers of windows of each stretch: a window of two stretches counts twice."""
         return int((self.stretches.high - self.stretches.low + 1).sum())
 
 
 def close_windows(grid: SliceGrid, slices: StretchTable, first: int, last: int) -> Iterator[StretchTable]:
-    """Yield the windows from `first` up to but not including `last` that have rows, by number.
+    """Yield the windows from `first` up to but not including `last` that have rows.
 
-    A stretch is clipped to these windows here. Stretches of the axis without rows cost nothing.
+    Each window is a stretch from its number to its number. Gaps on the axis, where no rows are, cost nothing.
 
     Args:
         grid: The slices.
         slices: Stretches of slices, in any order; all end before the last window unless `last` is finite.
-        first: A window, or `-NEVER`.
-        last: A window, or `NEVER`.
+        first: The number of a window, or `-NEVER`, which is before all others.
+        last: The number of a window, or `NEVER`, which is after all others.
     """
+    # Each stretch of slices becomes the run of windows that it is part of, clipped to the windows asked for.
     low = np.maximum(grid.first_window(slices.low), first)
     high = np.minimum(grid.last_window(slices.high), last - 1)
-    are_scanned = slices.are_points and not grid.grows
-    runs = _Runs(slices.moved(low, high), slices.low if are_scanned else None, grid)
-    is_in = low <= high
-    if not is_in.all():
-        runs = runs.take(np.flatnonzero(is_in))
+    can_be_scanned = slices.are_points and not grid.grows  # each stretch is one slice, and windows have one size
+    runs = _Runs(slices.moved(low, high), slices.low if can_be_scanned else None, grid)
+    has_windows = low <= high
+    if not has_windows.all():
+        runs = runs.take(np.flatnonzero(has_windows))
+
     if _are_windows(runs.stretches):
         yield runs.stretches.moved(runs.stretches.low, runs.stretches.low)
     elif len(runs.stretches):
@@ -102,7 +105,10 @@ def close_windows(grid: SliceGrid, slices: StretchTable, first: int, last: int) 
 
 
 def _are_windows(stretches: StretchTable) -> bool:
-    """True if each stretch is all that a window of a key has, and windows are in their order, as of tumbling ones."""
+    """True if nothing has to be merged: each stretch has one window, and no two have the same window and key.
+
+    That is so of most tumbling windows. The stretches must be in the order of their windows and then of their keys.
+    """
     low = stretches.low
     keys = stretches.keys
     if not len(low) or not np.array_equal(low, stretches.high):
@@ -114,6 +120,7 @@ def _are_windows(stretches: StretchTable) -> bool:
 
 def _close_without_gaps(runs: _Runs) -> Iterator[StretchTable]:
     """Yield windows; gaps without data are removed from the axis first."""
+    # Windows are numbered anew, from 0 and without the gaps; slices are shifted with them.
     occupied = _OccupiedParts.of(runs.stretches)
     shift = occupied.shift_of(runs.stretches.low)
     low = runs.stretches.low - shift
@@ -121,7 +128,7 @@ def _close_without_gaps(runs: _Runs) -> Iterator[StretchTable]:
     if runs.slices is not None:
         runs = runs._replace(slices=runs.slices - runs.grid.runs.start(shift))
 
-    # So many windows are made at a time that tables stay small.
+    # Tables stay small by taking a limited number of windows at a time, which again are numbered from 0.
     for begin in range(0, occupied.window_count, MOST_WINDOWS):
         end = min(occupied.window_count, begin + MOST_WINDOWS)
         overlapping = np.flatnonzero((low < end) & (high >= begin))
@@ -151,75 +158,111 @@ class _OccupiedParts(NamedTuple):
 
     @classmethod
     def of(cls, stretches: StretchTable) -> _OccupiedParts:
-        """Find the parts; a gap lies where a stretch begins after all before it have ended."""
+        """Find the parts: a gap lies where a stretch begins after all stretches before it have ended."""
         low = stretches.low
         is_ordered = (low[1:] >= low[:-1]).all()
         order = slice(None) if is_ordered else stable_order(*number(low))
         ascending = low[order]
-        reach = np.maximum.accumulate(stretches.high[order])
-        cuts = np.flatnonzero(ascending[1:] > reach[:-1] + 1) + 1
-        starts = ascending[[0, *cuts]]
-        lengths = reach[[*(cuts - 1), len(low) - 1]] + 1 - starts
+        latest_ends = np.maximum.accumulate(stretches.high[order])
+
+        # A part begins at the first stretch and after each gap; it ends before the next gap and at the last stretch.
+        gap_places = np.flatnonzero(ascending[1:] > latest_ends[:-1] + 1) + 1
+        starts = ascending[[0, *gap_places]]
+        ends = latest_ends[[*(gap_places - 1), len(low) - 1]]
+        lengths = ends + 1 - starts
         return cls(starts, np.cumsum(lengths) - lengths, int(lengths.sum()))
 
     def shift_of(self, windows: IntArray) -> IntArray:
-        """Return the distance from windows to their places on the axis without gaps; one number if all have it."""
+        """Return what has to be subtracted from each window to get its place on the axis without gaps.
+
+        If there is no gap, it is one number for all.
+        """
         shifts = self.starts - self.places
-        return shifts[np.searchsorted(self.starts, windows, "right") - 1] if len(shifts) > 1 else shifts[0]
+        if len(shifts) == 1:
+            return shifts[0]
+        parts = np.searchsorted(self.starts, windows, "right") - 1
+        return shifts[parts]
 
     def numbers_of(self, places: IntArray) -> IntArray:
         """Return the windows at places of the axis without gaps."""
-        numbers: IntArray = places + (self.starts - self.places)[np.searchsorted(self.places, places, "right") - 1]
+        shifts = self.starts - self.places
+        parts = np.searchsorted(self.places, places, "right") - 1
+        numbers: IntArray = places + shifts[parts]
         return numbers
 
 
 def _close_by_keys(runs: _Runs, count: int) -> Iterator[StretchTable]:
-    """Yield the windows from 0 up to a count, so many keys at a time that tables stay small."""
+    """Yield the windows from 0 up to but not including `count`, a limited number of keys at a time.
+
+    Limiting the keys keeps each table small.
+    """
     stretches = runs.stretches
     keys, key_places = distinct(stretches.keys)
     values = stretches.parts.values()
 
-    # Which of the two ways costs less: a table, of windows or of slices, or expansion.
-    rows = count
+    # There are two ways. A table has a row for each window, or, if values are scanned, for each slice.
+    table_rows = count
     if runs.slices is not None and not all(part.is_summed for part in values):
-        rows = (count - 1) * runs.grid.stride + runs.grid.slices  # the table is one of slices, which is scanned
-    cells = rows * len(keys)
+        table_rows = (count - 1) * runs.grid.stride + runs.grid.slices
+    cells = table_rows * len(keys)
+    # Expansion merges each stretch into each of its windows. It is taken if each stretch has one window, if it is the
+    # cheaper way, or if values are lists of rows, which have no cell of a fixed size.
     window_count = runs.window_count
     expands = window_count == len(stretches) or cells > _EXPANDING * window_count
-    expands = expands or any(part.is_collected for part in values)  # lists of rows have no cell of a fixed size
+    expands = expands or any(part.is_collected for part in values)
 
     cost = window_count if expands else cells
-    width = max(1, MOST_CELLS * len(keys) // max(cost, 1))
-    for start in range(0, len(keys), width):
-        table_keys = keys[start : start + width]
+    keys_at_a_time = max(1, MOST_CELLS * len(keys) // max(cost, 1))
+    for start in range(0, len(keys), keys_at_a_time):
+        stop = start + keys_at_a_time
+        table_keys = keys[start:stop]
+        # In a table, keys are numbered from 0.
         if len(table_keys) == len(keys):
             table_runs = runs._replace(stretches=stretches.with_keys(key_places))
         else:
-            is_of_table = (key_places >= start) & (key_places < start + width)
+            is_of_table = (key_places >= start) & (key_places < stop)
             table_runs = runs.take(np.flatnonzero(is_of_table))
             numbered = table_runs.stretches.with_keys(key_places[is_of_table] - start)
             table_runs = table_runs._replace(stretches=numbered)
-        yield _expanded(table_runs, table_keys, count) if expands else _summed(table_runs, table_keys, count)
+        if expands:
+            yield _expanded(table_runs, table_keys, count)
+        else:
+            yield _windows_of_table(table_runs, table_keys, count)
 
 
 def _expanded(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
-    """Return windows by merging each stretch into each of its windows."""
+    """Return windows by merging each stretch into each of its windows.
+
+    Args:
+        runs: The stretches, whose keys are numbered from 0.
+        keys: The code of each key by that number.
+        count: The number of windows, which are numbered from 0.
+    """
+    # First each stretch is repeated, once for each of its windows.
     stretches = runs.stretches
     windows = stretches.low
     if not np.array_equal(stretches.low, stretches.high):
         owners, within = expanded(stretches.high - stretches.low + 1)
         windows = stretches.low[owners] + within
         stretches = stretches.take(owners)
+
+    # Then those of one window and key, which have one code, are merged.
     codes, size = compress(windows * len(keys) + stretches.keys, product(count, len(keys)))
-    if size == len(codes) and (codes[1:] > codes[:-1]).all():  # each is a window, and nothing is merged
+    if size == len(codes) and (codes[1:] > codes[:-1]).all():  # all codes differ: nothing is merged
         return stretches.moved(windows, windows).with_keys(keys[stretches.keys])
     first = first_places(codes, size)
     numbers = windows[first]
     return stretches.reduce(Groups(codes, keys[stretches.keys[first]], numbers, numbers))
 
 
-def _summed(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
-    """Return windows from a table of all of them by keys."""
+def _windows_of_table(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
+    """Return windows by way of a table that has a cell for each window and key.
+
+    Args:
+        runs: The stretches, whose keys are numbered from 0.
+        keys: The code of each key by that number.
+        count: The number of windows, which are numbered from 0.
+    """
     table = _Table(runs, len(keys), count)
     parts: dict[Part, Any] = {}
     for part, values in runs.stretches.parts.items():
@@ -227,8 +270,11 @@ def _summed(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
             parts[part] = values.running(table)
         else:
             parts[part] = values.through(table.merged, table.most)
+
+    # The table lies row by row: the place of a cell is that of its window, times the number of keys, plus its key.
     numbers = table.places // len(keys)
-    return StretchTable(keys[table.places % len(keys)], numbers, numbers, table.weight, parts)
+    window_keys = keys[table.places % len(keys)]
+    return StretchTable(window_keys, numbers, numbers, table.weight, parts)
 
 
 class _Table:
@@ -252,9 +298,12 @@ class _Table:
         self._runs = runs
         self._keys = keys
         self._count = count
-        self._first = stretches.low * keys + stretches.keys
+        self._first_cells = stretches.low * keys + stretches.keys
+        """The cell of the first window of each stretch."""
         self._ended = np.flatnonzero(stretches.high < count - 1)
-        self._after = (stretches.high[self._ended] + 1) * keys + stretches.keys[self._ended]
+        """The places of the stretches that end before the last window of the table."""
+        self._cells_after = (stretches.high[self._ended] + 1) * keys + stretches.keys[self._ended]
+        """The cell after the last window of each of these."""
         self.most = int(np.bincount(stretches.keys).max())
         weight = self._running(stretches.weight.astype(np.int64))
         self.places: IntArray = np.flatnonzero(weight)
@@ -272,43 +321,48 @@ class _Table:
         if slices is None:
             table = cover(component, stretches.low, stretches.high, stretches.keys, values, (count, keys))
         else:
-            rows = (count - 1) * grid.stride + grid.slices
-            cells = reduce_codes(component, slices * keys + stretches.keys, rows * keys, values)
-            by_slice = cells.reshape(rows, keys, *component.shape)
+            # The first window begins with slice 0; each further one begins `stride` slices later.
+            slice_count = (count - 1) * grid.stride + grid.slices
+            cells = reduce_codes(component, slices * keys + stretches.keys, slice_count * keys, values)
+            by_slice = cells.reshape(slice_count, keys, *component.shape)
             table = scan_windows(component, by_slice, grid.slices, grid.stride, count)
         return table.reshape(-1, *component.shape)[self.places]
 
     def _running(self, values: Array) -> Array:
         """Return the sum in each cell: a value is added where its run begins, and subtracted after its end."""
         cells = np.zeros((self._count * self._keys, *values.shape[1:]), values.dtype)
-        np.add.at(cells, self._first, values)
-        np.subtract.at(cells, self._after, values[self._ended])
+        np.add.at(cells, self._first_cells, values)
+        np.subtract.at(cells, self._cells_after, values[self._ended])
         table = cells.reshape(self._count, self._keys, *values.shape[1:])
         np.cumsum(table, axis=0, dtype=values.dtype, out=table)
         return cells
 
 
 def scan_windows(component: Component, table: Array, slices: int, stride: int, count: int) -> Array:
-    """Return the windows of a table of slices, as a table of windows by keys.
+    """Merge the slices of each window, by van Herk's algorithm: a table of slices becomes a table of windows.
 
     Args:
         component: The component that the table holds; not `COLLECT`.
-        table: Of slices by keys; the first window starts with its first slice, and the last one ends in it.
+        table: The values of slices, by slice and key. The first window starts with the first slice, and the last window
+            ends within the table.
         slices: The number of slices of a window.
-        stride: The number of slices between the starts of neighbours.
+        stride: The number of slices between the starts of neighbouring windows.
         count: The number of windows.
     """
-    starts = np.arange(count) * stride
-    blocks = -(-len(table) // slices)
-    filler_rows = blocks * slices - len(table)
+    # The slices are cut into blocks as long as a window; the last block is filled up with values that change nothing.
+    block_count = math.ceil(len(table) / slices)
+    filler_rows = block_count * slices - len(table)
     if filler_rows:
         filler = identities(component, filler_rows * table.shape[1]).reshape(filler_rows, *table.shape[1:])
         table = np.concatenate([table, filler])
-    shape = (blocks, slices, *table.shape[1:])
-    forwards = _running(component, table.reshape(shape)).reshape(table.shape)
-    backwards = _running(component, table.reshape(shape)[:, ::-1])[:, ::-1].reshape(table.shape)
+
+    # Within each block, values are merged from its first slice up to each one, and from each one up to its last slice.
+    blocks = table.reshape(block_count, slices, *table.shape[1:])
+    forwards = _running(component, blocks).reshape(table.shape)
+    backwards = _running(component, blocks[:, ::-1])[:, ::-1].reshape(table.shape)
 
     # A window that is no block is the end of one block and the beginning of the next.
+    starts = np.arange(count) * stride
     windows = forwards[starts + slices - 1]
     is_across = starts % slices != 0
     windows[is_across] = merge_cells(component, backwards[starts[is_across]], windows[is_across])
@@ -316,16 +370,22 @@ def scan_windows(component: Component, table: Array, slices: int, stride: int, c
 
 
 def merge_cells(component: Component, first: Array, second: Array) -> Array:
-    """Return the merged cells of two tables of any shape."""
+    """Merge two tables of one shape, cell by cell."""
     if component.merge is not Merge.CUSTOM:
         return merger(component)(first, second)
+    # A module's own function gets values along one axis.
     flat = (-1, *component.shape)
     return merge(component, first.reshape(flat), second.reshape(flat)).reshape(first.shape)
 
 
 def _running(component: Component, blocks: Array) -> Array:
-    """Return for each cell of a block the merge of all cells up to this cell, along the second axis."""
-    with np.errstate(all="ignore"):
+    """Return for each cell of a block the merge of the cells from the first one of the block up to this one.
+
+    Args:
+        component: The component that the cells hold.
+        blocks: The cells, by block, place in the block, and key.
+    """
+    with np.errstate(all="ignore"):  # overflows and NaN are values here, as in Spark
         if component.merge is not Merge.CUSTOM and blocks[:, 0].size < _NARROW:
             running: Array = merger(component).accumulate(blocks, axis=1)  # type: ignore[attr-defined]  # a ufunc
             return running
@@ -338,7 +398,9 @@ def _running(component: Component, blocks: Array) -> Array:
 def cover(
     component: Component, lows: IntArray, highs: IntArray, keys: IntArray, values: Array, shape: tuple[int, int]
 ) -> Array:
-    """Return for each window and key the merge of the values whose ranges hold it.
+    """Merge values over ranges of windows by a segment tree: return a table of windows by keys.
+
+    A cell of the table is the merge of all values of its key whose ranges of windows include its window.
 
     Args:
         component: The component that the values are of; not `COLLECT`.
@@ -348,22 +410,27 @@ def cover(
         values: The values.
         shape: The numbers of windows and of keys.
     """
-    count, width = shape
+    window_count, key_count = shape
 
-    # From the leaves of the tree up: a value goes into the blocks that its range is cut into, level by level.
+    # From the leaves of the tree up: a value goes into the blocks that its range is cut into, level by level. Blocks of
+    # the first level are windows; two neighbours make a block of the next level.
     levels = []
     starts = lows.copy()
     stops = highs + 1
-    while count:
+    block_count = window_count
+    while block_count:
         cut = _cut_blocks(starts, stops)
-        cells = identities(component, count * width)
+        cells = identities(component, block_count * key_count)
         if len(cut.blocks):
-            codes = cut.blocks * width + keys[cut.ranges]
-            cells = reduce_codes(component, codes, count * width, values[cut.ranges])
-        levels.append(cells.reshape(count, width, *component.shape))
+            codes = cut.blocks * key_count + keys[cut.ranges]
+            cells = reduce_codes(component, codes, block_count * key_count, values[cut.ranges])
+        levels.append(cells.reshape(block_count, key_count, *component.shape))
+
+        # What is left of each range is even, and goes up in blocks of the next level, until no range is left.
         starts = (starts + 1) >> 1
         stops = stops >> 1
-        count = 0 if not (starts < stops).any() else (count + 1) >> 1
+        has_ranges = (starts < stops).any()
+        block_count = (block_count + 1) >> 1 if has_ranges else 0
 
     # From the root down: each block gives what it has to its halves.
     table = levels.pop()
@@ -386,10 +453,14 @@ class _CutBlocks(NamedTuple):
 
 
 def _cut_blocks(starts: IntArray, stops: IntArray) -> _CutBlocks:
-    """Return the blocks of a level that ranges have and no block of the next level holds whole.
+    """Cut off the blocks at the ends of ranges that do not fit into blocks of the next level.
 
     A block of the next level holds an even block and the odd one after it. So a range that starts at an odd block has
     this one left over, and so has one that stops after an even block.
+
+    Args:
+        starts: The first block of each range.
+        stops: The block after the last one of each range; a range is empty if it is not above the first one.
     """
     odd_starts = np.flatnonzero((starts < stops) & (starts & 1 == 1))
     odd_stops = np.flatnonzero((starts < stops) & (stops & 1 == 1))

@@ -28,21 +28,25 @@ def sessions_of(stretches: StretchTable) -> Groups:
     ends = stretches.high[order]
     is_other_key = _are_first(keys)
 
-    # A session begins with a key, and after all stretches of the key before have ended.
-    reach = ends
-    if not (is_other_key[1:] | (ends[1:] >= ends[:-1])).all():  # the ends of points are in the order of their starts
-        reach = _running_maximum(ends, np.cumsum(is_other_key) - 1)
+    # For each stretch the latest end of its key so far. Often ends are in the order of starts, as of points: then it is
+    # its own end.
+    latest_ends = ends
+    are_in_order = (is_other_key[1:] | (ends[1:] >= ends[:-1])).all()
+    if not are_in_order:
+        latest_ends = _running_maximum(ends, np.cumsum(is_other_key) - 1)
+
+    # A session begins with a key, and where a stretch starts after all earlier ones of its key have ended.
     is_first = is_other_key
-    is_first[1:] |= starts[1:] > reach[:-1]
+    is_first[1:] |= starts[1:] > latest_ends[:-1]
     firsts = np.flatnonzero(is_first)
-    lasts = np.append(firsts[1:], len(order))[: len(firsts)] - 1
+    lasts = np.append(firsts[1:], len(order))[: len(firsts)] - 1  # the stretch before the next session's first one
     codes = np.empty(len(order), np.int64)
     codes[order] = np.cumsum(is_first) - 1
-    return Groups(codes, keys[firsts], starts[firsts], reach[lasts])
+    return Groups(codes, keys[firsts], starts[firsts], latest_ends[lasts])
 
 
 def _are_first(keys: IntArray) -> BoolArray:
-    """Return for each of some sorted keys whether it is the first of its kind."""
+    """Return for each of sorted keys whether it differs from the one before it."""
     are_first = np.empty(len(keys), np.bool_)
     are_first[:1] = True
     np.not_equal(keys[1:], keys[:-1], out=are_first[1:])
@@ -50,7 +54,12 @@ def _are_first(keys: IntArray) -> BoolArray:
 
 
 def _running_maximum(values: IntArray, groups: IntArray) -> IntArray:
-    """Return for each value the largest of its group up to it; groups are numbered from 0, and ascend."""
+    """Return for each value the largest value of its group from the first one up to it.
+
+    Args:
+        values: The values, group by group.
+        groups: The group of each, numbered from 0 and ascending.
+    """
     if not len(values):
         return values
     least = int(values.min())
@@ -85,10 +94,10 @@ class Edges:
         """Find the snapshots that end at the watermark `first` or later, and before the watermark `last`.
 
         Args:
-            events: The events that do not end before `first`; those that begin before it do so at the start of the
-                first open snapshot of their key.
+            events: The events that do not end before `first`. An event that began before `first` was cut by
+                `cut_starts`: it begins with the first open snapshot of its key.
             first: A watermark.
-            last: A later one.
+            last: A later watermark.
         """
         # Each event has an edge at its start, and one at its end if it has ended: first all starts, then all ends.
         self._begun = np.flatnonzero(ends_before(events.low, last))
@@ -100,14 +109,15 @@ class Edges:
         keys = keys[self._order]
         ticks = ticks[self._order]
 
-        # Neighbouring boundaries of a key have a snapshot between them.
+        # Edges of a key at one tick are one boundary. Between two neighbouring boundaries of a key lies a snapshot.
         is_other_key = _are_first(keys)
         is_boundary = is_other_key.copy()
         is_boundary[1:] |= ticks[1:] != ticks[:-1]
         boundaries = np.flatnonzero(is_boundary)
         starts = boundaries[:-1]
         ends = boundaries[1:]
-        snapshots = np.flatnonzero(~is_other_key[ends] & (ticks[ends] >= first))
+        is_of_one_key = ~is_other_key[ends]
+        snapshots = np.flatnonzero(is_of_one_key & (ticks[ends] >= first))
 
         self._last_edges = ends[snapshots] - 1
         """The last edge at the start of each snapshot."""
@@ -119,7 +129,7 @@ class Edges:
         self.ends: IntArray = ticks[ends[snapshots]]
 
     def keep(self, places: IntArray) -> None:
-        """Drop all snapshots but those at some places."""
+        """Drop all snapshots except those at the places given."""
         self._last_edges = self._last_edges[places]
         self._first_edges = self._first_edges[places]
         self.keys = self.keys[places]
@@ -127,7 +137,11 @@ class Edges:
         self.ends = self.ends[places]
 
     def sums(self, values: Array) -> Array:
-        """Return for each snapshot the sum of its events' values, of type and shape as these."""
+        """Return for each snapshot the sum of its events' values.
+
+        Args:
+            values: The value of each event, a number or an array of them.
+        """
         # An event is added at its start edge and subtracted at its end edge. Totals run over the edges of all keys: so
         # the total before the first edge of a snapshot's key is subtracted.
         signed = np.concatenate([values[self._begun], np.negative(values[self._ended])])[self._order]
@@ -137,20 +151,23 @@ class Edges:
         return sums
 
     def shares(self) -> Shares:
-        """Return which event covers which snapshots, event by event.
+        """Pair each event with the snapshots that it covers, event by event.
 
         Cost: linear in the pairs.
         """
-        # Where each edge lies among the sorted ones.
+        # The place of each edge among the sorted ones: first of all start edges, then of all end edges.
         edge_count = len(self._order)
         edge_places = np.empty(edge_count, np.int64)
         edge_places[self._order] = np.arange(edge_count)
         start_edges = edge_places[: len(self._begun)]
 
-        # An event that has not ended reaches to the last edge of its key; what has ended has begun.
+        # An event without an end edge covers all snapshots up to the last edge of its key.
         key_ends = np.append(self._key_firsts[1:], edge_count)
-        end_edges = key_ends[np.searchsorted(self._key_firsts, start_edges, "right") - 1]
-        end_edges[np.searchsorted(self._begun, self._ended)] = edge_places[len(self._begun) :]
+        key_places = np.searchsorted(self._key_firsts, start_edges, "right") - 1
+        end_edges = key_ends[key_places]
+        # Events that have ended have begun, too: each is found among those by its place.
+        ended_places = np.searchsorted(self._begun, self._ended)
+        end_edges[ended_places] = edge_places[len(self._begun) :]
 
         # An event covers the snapshots that start from its start edge up to its end edge.
         first = np.searchsorted(self._last_edges, start_edges)
@@ -163,7 +180,7 @@ def snapshots_of(events: StretchTable, first: int, last: int) -> StretchTable:
     """Return the snapshots that have an event, and that end at the watermark `first` or later, and before `last`.
 
     Args:
-        events: As for `Edges`.
+        events: The events that do not end before `first`, cut by `cut_starts` at that watermark.
         first: The watermark before the micro-batch.
         last: The watermark after it.
 

@@ -42,19 +42,25 @@ class TickGeometry(StretchGeometry):
 
     @abstractmethod
     def join(self, tables: Sequence[StretchTable], keys: KeyTable) -> StretchTable:
-        """Join the live stretches and those of batches; this may change values of the first table in place."""
+        """Join the stretches of several tables to one table; values of the first table may be changed in place."""
 
     @abstractmethod
-    def ended(self, whole: StretchTable, first: int, last: int) -> StretchTable:
+    def ended(self, live_stretches: StretchTable, first: int, last: int) -> StretchTable:
         """Return the windows that end at the watermark `first` or later, and before the watermark `last`."""
 
     @abstractmethod
-    def live(self, whole: StretchTable, watermark: int) -> StretchTable:
-        """Return the part of all stretches that open windows need."""
+    def without_ended(self, live_stretches: StretchTable, watermark: int) -> StretchTable:
+        """Drop the stretches that no open window needs any more, and cut off parts of others that none needs."""
 
     @abstractmethod
-    def are_live(self, stretches: StretchTable, whole: StretchTable, watermark: int) -> BoolArray:
-        """Return for each stretch of the log whether open windows need it, given all that is live."""
+    def are_live(self, stretches: StretchTable, live_stretches: StretchTable, watermark: int) -> BoolArray:
+        """Return for each of `stretches`, as the log has them, whether open windows need it.
+
+        Args:
+            stretches: The stretches of log entries, which were not joined with others.
+            live_stretches: All live stretches of the bucket, joined.
+            watermark: The watermark.
+        """
 
     def lift(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the stretch of each row for each bucket."""
@@ -69,19 +75,20 @@ class TickGeometry(StretchGeometry):
         return previous.least.watermark
 
     def restore(self, store: StretchStore, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
-        """Join the entries of the log, without what has ended but shares an entry with what lives."""
+        """Read the stretches of the log that open windows need."""
         del cells
         store.stretches.replace(*store.codec.read_stretches(entries))
+        # An entry stays in the log until the last of its stretches has ended.
         self._drop_ended(store, progress.least.watermark)
 
     def completed(
         self, store: StretchStore, previous: InputsProgress, progress: InputsProgress
     ) -> Iterator[ResultWindows]:
-        """Yield the windows that ended between two watermarks."""
-        whole = self._whole(store)
-        if whole is None:
+        """Yield the windows that end at the previous watermark or later, and before the present one."""
+        live_stretches = self._joined(store)
+        if live_stretches is None:
             return
-        windows = self.ended(whole, previous.least.watermark, progress.least.watermark)
+        windows = self.ended(live_stretches, previous.least.watermark, progress.least.watermark)
         if self._at_end:  # a window without an end has no point there
             windows = windows.where(windows.high < INFINITY)
         if len(windows):
@@ -93,17 +100,17 @@ class TickGeometry(StretchGeometry):
             self._drop_ended(store, progress.least.watermark)
 
     def write(self, store: StretchStore, state: BucketState, progress: InputsProgress) -> None:
-        """Write what a batch brought of open windows, and the log anew when more than half of it is garbage."""
+        """Write the stretches of the batch that open windows need; write the log anew if most of it is garbage."""
         log = state.log
         watermark = progress.least.watermark
         unwritten = store.take_unwritten()
         log.forget(self.first_start(store))
         if unwritten is not None:
-            # It may have been joined to the live stretches by now. Its values are still those of the batch, because
-            # `join` changes only values of the first table, and the batch was the last one.
+            # The stretches of the batch may have been joined to the live ones by now. Their own table still has their
+            # values: `join` changes only the first table, and that of the batch was the last.
             log.append(store.codec.write(self._live_part(store, unwritten, watermark)))
         live_bytes = store.codec.size_of(len(store.stretches))
-        log.tidy(EntryMerging(self, store, progress), live_bytes, lambda: self._whole_entries(store))
+        log.tidy(EntryMerging(self, store, progress), live_bytes, lambda: self._all_entries(store))
 
     def merge_entries(
         self, store: StretchStore, entries: Sequence[LogEntry], first_live: int, progress: InputsProgress
@@ -121,30 +128,30 @@ class TickGeometry(StretchGeometry):
         """Return the output watermark of windows that follow events."""
         return watermark_of_open_windows(progress, first_start, at_end=self._at_end)
 
-    def _whole(self, store: StretchStore) -> StretchTable | None:
-        """Return all live stretches, joined; None if there are none."""
+    def _joined(self, store: StretchStore) -> StretchTable | None:
+        """Join all live stretches to one piece, which the store holds from now on; return None if there are none."""
         tables = store.stretches.tables
         if len(tables) > 1:
             store.stretches.replace(self.join(tables, store.keys))
         return store.stretches.tables[0] if store.stretches.tables else None
 
     def _drop_ended(self, store: StretchStore, watermark: int) -> None:
-        """Drop the stretches that no open window needs."""
-        whole = self._whole(store)
-        if whole is not None:
-            store.stretches.replace(self.live(whole, watermark))
+        """Drop the stretches of a store that no open window needs."""
+        live_stretches = self._joined(store)
+        if live_stretches is not None:
+            store.stretches.replace(self.without_ended(live_stretches, watermark))
 
     def _live_part(self, store: StretchStore, stretches: StretchTable, watermark: int) -> StretchTable:
         """Select the stretches of the log that open windows need."""
-        whole = self._whole(store)
-        if whole is None:
+        live_stretches = self._joined(store)
+        if live_stretches is None:
             return stretches.take(slice(0, 0))
-        return stretches.where(self.are_live(stretches, whole, watermark))
+        return stretches.where(self.are_live(stretches, live_stretches, watermark))
 
-    def _whole_entries(self, store: StretchStore) -> list[Entry]:
+    def _all_entries(self, store: StretchStore) -> list[Entry]:
         """Encode all live stretches, to write the log anew."""
-        whole = self._whole(store)
-        return [] if whole is None else store.codec.write(whole)
+        live_stretches = self._joined(store)
+        return [] if live_stretches is None else store.codec.write(live_stretches)
 
 
 class SessionGeometry(TickGeometry):
@@ -164,23 +171,28 @@ class SessionGeometry(TickGeometry):
         stretches = concat(tables)
         return self.values.merge(stretches, sessions_of(stretches), keys)
 
-    def ended(self, whole: StretchTable, first: int, last: int) -> StretchTable:
+    def ended(self, live_stretches: StretchTable, first: int, last: int) -> StretchTable:
         """Return the sessions that end at the watermark `first` or later, and before the watermark `last`."""
-        return whole.where(ends_before(whole.high, last) & ~ends_before(whole.high, first))
+        return live_stretches.where(ends_before(live_stretches.high, last) & ~ends_before(live_stretches.high, first))
 
-    def live(self, whole: StretchTable, watermark: int) -> StretchTable:
-        """Return the sessions that do not end before the watermark."""
-        return whole.alive(watermark)
+    def without_ended(self, live_stretches: StretchTable, watermark: int) -> StretchTable:
+        """Drop the sessions that end before the watermark."""
+        return live_stretches.alive(watermark)
 
-    def are_live(self, stretches: StretchTable, whole: StretchTable, watermark: int) -> BoolArray:
-        """Return for each stretch whether it is part of a live session."""
+    def are_live(self, stretches: StretchTable, live_stretches: StretchTable, watermark: int) -> BoolArray:
+        """Return for each of `stretches` whether it is part of a live session."""
         del watermark
-        # Only the keys and the edges matter: without their values, tables of different kinds can be put together.
-        bare = [replace(table, weight=table.low, parts={}) for table in (whole, stretches)]
-        codes = sessions_of(concat(bare)).codes
+        # Only keys, starts and ends matter. Without their values, tables with different parts can be put together.
+        bare_tables: list[StretchTable] = []
+        for table in (live_stretches, stretches):
+            bare_tables.append(replace(table, weight=table.low, parts={}))
+        codes = sessions_of(concat(bare_tables)).codes
+
+        # A session is live if a live stretch is part of it.
+        live_count = len(live_stretches)
         is_live = np.zeros(len(codes), np.bool_)
-        is_live[codes[: len(whole)]] = True
-        return is_live[codes[len(whole) :]]
+        is_live[codes[:live_count]] = True
+        return is_live[codes[live_count:]]
 
 
 class SnapshotGeometry(TickGeometry):
@@ -203,22 +215,28 @@ class SnapshotGeometry(TickGeometry):
         del keys
         return concat(tables)
 
-    def ended(self, whole: StretchTable, first: int, last: int) -> StretchTable:
+    def ended(self, live_stretches: StretchTable, first: int, last: int) -> StretchTable:
         """Return the snapshots that end at the watermark `first` or later, and before the watermark `last`."""
-        return whole.take(slice(0, 0)) if first == last else snapshots_of(whole, first, last)
+        if first == last:
+            return live_stretches.take(slice(0, 0))
+        return snapshots_of(live_stretches, first, last)
 
-    def live(self, whole: StretchTable, watermark: int) -> StretchTable:
-        """Return the events that do not end before the watermark; those that begin before it are cut.
+    def without_ended(self, live_stretches: StretchTable, watermark: int) -> StretchTable:
+        """Drop the events that end before the watermark; those that begin before it are cut there.
 
         Events that were cut at an earlier watermark, or at this one, may be cut again: the result is the same.
         """
-        is_over = ends_before(whole.high, watermark)
-        cut = replace(whole, low=cut_starts(whole, watermark))
-        return cut.take(np.flatnonzero(~is_over)) if is_over.any() else cut
+        # Ended events are needed for the cuts: the first open snapshot of a key may begin where one of them ends.
+        cut_events = replace(live_stretches, low=cut_starts(live_stretches, watermark))
+        has_ended = ends_before(live_stretches.high, watermark)
+        return cut_events.where(~has_ended)
 
-    def are_live(self, stretches: StretchTable, whole: StretchTable, watermark: int) -> BoolArray:
-        """Return for each event, before it is cut, whether it is live, or ended where an open snapshot starts."""
-        is_live: BoolArray = ~are_past(stretches, whole, watermark)
+    def are_live(self, stretches: StretchTable, live_stretches: StretchTable, watermark: int) -> BoolArray:
+        """Return for each of `stretches` whether it is a live event, or one that ended where an open snapshot starts.
+
+        The events of `stretches` are not cut yet.
+        """
+        is_live: BoolArray = ~are_past(stretches, live_stretches, watermark)
         return is_live
 
 
@@ -228,7 +246,10 @@ def watermark_of_open_windows(progress: InputsProgress, first_start: int, *, at_
     Args:
         progress: The progress.
         first_start: The least start of an open window; `INFINITY` if there is none.
-        at_end: True if results are points at the ends of windows, which lie past the watermark of the input.
+        at_end: True if results are points at the ends of windows.
     """
     watermark = progress.least.watermark
-    return watermark if at_end or watermark == INFINITY else min(watermark, first_start)
+    # An open window ends at the watermark or later, and so its point is not before it; a closed stream has no windows.
+    if at_end or watermark == INFINITY:
+        return watermark
+    return min(watermark, first_start)

@@ -34,13 +34,14 @@ class WindowGeometry(ABC, Generic[StoreT]):
         Args:
             store: The store.
             entries: The log.
-            cells: The state of the bucket, where some of it lies beside the log.
-            progress: The progress when it was written: what that has completed may lie in an entry with what lives.
+            cells: The state of the bucket; some geometries keep a part of it beside the log.
+            progress: The progress when the log was last written. Entries may still hold stretches of windows that were
+                complete by then: these are dropped.
         """
 
     @abstractmethod
     def stage(self, progress: InputsProgress) -> Hashable:
-        """Return the key of the progress: windows become complete only when the key changes."""
+        """Return the part of the progress that windows depend on: as long as it is equal, none becomes complete."""
 
     @abstractmethod
     def add(self, store: StoreT, rows: Sequence[StretchTable]) -> None:
@@ -58,7 +59,7 @@ class WindowGeometry(ABC, Generic[StoreT]):
 
     @abstractmethod
     def forget(self, store: StoreT, previous: InputsProgress, progress: InputsProgress) -> None:
-        """Drop what no open window needs.
+        """Drop the stretches that no open window needs.
 
         Args:
             store: The store.
@@ -68,7 +69,13 @@ class WindowGeometry(ABC, Generic[StoreT]):
 
     @abstractmethod
     def write(self, store: StoreT, state: BucketState, progress: InputsProgress) -> None:
-        """Write what a batch added, after `forget`; remove dead entries from the log, and merge others."""
+        """Write what the batch added to the store; remove dead entries from the log, and merge others.
+
+        Args:
+            store: The store, after `forget`.
+            state: The state of the bucket, to whose log is written.
+            progress: The progress after the batch.
+        """
 
     @abstractmethod
     def output_watermark(self, progress: InputsProgress, first_start: int) -> int:
@@ -104,7 +111,11 @@ class StretchGeometry(WindowGeometry[StretchStore]):
 
     @abstractmethod
     def first_in_time(self, previous: InputsProgress) -> int:
-        """Return the first place that is not late after some progress: a stretch that starts before it is."""
+        """Return the first slice, or tick, that is in time: a stretch that starts before it is late.
+
+        Args:
+            previous: The progress before the batch.
+        """
 
     @abstractmethod
     def merge_entries(
@@ -113,9 +124,9 @@ class StretchGeometry(WindowGeometry[StretchStore]):
         """Merge log entries into as few as possible, upgrading them.
 
         Args:
-            store: The store that they are of.
+            store: The store of the log.
             entries: The entries.
-            first_live: The first live place; what lies before it is left out.
+            first_live: The first slice, or tick, that an open window needs; stretches that end before it are left out.
             progress: The progress after the batch.
         """
 
@@ -127,8 +138,8 @@ class StretchGeometry(WindowGeometry[StretchStore]):
         """Return windows with their keys and, where modules are called one by one, their results.
 
         Args:
-            store: The store that they are of.
-            place: The specification of the query that they are of.
+            store: The store of the windows.
+            place: The place of their specification among those of the query.
             windows: The windows, with merged values.
         """
         keys = store.keys.take(windows.keys)
@@ -150,5 +161,5 @@ class EntryMerging:
     progress: InputsProgress
 
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
-        """Merge entries into as few as possible, without the places before a first one."""
+        """Merge log entries into as few as possible, without stretches that end before `first_live`."""
         return self.geometry.merge_entries(self.store, entries, first_live, self.progress)

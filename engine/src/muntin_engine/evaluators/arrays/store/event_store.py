@@ -112,7 +112,7 @@ class EventStore(ArrayStore):
         self._stored_waiting: bytes | None = None
 
     def __len__(self) -> int:
-        """The number of events: a partial state of ended ones may be that of several."""
+        """The number of events; a partial state of several ended events counts them all."""
         return len(self.live) + self.ended.rows
 
     @property
@@ -143,8 +143,8 @@ class EventStore(ArrayStore):
         """Remember the events that a batch changed until they are written.
 
         Args:
-            tables: The events as they are now.
-            new_count: The number of events, the last ones, of which the log has no record.
+            tables: The events as they are now; those of which the log has no record yet come last.
+            new_count: The number of these last ones.
         """
         if tables:
             events = concat(tables)
@@ -185,11 +185,13 @@ class EventStore(ArrayStore):
             events = latest_events(events)
 
         results = concat(result_tables)
-        # The records of a batch have one number, and its entries may come in any order. Sorted by weight, a retraction
-        # comes before the result that the same batch emitted instead.
+        # All records of a batch have its number, and its entries may be read in any order. Sorting by weight puts a
+        # retraction, of weight -1, before the result that the same batch emitted instead.
         results = results.take(np.argsort(results.weight, kind="stable"))
         if len(results):
-            results = latest(results, np.zeros(len(results), np.int64), results.low)
+            # Successive results of a window differ in their ids: its key and its start tell it from others.
+            same_id = np.zeros(len(results), np.int64)
+            results = latest(results, same_id, results.low)
         return LastRecords(events, results)
 
     def write_batch(self, records: StretchTable, serial: int) -> list[Entry]:

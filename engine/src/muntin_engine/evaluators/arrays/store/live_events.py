@@ -63,7 +63,7 @@ class Identities(NamedTuple):
     def hashes(self) -> HashArray:
         """Return a hash of 64 bits of each identity: its key, its start and its id are mixed in one after the other."""
         id_numbers = self.ids
-        if id_numbers.dtype == np.object_:
+        if id_numbers.dtype == np.object_:  # ids that are no whole numbers
             id_numbers = np.fromiter(map(hash, self.ids), np.int64, len(self.ids))
         codes = _mixed(self.codes.view(np.uint64))
         starts = _mixed(self.starts.view(np.uint64) + codes)
@@ -126,10 +126,12 @@ class LiveEvents:
         return self._ids.dtype != np.object_
 
     def members(self, mask: BoolArray | None = None) -> StretchTable:
-        """Return the partial states of members of windows, without the columns of rows.
+        """Return the partial states of the events that count in windows, without the columns of their rows.
+
+        An event that the filter of the query leaves out has the weight 0, and does not count.
 
         Args:
-            mask: For each event whether it may be among them; None if each may.
+            mask: For each event whether it is asked for; None if all are.
         """
         is_member = self.held.weight > 0
         if mask is not None:
@@ -138,14 +140,17 @@ class LiveEvents:
         return replace(self.held, parts=states).where(is_member)
 
     def add(self, events: StretchTable) -> None:
-        """Add lifted events, of which none is here."""
+        """Add lifted events, none of which is live yet."""
         if not len(events):
             return
         previous_count = len(self)
         ids = ids_of(events.parts[ROWS].table.column("id"))
         hashes = Identities(events.keys, ids, events.parts[START].array).hashes()
         self.held = concat([self.held, events])
+        # The first events decide the type of the array of ids.
         self._ids = np.concatenate([self._ids, ids]) if previous_count else ids
+
+        # The new hashes are merged into the sorted ones.
         order = np.argsort(hashes)
         positions = np.searchsorted(self._hashes, hashes[order])
         self._hashes = np.insert(self._hashes, positions, hashes[order])
@@ -163,7 +168,7 @@ class LiveEvents:
         if not len(self):
             return np.full(len(hashes), -1)
 
-        # The first event of the hash is nearly always the one.
+        # Nearly always only one event has the hash, and is the one searched for.
         low = np.searchsorted(self._hashes, hashes)
         nearest = np.minimum(low, len(self) - 1)
         candidates = self._order[nearest]
@@ -171,13 +176,13 @@ class LiveEvents:
         is_event = has_hash & self._identities(candidates).are_same(identities)
         places: IntArray = np.where(is_event, candidates, -1)
 
-        # Another identity may have the same hash: then each event of that hash is compared.
+        # Another identity may have the same hash: then all events of that hash are compared.
         for row in np.flatnonzero(has_hash & ~is_event):
             high = np.searchsorted(self._hashes, hashes[row], "right")
             same_hash = self._order[low[row] : high]
-            repeated = identities.take(np.full(len(same_hash), row))
-            is_event = self._identities(same_hash).are_same(repeated)
-            places[row] = max(same_hash[is_event], default=-1)
+            searched = identities.take(np.full(len(same_hash), row))
+            are_same = self._identities(same_hash).are_same(searched)
+            places[row] = max(same_hash[are_same], default=-1)  # one at most is the same
         return places
 
     def bare(self, places: IntArray) -> StretchTable:
@@ -192,21 +197,23 @@ class LiveEvents:
         self.held = replace(self.held, high=high)
 
     def keep(self, is_kept: BoolArray) -> None:
-        """Drop events; a mask says which are kept."""
+        """Drop all events except those of a mask."""
         if is_kept.all():
             return
         kept_places = np.flatnonzero(is_kept)
-        new_places = np.cumsum(is_kept) - 1
-        is_indexed = is_kept[self._order]
         self.held = self.held.take(kept_places)
         self._ids = self._ids[kept_places]
-        self._hashes = self._hashes[is_indexed]
-        self._order = new_places[self._order[is_indexed]]
+
+        # The index, which is in the order of hashes, loses the same events; the others have new places.
+        new_places = np.cumsum(is_kept) - 1
+        is_kept_in_index = is_kept[self._order]
+        self._hashes = self._hashes[is_kept_in_index]
+        self._order = new_places[self._order[is_kept_in_index]]
 
     def renumber(self, codes: IntArray) -> None:
         """Replace the code of each key by the one at its place."""
         self.held = self.held.with_keys(codes[self.held.keys])
-        if len(self):
+        if len(self):  # a hash depends on the code of the key
             hashes = self._identities(np.arange(len(self))).hashes()
             self._order = np.argsort(hashes)
             self._hashes = hashes[self._order]
@@ -217,9 +224,9 @@ class LiveEvents:
 
 
 def with_relative_starts(records: StretchTable) -> StretchTable:
-    """Return records as they lie in the log: with starts that are counted back from where their stretches begin.
+    """Replace the start of each event by its distance from where the stretch of the event begins, for the log.
 
-    Most are 0 then, and take no room.
+    The two differ only for a cut event: most distances are 0, and take no room.
     """
     starts = Dense(COUNTED, records.low - records.parts[START].array)
     return replace(records, parts={**records.parts, START: starts})
@@ -244,24 +251,29 @@ def latest(records: StretchTable, ids: Array, starts: IntArray) -> StretchTable:
     """Return the last record of each identity.
 
     Cost: a sort; where different identities have one hash, a look at each of their records.
+
+    Args:
+        records: The records, each with the number of its batch.
+        ids: The id of each record.
+        starts: The start of each record's event, or of its window.
     """
     identities = Identities(records.keys, ids, starts)
     hashes = identities.hashes()
 
-    # The last record of each hash is that of its identity, unless different identities have one hash.
+    # Sorted by hash and batch, the records of a hash are a group, and the last record of an identity ends it.
     order = np.lexsort((records.parts[SERIAL].array, hashes))
     is_last = np.ones(len(order), np.bool_)
     is_last[:-1] = hashes[order][1:] != hashes[order][:-1]
     last_places = order[is_last]
-    groups: IntArray = np.cumsum(is_last) - is_last
+    groups: IntArray = np.cumsum(is_last) - is_last  # the number of the groups that ended before
 
-    # Of a hash that several identities have, the last record of each is found one by one.
-    is_clash = ~identities.take(order).are_same(identities.take(last_places[groups]))
-    if is_clash.any():
-        has_clash = np.isin(groups, groups[is_clash])
+    # Different identities may have one hash. In such a group, the last record of each is found one by one.
+    is_other_identity = ~identities.take(order).are_same(identities.take(last_places[groups]))
+    if is_other_identity.any():
+        is_in_mixed_group = np.isin(groups, groups[is_other_identity])
         last_of_identity = {}
-        for place in order[has_clash].tolist():
+        for place in order[is_in_mixed_group].tolist():
             last_of_identity[records.keys[place], ids[place], starts[place]] = place
-        clashing_places = np.array([*last_of_identity.values()], np.int64)
-        last_places = np.concatenate([order[is_last & ~has_clash], clashing_places])
+        mixed_places = np.array([*last_of_identity.values()], np.int64)
+        last_places = np.concatenate([order[is_last & ~is_in_mixed_group], mixed_places])
     return records.take(last_places)

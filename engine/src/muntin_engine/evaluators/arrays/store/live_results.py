@@ -36,21 +36,23 @@ class LiveResults:
         return len(self.held)
 
     def replace(self, results: StretchTable, are_touched: BoolArray, last_id: int) -> StretchTable:
-        """Replace the results of touched keys, and return the changes: what is retracted, then what is new.
+        """Replace the results of touched keys, and return the changes: retracted results, then new ones.
 
-        A result that is the same is kept, with its id.
+        A result that is the same as before is no change, and keeps its id.
 
         Args:
-            results: All results of touched keys that are live now, and those of other keys that are emitted for the
-                first time.
+            results: All present results of touched keys, and those results of other keys that are emitted for the first
+                time.
             are_touched: For the code of each key whether it is touched.
-            last_id: The largest id of an output event so far.
+            last_id: The largest id of an output event so far; new results get the next ones.
         """
         is_touched = are_touched[self.held.keys]
         previous = self.held.take(np.flatnonzero(is_touched))
         untouched = self.held.take(np.flatnonzero(~is_touched))
         is_kept, is_unchanged = _in_both(previous, results)
         retracted = previous.where(~is_kept)
+
+        # The new results get ids, and are held in the place of the retracted ones.
         new_results = results.where(~is_unchanged)
         ids = Dense(COUNTED, last_id + 1 + np.arange(len(new_results)))
         weight = np.ones(len(new_results), np.int8)
@@ -70,16 +72,23 @@ class LiveResults:
 
 
 def _in_both(previous: StretchTable, results: StretchTable) -> tuple[BoolArray, BoolArray]:
-    """Return for each result of either table whether both have it: of the same key and window, with the same values."""
+    """Find the results that both tables have: of the same key and window, with the same values.
+
+    Returns:
+        For each of the previous results whether it is among the others; and for each of these whether it is among the
+        previous ones.
+    """
     if not len(previous) or not len(results):
         return np.zeros(len(previous), np.bool_), np.zeros(len(results), np.bool_)
-    # A result is the same if its code is: that of its key, of the start of its window and of its values.
+
+    # Each result gets a code, by its key, the start of its window and its values: equal results have one code.
     united = concat([replace(table, parts={ROWS: table.parts[ROWS]}) for table in (previous, results)])
     columns: list[pa.Array] = []
     for column in united.parts[ROWS].table.columns:
         values = column.combine_chunks()
-        # Adding 0.0 turns -0.0 into 0.0: the two are one value.
-        columns.append(pc.add(values, arrow_scalar(0.0)) if pa.types.is_floating(values.type) else values)
+        if pa.types.is_floating(values.type):
+            values = pc.add(values, arrow_scalar(0.0))  # turns -0.0 into 0.0: the two are one value
+        columns.append(values)
     codes = encode([arrow_array(united.keys), arrow_array(united.low), *columns], len(united)).codes
     previous_codes = codes[: len(previous)]
     result_codes = codes[len(previous) :]

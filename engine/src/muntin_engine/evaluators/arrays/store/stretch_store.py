@@ -32,7 +32,7 @@ class ArrayStore(ABC):
 
         Args:
             stretch_format: The format of its stretches.
-            with_rows: True if the rows lie beside the partial states that arrive, because late rows are kept.
+            with_rows: True if blobs have the rows beside their partial states, because late rows are kept.
         """
         self.keys = KeyTable()
         self.codec = StretchCodec(stretch_format, self.keys, with_rows=with_rows)
@@ -40,7 +40,7 @@ class ArrayStore(ABC):
 
     @property
     def sizes(self) -> StateSize:
-        """The numbers of what it holds, where these are reported; its bytes are those that lie beside the log."""
+        """The numbers of keys and events, where they are reported, and the bytes of the state beside the log."""
         return StateSize()
 
     @property
@@ -61,11 +61,12 @@ class ArrayStore(ABC):
 
         Args:
             state: The state of the bucket, whose log has been written.
-            first_start: The least start of an open window, where each key has its own; `INFINITY` if there is none.
+            first_start: The least start of an open session or snapshot; `INFINITY` if there is none.
         """
         metadata = state.metadata
         metadata.serial = self.last_event_id
         metadata.held = self.sizes
+        # Of a timer, arrays need only this field: a batch without rows gets the output watermark from it.
         metadata.timer = NO_TIMER._replace(output_watermark=first_start)
         state.keep(self, max(self.memory, state.log.size))
         return write_metadata(state)
@@ -106,7 +107,7 @@ class StretchPieces:
         return sum(piece.nbytes for piece in self.tables)
 
     def replace(self, *pieces: StretchTable) -> None:
-        """Hold other pieces; empty ones are left out."""
+        """Hold these pieces in place of the present ones; empty ones are left out."""
         self.tables = [piece for piece in pieces if len(piece)]
 
     def used_codes(self) -> IntArray:
@@ -140,7 +141,7 @@ class StretchStore(ArrayStore):
         self._values = values
 
     def take_unwritten(self) -> StretchTable | None:
-        """Return the stretches that the present batch added, and take them for written."""
+        """Return the stretches that the present batch added, for the caller to write; None if it added none."""
         unwritten = self.unwritten
         self.unwritten = None
         return unwritten

@@ -66,7 +66,11 @@ class WaitingRows:
             self.by_key[code] = dict(events)
 
     def hashes(self, *, is_whole: bool) -> HashArray:
-        """Hash the identities of the events; `is_whole` says that their ids are whole numbers."""
+        """Return the hash of the identity of each event that rows wait for.
+
+        Args:
+            is_whole: True if ids are whole numbers.
+        """
         identities: list[IdentityInBucket] = []
         for code, events in self.by_key.items():
             identities += [IdentityInBucket(code, id, start) for id, start in events]
@@ -77,33 +81,40 @@ class WaitingRows:
         self.by_key = {int(codes[code]): events for code, events in self.by_key.items()}
 
     def to_bytes(self, keys: KeyTable, codec: Codec, schema: pa.Schema) -> bytes:
-        """Return all rows as bytes, with the schema of the columns of events.
+        """Encode all rows, with their keys and with the schema of the columns of events.
 
-        Per key a list of events, of each its id, its start, its rows and the state that they apply to; a row leaves out
-        the id and the start, which are those of its event.
+        For each key there is a list of its events. An event is a list of its id, its start, its rows, and the state
+        that the rows apply to, or None.
         """
         lists_of_keys: list[list[object]] = []
         for events in self.by_key.values():
             event_lists: list[object] = []
-            for identity, pending in events.items():
-                rows = [list(row[2:]) for row in pending.rows]
-                event_lists.append([*identity, rows, list(pending.base) if pending.base else None])
+            for (id, start), pending in events.items():
+                rows = [list(row[2:]) for row in pending.rows]  # without id and start, which the event has
+                base = list(pending.base) if pending.base else None
+                event_lists.append([id, start, rows, base])
             lists_of_keys.append(event_lists)
         codes = np.array(list(self.by_key), np.int64)
-        blobs = map(to_blob, (keys.take(codes), empty_table(schema)))
-        packed: bytes = msgpack.packb([*blobs, codec.pack(lists_of_keys)])
+        key_blob = to_blob(keys.take(codes))
+        schema_blob = to_blob(empty_table(schema))
+        packed: bytes = msgpack.packb([key_blob, schema_blob, codec.pack(lists_of_keys)])
         return packed
 
     def restore(self, data: bytes, keys: KeyTable, codec: Codec) -> pa.Schema:
-        """Take the rows that `to_bytes` wrote, and return the schema."""
+        """Add the rows that `to_bytes` encoded, and return the schema of the columns of events."""
         key_blob, schema_blob, packed = msgpack.unpackb(data)
         codes = keys.codes(from_blob(key_blob)).tolist()
         for code, events in zip(codes, codec.unpack(packed), strict=True):
             pending_by_id = self.by_key.setdefault(code, {})
             for id, start, rows, base in events:
-                changes = tuple(InputChange(id, start, end, tuple(payload), *rest) for end, payload, *rest in rows)
-                base_state = EventState(base[0], base[1], tuple(base[2])) if base else None
-                pending_by_id[id, start] = PendingRows(changes, base_state)
+                changes: list[InputChange] = []
+                for end, payload, *further_fields in rows:
+                    changes.append(InputChange(id, start, end, tuple(payload), *further_fields))
+                base_state = None
+                if base:
+                    base_start, base_end, base_payload = base
+                    base_state = EventState(base_start, base_end, tuple(base_payload))
+                pending_by_id[id, start] = PendingRows(tuple(changes), base_state)
         schema: pa.Schema = from_blob(schema_blob).schema
         return schema
 
@@ -115,6 +126,8 @@ def identities_of(identities: Sequence[IdentityInBucket], *, is_whole: bool) -> 
         identities: The identities.
         is_whole: True if ids are whole numbers.
     """
-    codes, ids, starts = zip(*identities, strict=True) if identities else ((), (), ())
-    typed_ids = np.fromiter(ids, np.int64 if is_whole else np.object_, len(ids))
-    return Identities(np.array(codes, np.int64), typed_ids, np.array(starts, np.int64))
+    codes = np.array([identity.code for identity in identities], np.int64)
+    starts = np.array([identity.start for identity in identities], np.int64)
+    id_type = np.int64 if is_whole else np.object_
+    ids = np.fromiter((identity.id for identity in identities), id_type, len(identities))
+    return Identities(codes, ids, starts)

@@ -32,7 +32,7 @@ class BlobColumns:
 
 
 def narrow_table(numbers: Mapping[str, IntArray], columns: Mapping[str, pa.Array]) -> pa.Table:
-    """Return a table of columns of whole numbers, written narrow, and of others as they are.
+    """Make a table of columns of whole numbers, each in as few bytes as it needs, and of other columns as they are.
 
     Args:
         numbers: Arrays of n numbers, by name.
@@ -44,15 +44,15 @@ def narrow_table(numbers: Mapping[str, IntArray], columns: Mapping[str, pa.Array
         (['key', 'at'], 'uint8', array([5, 5]))
     """
     arrays = dict(columns)
-    leasts: dict[str, str] = {}
+    least_numbers: dict[str, str] = {}
     for name, column in numbers.items():
         least = int(column.min()) if len(column) else 0
         largest = int(column.max()) if len(column) else 0
-        leasts[name] = str(least)
-        if least < largest:
-            narrow = np.min_scalar_type(largest - least)
-            arrays[name] = arrow_array((column - least).astype(narrow))
-    return arrow_table(arrays).replace_schema_metadata(leasts)
+        least_numbers[name] = str(least)
+        if least < largest:  # of equal numbers, the metadata say all
+            narrow_type = np.min_scalar_type(largest - least)
+            arrays[name] = arrow_array((column - least).astype(narrow_type))
+    return arrow_table(arrays).replace_schema_metadata(least_numbers)
 
 
 def numbers_of(table: pa.Table) -> dict[str, IntArray]:
@@ -63,7 +63,7 @@ def numbers_of(table: pa.Table) -> dict[str, IntArray]:
         least = int(encoded_least)
         if name in table.column_names:
             numbers[name] = numpy_array(table.column(name)).astype(np.int64) + least
-        else:
+        else:  # all numbers are equal
             numbers[name] = np.full(len(table), least, np.int64)
     return numbers
 

@@ -73,7 +73,7 @@ class BoundForm:
     empty_result: object = _AS_FORM_SAYS
 
     def __post_init__(self) -> None:
-        """Ask the form for its components, once, and for its empty result unless another one is given."""
+        """Ask the form for its components, once; and for its empty result, unless the query has another one."""
         if self.empty_result is _AS_FORM_SAYS:
             object.__setattr__(self, "empty_result", self.form.empty_result)
         object.__setattr__(self, "components", dict(self.form.components()))
@@ -104,17 +104,17 @@ class BoundForm:
         form: Any = self.form
 
         def upgrade_all() -> list[dict[str, object]]:
-            """Return the upgraded states; `_call` measures all of them together."""
-            upgraded: list[dict[str, object]] = []
+            """Upgrade the states one by one; `_call` measures all of these calls together."""
+            upgraded_states: list[dict[str, object]] = []
             for state in states:
                 components = form.upgrade_state(state, version)["kept"]
-                upgraded.append({name: components[name] for name in self.stored})
-            return upgraded
+                upgraded_states.append({name: components[name] for name in self.stored})
+            return upgraded_states
 
         return self._call("upgrade_state", upgrade_all)
 
     def lift(self, inputs: Sequence[pa.Array], length: int) -> LiftedArrays:
-        """Lift the rows of a batch to their contributions.
+        """Lift rows: to an array for each component, with the value that each row contributes.
 
         Args:
             inputs: All columns of the query.
@@ -122,28 +122,34 @@ class BoundForm:
 
         Raises:
             ModuleFailedError: The form raised an exception.
-            ModuleContractError: The form returned something else than it declares.
+            ModuleContractError: The form returned arrays of other types or shapes than it declares.
         """
         module_inputs = [inputs[place] for place in self.columns]
         columns, reads = self._fields(module_inputs)
-        places = self._accepted(module_inputs, columns, length)
-        if places is not None:
-            columns = [column.take(arrow_array(places)) for column in columns]
-            length = len(places)
-        if not length:
-            return LiftedArrays({name: identities(part, 0) for name, part in self.stored.items()}, places)
+        accepted_rows = self._accepted(module_inputs, columns, length)
+        if accepted_rows is not None:
+            columns = [column.take(arrow_array(accepted_rows)) for column in columns]
+            length = len(accepted_rows)
+        if not length:  # a form is never called without rows
+            no_values = {name: identities(component, 0) for name, component in self.stored.items()}
+            return LiftedArrays(no_values, accepted_rows)
         payloads = self._payloads(columns, reads)
         arrays = self._call("lift", lambda: contributions(self.form, payloads, length))
-        return LiftedArrays(arrays, places)
+        return LiftedArrays(arrays, accepted_rows)
 
     def results(self, components: Mapping[str, Array | Sums | Ragged], payloads: IntArray) -> Array:
-        """Return the results of n windows as an array, whose masked entries are null.
+        """Compute the results of n windows: an array of n results, whose masked entries are null.
 
         Args:
-            components: Arrays of n values, `Ragged` ones of n groups, or `Sums`, by name; without the counts.
+            components: The merged values of each stored component, by name: an array of n values, `Sums`, or a `Ragged`
+                array of n groups.
             payloads: The number of payloads of each window.
+
+        Raises:
+            ModuleFailedError: The form raised an exception.
+            ModuleContractError: The form returned another number of results.
         """
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # overflows and NaN are values, as in Spark
             arrays: dict[str, Array | Ragged] = {}
             for name, values in components.items():
                 if isinstance(values, Sums):
@@ -163,7 +169,13 @@ class BoundForm:
         return results
 
     def _accepted(self, inputs: Sequence[pa.Array], parts: Sequence[pa.Array], length: int) -> IntArray | None:
-        """Return the places of the rows that the module accepts and the form does not leave out; None for all."""
+        """Find the rows that the form takes: return their places, or None if it takes all rows.
+
+        Args:
+            inputs: The columns that the module reads.
+            parts: The columns of a payload's parts, which of a struct are its fields.
+            length: The number of rows.
+        """
         is_left_out = np.zeros(length, np.bool_)
         for column, reads in zip(inputs, self.reads, strict=True):
             if forbids_null(reads) and (column.null_count or pa.types.is_nested(column.type)):
@@ -175,22 +187,29 @@ class BoundForm:
         return np.flatnonzero(~is_left_out) if is_left_out.any() else None
 
     def _fields(self, columns: list[pa.Array]) -> tuple[list[pa.Array], tuple[Field, ...]]:
-        """Return the columns that hold a payload's parts, and their types: a column of structs has them inside."""
+        """Return the columns of a payload's parts, and the type of each; of a column of structs, those of its fields.
+
+        Args:
+            columns: The columns that the module reads.
+        """
         if len(self.reads) != 1:
             return columns, self.reads
         struct = self.reads[0].type
         if not isinstance(struct, Struct):
             return columns, self.reads
-        return [pc.struct_field(columns[0], part.name) for part in struct.fields], struct.fields
+        field_columns = [pc.struct_field(columns[0], part.name) for part in struct.fields]
+        return field_columns, struct.fields
 
     def _payloads(self, columns: Sequence[pa.Array], reads: Sequence[Field]) -> PayloadArrays:
-        """Return the payloads as a form lifts them: nothing, one array, or the arrays of a record by name."""
+        """Return the payloads for `lift`: None without columns, one array, or the array of each field of a record."""
         if not columns:
             return None
         if len(columns) == 1 and not isinstance(self.form.input_field().type, Struct):
             return self._array(columns[0], reads[0])
-        parts = zip(reads, columns, strict=True)
-        return {part.name: self._array(column, part) for part, column in parts}
+        arrays: dict[str, Array] = {}
+        for part, column in zip(reads, columns, strict=True):
+            arrays[part.name] = self._array(column, part)
+        return arrays
 
     def _array(self, column: pa.Array, reads: Field) -> Array:
         """Return a column as an array; a masked one for a form that sees nulls."""
@@ -200,7 +219,16 @@ class BoundForm:
         return np.ma.MaskedArray(array, flags(column.is_null()))
 
     def _call(self, method: str, function: Callable[[], T]) -> T:
-        """Call a method of the form: measure it, and say which module failed."""
+        """Call a method of the form, measure the call, and name the module in its error.
+
+        Args:
+            method: The name of the method, for the error.
+            function: Calls the method.
+
+        Raises:
+            ModuleFailedError: The method raised an exception.
+            ModuleContractError: The method raised this error.
+        """
         CURRENT_CALL.set_module(self.label)
         started = self.meter.now()
         try:
@@ -224,7 +252,7 @@ def bound_forms(plan: Plan, meters: Sequence[Meter]) -> tuple[BoundForm, ...]:
     """
     forms: list[BoundForm] = []
     for module, meter in zip(plan.modules, meters, strict=True):
-        assert module.form is not None, "the planner gives it modules with forms alone"
+        assert module.form is not None, "the planner chooses this way only if all modules have forms"
         forms.append(
             BoundForm(
                 form=module.form,
@@ -244,29 +272,39 @@ def forms_of(task: TaskPayload) -> tuple[BoundForm, ...]:
 
 
 def failing_row(form: BoundForm, inputs: Sequence[pa.Array], length: int) -> int | None:
-    """Return the place of a row that a form fails to lift by itself; None if none is found."""
-    return first_failing(
-        length, lambda start, stop: form.lift([part.slice(start, stop - start) for part in inputs], stop - start)
-    )
+    """Return the place of a row for which a form's `lift` fails; None if it fails only for several rows together.
+
+    Args:
+        form: The form, which failed to lift the rows.
+        inputs: All columns of the query.
+        length: The number of rows.
+    """
+
+    def lift_rows(start: int, stop: int) -> None:
+        """Lift the rows from `start` up to but not including `stop`."""
+        form.lift([column.slice(start, stop - start) for column in inputs], stop - start)
+
+    return first_failing(length, lift_rows)
 
 
 def first_failing(length: int, call: Callable[[int, int], object]) -> int | None:
-    """Return a place for which a call fails by itself; None if none is found, because it takes several to fail.
+    """Find a place for which a call fails, by halving; return None if it fails only for several places together.
 
     Args:
-        length: The number of places.
-        call: Takes the places from one up to another.
+        length: The number of places; the call for all of them has failed.
+        call: The call for the places from its first argument up to but not including its second.
     """
 
     def fails(start: int, stop: int) -> bool:
-        """True if the call fails for the places from one up to another."""
+        """True if the call fails for the places from `start` up to but not including `stop`."""
         try:
             call(start, stop)
         except ModuleFailedError:
             return True
         return False
 
-    # If the first half does not fail, the second one is taken to fail; the last call checks the place that is left.
+    # The call fails for the places from `low` up to `high`. If it does not fail for the first half, the second half is
+    # taken to fail; whether that is so for the one place that is left is tried in the end.
     low = 0
     high = length
     while high - low > 1:
@@ -275,16 +313,25 @@ def first_failing(length: int, call: Callable[[int, int], object]) -> int | None
             high = half
         else:
             low = half
-    return low if length and fails(low, high) else None
+    if not length or not fails(low, high):
+        return None
+    return low
 
 
 def array_of(column: pa.Array, reads: Field) -> Array:
-    """Return a column as `ColumnarAggregate.lift` wants it; values under nulls are unspecified."""
+    """Return a column as the array that `ColumnarAggregate.lift` gets; values under nulls are unspecified.
+
+    Args:
+        column: The column.
+        reads: The type that the module reads.
+    """
     dtype = DTYPES.get(reads.type.kind) if isinstance(reads.type, Scalar) else None
-    if dtype is None:
+    if dtype is None:  # values that NumPy has no type for are Python objects
         values = np.empty(len(column), object)
         values[:] = column.to_pylist()
         return values
+
+    # Arrow would turn integers with nulls into floats: nulls become some value of the column.
     if column.null_count == len(column):
         return np.zeros(len(column), dtype)
     if column.null_count:

@@ -42,18 +42,25 @@ class Codes(NamedTuple):
 
 
 def encode(columns: Sequence[pa.Array], length: int) -> Codes:
-    """Return a code for each row of some columns; equal rows have equal codes, and null equals null.
+    """Number the distinct rows of columns; equal rows have equal codes, and null equals null.
 
     Cost: one pass per column with a hash table. Structs, lists and maps, which Arrow does not hash, go through Python.
+
+    Args:
+        columns: The columns.
+        length: The number of rows, which no columns would not tell.
     """
-    if not columns:
+    if not columns:  # all rows are equal
         return Codes(np.zeros(length, np.int64), min(length, 1), ())
     if len(columns) == 1 and not pa.types.is_nested(columns[0].type):
         encoded = pc.dictionary_encode(columns[0], null_encoding="encode")
         return Codes(_indices(encoded), len(encoded.dictionary), [encoded.dictionary])
-    coded = [_encode_column(column) for column in columns]
-    codes, size = coded[0]
-    for column_codes, count in coded[1:]:
+
+    # Codes of columns are combined one after the other, and numbered without gaps each time, so that they stay small.
+    first_column, *further_columns = columns
+    codes, size = _encode_column(first_column)
+    for column in further_columns:
+        column_codes, count = _encode_column(column)
         codes, size = compress(codes * count + column_codes, size * count)
     first_rows = arrow_array(first_places(codes, size))
     return Codes(codes, size, [column.take(first_rows) for column in columns])
@@ -73,18 +80,22 @@ def compress(codes: IntArray, size: int) -> tuple[IntArray, int]:
 def distinct(codes: IntArray, size: int | None = None) -> tuple[IntArray, IntArray]:
     """Return the codes that occur, ascending, and for each code its place among them.
 
+    Cost: a few passes over a table of `size` cells, which is much cheaper than sorting; hashing if the table were large
+    in comparison with the number of codes.
+
     Args:
         codes: The codes, from 0 up to but not including `size`.
         size: The limit of the codes, which may be much larger than their number; None to look for the largest one.
-
-    Cost: a few passes over a table of that size, which is much cheaper than to sort them; hashing where it is larger.
     """
     if size is None:
         size = int(codes.max(initial=-1)) + 1
     if fits_table(size, len(codes)):
         occurs = np.zeros(size, np.bool_)
         occurs[codes] = True
-        return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
+        places_of_cells = np.cumsum(occurs) - 1
+        return np.flatnonzero(occurs), places_of_cells[codes]
+
+    # The dictionary has the codes in the order in which they first occur; it is sorted afterwards.
     encoded = pc.dictionary_encode(arrow_array(codes))
     occurring: IntArray = numpy_array(encoded.dictionary)
     order = np.argsort(occurring)
@@ -94,9 +105,10 @@ def distinct(codes: IntArray, size: int | None = None) -> tuple[IntArray, IntArr
 
 
 def number(values: IntArray) -> tuple[IntArray, int]:
-    """Count integers from the smallest one; return the numbers, and how many they take.
+    """Turn integers of any range into codes from 0 on, in their order; return the codes, and their limit.
 
-    Where that would be more than a few per value, those that occur are numbered without gaps.
+    An integer's code is its distance from the smallest one. If these distances were large in comparison with the number
+    of integers, those that occur are numbered without gaps instead.
     """
     first = int(values.min())
     last = int(values.max())
@@ -107,7 +119,7 @@ def number(values: IntArray) -> tuple[IntArray, int]:
 
 
 def fits_table(size: int, values: int) -> bool:
-    """True if a table with a cell for each code pays off."""
+    """True if a table with a cell for each of `size` codes is small, or not much larger than the number of values."""
     return size <= max(DENSE * values, _FEW)
 
 
@@ -120,36 +132,44 @@ def first_places(codes: IntArray, size: int) -> IntArray:
 
 
 def stable_order(codes: IntArray, size: int) -> IntArray:
-    """Return the places of codes from the smallest to the largest, those of equal codes in their order.
+    """Return the places of codes from the smallest to the largest; equal codes stay in their order.
 
-    Cost: of codes of 16 bits NumPy finds the order by counting, an order of magnitude faster than of larger ones; see
-    `_order_of_numbers` for these.
+    Args:
+        codes: The codes, from 0 up to but not including `size`.
+        size: The limit of the codes.
     """
+    # NumPy sorts numbers of 16 bits by counting, an order of magnitude faster than larger ones.
     if size <= 1 << 16:
         return np.argsort(codes.astype(np.uint16), kind="stable")
     return _order_of_numbers(codes, size)
 
 
 def _order_of_numbers(numbers: IntArray, size: int) -> IntArray:
-    """Return the places of numbers below a size from the smallest to the largest, those of equal ones in their order.
+    """Return the places of numbers from the smallest to the largest; equal numbers stay in their order.
 
-    Cost: each number is put into one integer with its place, and these are sorted: NumPy sorts numbers several times as
-    fast as it finds their order.
+    Args:
+        numbers: The numbers, from 0 up to but not including `size`.
+        size: The limit of the numbers.
     """
-    bits = len(numbers).bit_length()
-    if size << bits >= LARGEST_CODE:
+    place_bits = len(numbers).bit_length()
+    if size << place_bits >= LARGEST_CODE:
         return np.argsort(numbers, kind="stable")
-    order: IntArray = numbers << bits
+
+    # Each number is put into one integer with its place in the lower bits. NumPy sorts integers several times as fast
+    # as it finds the order of numbers.
+    order: IntArray = numbers << place_bits
     order |= np.arange(len(numbers))
     order.sort()
-    order &= (1 << bits) - 1
+    order &= (1 << place_bits) - 1
     return order
 
 
 def by_key_and_start(keys: IntArray, lows: IntArray) -> IntArray:
     """Return the places of stretches in the order of keys and then of starts.
 
-    Cost: key and start are put into one number, since to sort by two takes longer.
+    Args:
+        keys: The code of each stretch's key.
+        lows: The start of each stretch.
     """
     if not len(keys):
         return np.empty(0, np.int64)
@@ -159,11 +179,15 @@ def by_key_and_start(keys: IntArray, lows: IntArray) -> IntArray:
     size = width * (int(keys.max()) + 1)
     if size >= LARGEST_CODE:
         return np.lexsort((lows, keys))
+    # Key and start make one number: sorting by that is faster than sorting by two.
     return _order_of_numbers(keys * width + (lows - least), size)
 
 
 def expanded(counts: IntArray) -> tuple[IntArray, IntArray]:
-    """Return for each member of groups, group by group, the place of its group and its place within that.
+    """Number the members of groups: return for each member the place of its group, and its place within the group.
+
+    Args:
+        counts: The number of members of each group; members come group by group.
 
     Example:
         >>> owners, within = expanded(np.array([2, 0, 1]))
@@ -176,11 +200,13 @@ def expanded(counts: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def few_members(counts: IntArray, most: int) -> Iterator[tuple[int, int]]:
-    """Yield neighbouring groups, from one up to another, that have about a number of members together.
+    """Cut groups into runs of about `most` members: yield the first group of each run, and the one after its last.
+
+    Groups are never divided: so a run may have about `most` members more than a large group that it contains.
 
     Args:
         counts: The number of members of each group.
-        most: The number of members. That of a group may be larger, and its neighbours are then beside it.
+        most: The number of members.
 
     Example:
         >>> list(few_members(np.array([2, 1, 1, 9, 1]), 3))
@@ -188,17 +214,21 @@ def few_members(counts: IntArray, most: int) -> Iterator[tuple[int, int]]:
     """
     if not len(counts):
         return
+    # A cut after every `most` members falls into a group, with which a run begins.
     ends = np.cumsum(counts)
     cuts = np.searchsorted(ends, np.arange(0, ends[-1], most), "right").tolist()
     yield from pairwise([*dict.fromkeys(cuts), len(counts)])
 
 
 def members_of(counts: IntArray, groups: IntArray | slice) -> IntArray | slice:
-    """Return the places of the members of some groups, of all groups in a row.
+    """Return the places of the members of selected groups, where the members of all groups lie group by group.
 
     Args:
         counts: The number of members of each group.
-        groups: The places of groups; neighbours as a slice without a step.
+        groups: The places of the selected groups; neighbours as a slice without a step.
+
+    Returns:
+        The places; as a slice if the groups are one.
 
     Example:
         >>> members_of(np.array([2, 1, 3]), np.array([2, 0])).tolist()
@@ -245,25 +275,29 @@ def _indices(encoded: pa.DictionaryArray) -> IntArray:
 
 def _stand_ins(column: pa.Array) -> pa.Array:
     """Return a column of numbers that are equal where values are: Arrow does not encode structs, lists and maps."""
-    numbers: dict[Hashable, int] = {}
-    return arrow_array([numbers.setdefault(freeze(canonical(value)), len(numbers)) for value in column.to_pylist()])
+    number_of: dict[Hashable, int] = {}
+    numbers: list[int] = []
+    for value in column.to_pylist():
+        numbers.append(number_of.setdefault(freeze(canonical(value)), len(number_of)))
+    return arrow_array(numbers)
 
 
 def reduce_codes(component: Component, codes: IntArray, size: int, values: Array) -> Array:
-    """Return for each code the merge of the values that have it; the identity where none has.
+    """Merge the values of each code; a code without values gets the identity of the component.
+
+    Cost: one pass. A module's own function takes as many as the logarithm, to base 2, of the most values of one code.
 
     Args:
         component: The component that the values are of; not `COLLECT`.
         codes: n codes from 0 up to but not including `size`.
         size: The number of results.
         values: n values.
-
-    Cost: one pass, or for a function of the writer's own about log2 of the most values of one code.
     """
     values = np.asarray(values, component.dtype)
     if component.merge is Merge.CUSTOM:
         return _tournament(component, codes, size, values)
-    if component.merge in (Merge.ADD, Merge.COUNT) and component.dtype == "float64" and not component.shape:
+    is_sum = component.merge in (Merge.ADD, Merge.COUNT)
+    if is_sum and component.dtype == "float64" and not component.shape:  # the fastest way, for floats alone
         return np.bincount(codes, weights=values, minlength=size)
     merged = identities(component, size)
     with np.errstate(invalid="ignore"):  # of NaN, which is a value like any other, NumPy warns here and nowhere else
@@ -272,9 +306,12 @@ def reduce_codes(component: Component, codes: IntArray, size: int, values: Array
 
 
 def _tournament(component: Component, codes: IntArray, size: int, values: Array) -> Array:
-    """Merge neighbours of the same code in pairs until each code has one value.
+    """Merge the values of each code with a module's own function, which merges two arrays value by value.
 
-    Cost: logarithmically many merges of arrays in the size of the largest group.
+    In each round, neighbours of one code are merged in pairs, until each code has one value.
+
+    Cost: a call of the function for each round; as many rounds as the logarithm of the largest number of values of one
+    code.
     """
     order = stable_order(codes, size)
     codes = codes[order]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Final, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -41,7 +41,7 @@ class Deltas(Protocol):
     most: int
 
     def sums(self, values: Array) -> Array:
-        """Return for some places the sum of the values whose stretches hold each, of type and shape as these."""
+        """Return for each place, such as a window or a snapshot, the sum of the values whose stretches include it."""
         ...
 
 
@@ -64,7 +64,12 @@ class Values(Protocol):
         ...
 
     def reduce(self, codes: IntArray, size: int) -> Self:
-        """Merge the values of each code from 0 up to `size`; the identity where there is none."""
+        """Merge the values of each code from 0 up to `size`; a code without values gets the identity.
+
+        Args:
+            codes: The code of each value.
+            size: The number of codes.
+        """
         ...
 
 
@@ -86,7 +91,12 @@ class ComponentValues(Values, Protocol):
         ...
 
     def through(self, function: Callable[[Component, Array], Array], most: int) -> Self:
-        """Apply a function to each array of values, which merges at most a given number of them into one."""
+        """Merge values by a function that is applied to each of their arrays.
+
+        Args:
+            function: Merges the values of a component: returns the array of merged ones.
+            most: The greatest number of values that are merged into one.
+        """
         ...
 
     @property
@@ -228,9 +238,10 @@ class Exact:
         return Exact(self.component, lanes.each(deltas.sums, for_non_finite=partial(_running_non_finite, deltas)))
 
     def through(self, function: Callable[[Component, Array], Array], most: int) -> Exact:
-        """Apply a function to each lane."""
+        """Merge the values by a function that is applied to each lane."""
         lane = Component.sum(shape=self.component.shape)
-        return Exact(self.component, self.sums.on_grid(most).each(partial(function, lane)))
+        merged_sums = self.sums.on_grid(most).each(partial(function, lane))
+        return Exact(self.component, merged_sums)
 
     @property
     def merged(self) -> Sums:
@@ -242,13 +253,13 @@ class Exact:
         blob.columns[name] = self.to_arrow()
 
     def to_arrow(self) -> pa.Array:
-        """Encode the sums as a column of structs."""
-        lanes = {f"lane {number}": lane for number, lane in enumerate(self.sums.lanes)}
-        lanes |= {f"high {number}": lane for number, lane in enumerate(self.sums.high)}
+        """Encode the sums as a column of structs, with a field for each of their arrays."""
+        arrays = {f"lane {number}": lane for number, lane in enumerate(self.sums.lanes)}
+        arrays |= {f"high {number}": lane for number, lane in enumerate(self.sums.high)}
         if self.sums.non_finite is not None:
-            lanes["non finite"] = self.sums.non_finite
-        columns = [_to_arrow(self.component, lane) for lane in lanes.values()]
-        return pa.StructArray.from_arrays(columns, list(lanes))
+            arrays["non finite"] = self.sums.non_finite
+        columns = [_to_arrow(self.component, array) for array in arrays.values()]
+        return pa.StructArray.from_arrays(columns, list(arrays))
 
     def plain(self) -> Sequence[object]:
         """Return each value as plain data."""
@@ -329,14 +340,14 @@ class Collected:
         return pa.LargeListArray.from_arrays(arrow_array(offsets), arrow_array(_numbers(self.values)))
 
     def plain(self) -> Sequence[object]:
-        """Return each value as plain data."""
+        """Return the values of each group as plain data."""
         flat = plain_values(self.values)
-        ends = np.cumsum(self.counts).tolist()
-        return [flat[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        bounds = [0, *np.cumsum(self.counts).tolist()]
+        return [flat[start:end] for start, end in pairwise(bounds)]
 
 
 def lifted(component: Component, array: Array) -> ComponentValues:
-    """Wrap the values that a form made of rows, each by itself."""
+    """Wrap the values that a form lifted rows to: one for each row."""
     if component.is_exact:
         return Exact(component, Sums.of(array))
     if component.merge is Merge.COLLECT:
@@ -345,14 +356,19 @@ def lifted(component: Component, array: Array) -> ComponentValues:
 
 
 def nothing(component: Component, count: int) -> ComponentValues:
-    """Return `count` identity values."""
+    """Return the identity of a component, `count` times: the value of no rows."""
     if component.merge is Merge.COLLECT:
         return Collected(component, identities(component, 0), np.zeros(count, np.int64))
     return lifted(component, identities(component, count))
 
 
 def from_plain(component: Component, values: Sequence[object]) -> ComponentValues:
-    """Return the values that `plain` returned as plain data."""
+    """Return the values of a component that `plain` made plain data of.
+
+    Args:
+        component: The component.
+        values: The plain data, one for each value.
+    """
     if component.is_exact:
         return Exact(component, Sums.from_plain(values, component.shape))
     if component.merge is Merge.COLLECT:
@@ -363,13 +379,15 @@ def from_plain(component: Component, values: Sequence[object]) -> ComponentValue
 
 
 def from_arrow(component: Component, column: pa.ChunkedArray) -> ComponentValues:
-    """Return the values of a column that `to_arrow` encoded."""
+    """Decode a column that `to_arrow` of the values of a component encoded."""
     array = column.combine_chunks()
     if component.merge is Merge.COLLECT:
         values = numpy_array(array.flatten()).view(component.dtype)
         return Collected(component, values, np.diff(numpy_array(array.offsets)))
     if not component.is_exact:
         return Dense(component, _from_arrow(component, array).view(component.dtype))
+
+    # Exact sums are structs, with a field for each of their arrays.
     arrays = {field.name: _from_arrow(component, array.field(field.name)) for field in array.type}
     lanes = tuple(lane for name, lane in arrays.items() if name.startswith("lane"))
     high = tuple(lane for name, lane in arrays.items() if name.startswith("high"))
@@ -379,12 +397,17 @@ def from_arrow(component: Component, column: pa.ChunkedArray) -> ComponentValues
 def _running_non_finite(deltas: Deltas, values: FloatArray) -> FloatArray:
     """Return the sums of values that are infinite, NaN or zero.
 
-    They cannot be subtracted, but counted. Infinities of both signs, or a NaN, make a sum NaN: a NaN counts as both.
+    Infinities cannot be subtracted; so it is counted how many of each sign a sum has. Infinities of both signs make a
+    sum NaN, and so does a NaN, which is counted as both.
     """
     is_nan = np.isnan(values)
-    above = deltas.sums((is_nan | (values == np.inf)).astype(np.int64)) > 0
-    below = deltas.sums((is_nan | (values == -np.inf)).astype(np.int64)) > 0
-    return np.where(above & below, np.nan, np.where(above, np.inf, np.where(below, -np.inf, 0.0)))
+    has_positive = deltas.sums((is_nan | (values == np.inf)).astype(np.int64)) > 0
+    has_negative = deltas.sums((is_nan | (values == -np.inf)).astype(np.int64)) > 0
+    sums = np.zeros(has_positive.shape)
+    sums[has_positive] = np.inf
+    sums[has_negative] = -np.inf
+    sums[has_positive & has_negative] = np.nan
+    return sums
 
 
 def _to_arrow(component: Component, array: Array) -> pa.Array:

@@ -85,7 +85,7 @@ class KeyTable:
         return OBJECTS * len(self) + 2 * columns
 
     def codes(self, keys: pa.Table) -> IntArray:
-        """Return the codes of some keys; new ones are added.
+        """Return the code of each of the keys; new keys are added, and get the next codes.
 
         Two keys that are equal as in Spark's grouping, such as 0.0 and -0.0, have one code. The table keeps the key as
         `canonical` writes it, so that it does not matter which of the two came first.
@@ -94,13 +94,14 @@ class KeyTable:
         code_of = self._codes
         codes = np.fromiter((code_of.setdefault(name, len(code_of)) for name in _names(keys)), np.int64, len(keys))
         if len(code_of) > previous_count:
+            # Of equal new keys, the first one is added.
             _, first_rows = np.unique(codes, return_index=True)
             new_rows = first_rows[codes[first_rows] >= previous_count]
             self._tables.append(_canonical(keys.take(arrow_array(new_rows))))
         return codes
 
     def take(self, codes: IntArray) -> pa.Table:
-        """Return the keys that have some codes."""
+        """Return the key of each code, as a table."""
         return self.table().take(arrow_array(codes))
 
     def table(self) -> pa.Table:
@@ -110,16 +111,24 @@ class KeyTable:
         return self._tables[0]
 
     def count(self, codes: Sequence[IntArray]) -> int:
-        """Count the keys of blobs, given the codes of each; this costs a byte for each key of the bucket."""
+        """Count the distinct keys of several blobs. This takes a byte for each key of the bucket.
+
+        Args:
+            codes: The codes of the keys of each blob.
+        """
         occurs = np.zeros(len(self), np.bool_)
         for blob_codes in codes:
             occurs[blob_codes] = True
         return int(np.count_nonzero(occurs))
 
     def forget_unused(self, store: HoldsKeys) -> None:
-        """Forget the keys of which a store holds nothing, once there are twice as many keys as it used the last time.
+        """Forget the keys of which a store holds nothing any more, and number the others anew.
 
-        So the cost of a look at the store is spread over as many new keys.
+        This is done only once the number of keys has doubled since the last time: its cost, which is that of a look at
+        the whole store, is spread over as many new keys.
+
+        Args:
+            store: The store, in which the codes of keys are replaced.
         """
         if len(self) <= self._most:
             return
@@ -128,35 +137,39 @@ class KeyTable:
         self._most = max(FEW_KEYS, 2 * len(used_codes))
 
     def keep(self, codes: IntArray) -> IntArray:
-        """Forget all keys but those of some codes, and number these anew; return for each old code the new one.
+        """Forget all keys except those of the codes given, and number these anew.
 
         Args:
-            codes: The codes to keep, ascending.
+            codes: The codes of the keys to keep, ascending.
+
+        Returns:
+            For each previous code the new one; -1 for a forgotten key.
         """
-        places = np.full(len(self), -1, np.int64)
-        places[codes] = np.arange(len(codes))
+        new_codes = np.full(len(self), -1, np.int64)
+        new_codes[codes] = np.arange(len(codes))
         names = list(self._codes)
         self._tables = [self.take(codes).combine_chunks()] if self._tables else []
-        self._codes = {names[code]: place for place, code in enumerate(codes.tolist())}
-        return places
+        self._codes = {names[code]: new_code for new_code, code in enumerate(codes.tolist())}
+        return new_codes
 
 
 def _names(keys: pa.Table) -> Iterable[Hashable]:
-    """Yield the name of each key: a value that can be hashed, and equals that of an equal key."""
+    """Yield the name of each key: a value that can be hashed, and equals the names of equal keys alone."""
     if not keys.num_columns:
         return repeat((), len(keys))
     columns = [_storage(column).to_pylist() for column in keys.columns]
+    # Lists and dicts have no hash; NaN does not equal itself in Python, but does as a key.
     if any(pa.types.is_nested(part) or pa.types.is_floating(part) for part in keys.schema.types):
         return (freeze(canonical(key)) for key in zip(*columns, strict=True))
     return columns[0] if len(columns) == 1 else zip(*columns, strict=True)
 
 
 def _canonical(keys: pa.Table) -> pa.Table:
-    """Return keys with the values that `canonical` gives equal keys; keys without floats are canonical already."""
+    """Replace the values of keys by those that `canonical` has for all equal ones, such as 0.0 for -0.0."""
     for place, (name, column) in enumerate(zip(keys.column_names, keys.columns, strict=True)):
         if pa.types.is_floating(column.type):
-            # Minus zero becomes zero.
-            keys = keys.set_column(place, name, pc.add(column, arrow_scalar(0.0, column.type)))
+            positive_zeros = pc.add(column, arrow_scalar(0.0, column.type))  # -0.0 + 0.0 is 0.0
+            keys = keys.set_column(place, name, positive_zeros)
         elif pa.types.is_nested(column.type):
             values = [canonical(value) for value in column.to_pylist()]
             keys = keys.set_column(place, name, arrow_array(values, column.type))
@@ -164,9 +177,9 @@ def _canonical(keys: pa.Table) -> pa.Table:
 
 
 def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column in the type that stores it: times as integers, text as bytes.
+    """Return a column in the type that Arrow stores it as: times as integers, text as bytes.
 
-    Keys are named faster by these, and a time or a text of Spark's may be none that Python can hold.
+    Python values of these are made faster; and Spark has times and texts that Python cannot hold.
     """
     if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
         return column.cast(pa.int64())

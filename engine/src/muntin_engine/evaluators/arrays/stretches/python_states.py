@@ -70,7 +70,7 @@ class StateModule:
         self.module: Any = module
         self._called = binding.called
         self._counts_accepted = self._called is not module
-        """True if the module may skip payloads: it is called through what counts those that it accepts."""
+        """True if the module may skip payloads: it is called through a wrapper that counts those that it accepts."""
         self._is_operator = binding.module.is_operator
         self.can_deduct = hasattr(module, "deduct")
         self.meter = binding.meter
@@ -93,22 +93,28 @@ class StateModule:
         return self._created(self._called, count)
 
     def lifted_states(self, payloads: Payloads, counts: IntArray) -> list[State]:
-        """Return states, each with its payloads added in one call.
+        """Make a state of each group of payloads, by one call that adds all of the group.
 
         Args:
-            payloads: The payloads, state by state.
-            counts: The number of payloads of each state, 1 at least.
+            payloads: The payloads, group by group.
+            counts: The number of payloads of each group, 1 at least.
         """
         groups = payloads.groups([0, *np.cumsum(counts).tolist()])
         if not self._counts_accepted or payloads.has_skipped:
             return self._added(self._called, self._created(self._called, len(counts)), groups)
 
-        # It accepts all of these payloads: so the module itself is called, and the counts are put to its states.
+        # The module accepts all of these payloads: it is called directly, which is faster. A state that counts accepted
+        # payloads is a pair of their number and the module's own state.
         states = self._added(self.module, self._created(self.module, len(counts)), groups)
         return list(zip(counts.tolist(), states, strict=True))
 
     def _created(self, called: Any, count: int) -> list[State]:
-        """Return states without rows, of the module or of what counts the payloads that it accepts."""
+        """Return states without rows.
+
+        Args:
+            called: The module, or the wrapper around it that counts accepted payloads.
+            count: The number of states.
+        """
         states: list[State] = []
         create = called.create_state
         started = self.meter.now()
@@ -121,7 +127,13 @@ class StateModule:
         return states
 
     def _added(self, called: Any, states: Sequence[State], groups: Iterable[list[object]]) -> list[State]:
-        """Return states with a group of payloads each."""
+        """Add a group of payloads to each state.
+
+        Args:
+            called: The module, or the wrapper around it that counts accepted payloads.
+            states: The states.
+            groups: The payloads for each state.
+        """
         new_states: list[State] = []
         add = called.add_events
         started = self.meter.now()
@@ -150,9 +162,15 @@ class StateModule:
     def combine_into(
         self, states: dict[Hashable, State], names: Sequence[Hashable], added_states: Sequence[State]
     ) -> None:
-        """Merge each added state into the state of its name; where there is none, it becomes that."""
+        """Merge each added state into the state that has its name; the first one of a name becomes that state.
+
+        Args:
+            states: The states by name, which are changed.
+            names: The name of each added state.
+            added_states: The added states, which stay as they are.
+        """
         combine = self._called.combine
-        find = states.get
+        find = states.get  # looked up once: this loop runs for every state that arrives
         place = 0
         started = self.meter.now()
         try:
@@ -164,7 +182,12 @@ class StateModule:
         self.meter.since(started)
 
     def upgrade(self, states: Sequence[State], version: str) -> list[State]:
-        """Return today's states of those that an older version of the module wrote."""
+        """Upgrade states that an older version of the module wrote.
+
+        Args:
+            states: The states.
+            version: The older version.
+        """
         new_states: list[State] = []
         upgrade = self._called.upgrade_state
         started = self.meter.now()
@@ -186,9 +209,9 @@ class StateModule:
     def merged(self, first: State, second: State) -> State:
         """Combine two states into a third one: neither is changed, now or later."""
         combine = self._called.combine
-        fresh = self.create_state()
+        new_state = self.create_state()  # `combine` may change its first argument
         try:
-            return combine(combine(fresh, first), second)
+            return combine(combine(new_state, first), second)
         except BaseException as error:
             raise ModuleCallError(self.module, "combine") from safe_cause(error)
 
@@ -200,7 +223,7 @@ class StateModule:
             raise ModuleCallError(self.module, "deduct") from safe_cause(error)
 
     def result(self, state: State) -> Any:
-        """Return the result of a state, which stays as it is; of an operator, its rows."""
+        """Return the result of a state, which for an operator is a list of rows; the state stays as it is."""
         try:
             result = self._called.compute_result(state)
             return rows_of(result) if self._is_operator else result
@@ -211,8 +234,8 @@ class StateModule:
         """Return the result of each state, or its rows; the states stay as they are."""
         results: list[Any] = []
         compute = self._called.compute_result
-        # What counts accepted payloads has no result for a state without any. If there is no such state, the module is
-        # called directly.
+        # The wrapper that counts accepted payloads has an empty result for states without any. If there is no such
+        # state, the module is called directly, which is faster.
         if self._counts_accepted and all(accepted for accepted, _ in states):
             compute = self.module.compute_result
             states = [state for _, state in states]
@@ -266,7 +289,11 @@ class States:
         return States(self.module, np.concatenate([self.objects, *(other.objects for other in others)]))
 
     def reduce(self, codes: IntArray, size: int) -> States:
-        """Combine states by code; each code is there. The first state of a code may change, and no other.
+        """Combine the states of each code; only the first state of a code may change.
+
+        Args:
+            codes: The code of each state; each code occurs.
+            size: The number of codes.
 
         Raises:
             ModuleCallError: The module raised an exception; the place is the code.
@@ -276,6 +303,8 @@ class States:
         is_later[first] = False
         later = np.flatnonzero(is_later)
         later_codes = codes[later].tolist()
+
+        # Only codes with several states need calls.
         CURRENT_CALL.set_module(self.module.label)
         merged = {code: self.objects[first[code]] for code in dict.fromkeys(later_codes)}
         try:

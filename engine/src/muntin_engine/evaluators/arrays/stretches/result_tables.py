@@ -53,29 +53,31 @@ class ResultWindows:
         return len(self.windows)
 
     def located(self, place: int) -> tuple[Key, Window]:
-        """Return the key of a window, and its extent."""
+        """Return the key and the extent of the window at a place, for messages."""
         (key,) = keys_in(self.keys.slice(place, 1))
         return key, Window(int(self.windows.low[place]), int(self.windows.high[place]))
 
     @property
     def results(self) -> IntArray:
-        """The place of each window's result."""
-        return np.arange(len(self.windows)) if self.value_places is None else self.value_places
+        """The place of each window's result among the values."""
+        if self.value_places is None:
+            return np.arange(len(self.windows))
+        return self.value_places
 
 
 def form_results(form: BoundForm, place: int, windows: StretchTable) -> Array:
     """Return a form's result for each window as an array, whose masked entries are null.
 
-    A window all of whose payloads were left out has the form's `empty_result`, and the form does not see it.
+    The form does not see a window of which it left out all payloads: such a window has the form's `empty_result`.
 
     Args:
         form: The form.
-        place: Its place among those of the query.
-        windows: The merged states of all forms.
+        place: The place of the form among those of the query.
+        windows: The windows, with the merged states of all forms.
 
     Raises:
         ModuleFailedError: The form raised an exception.
-        ModuleContractError: The module returned something else than one result per window.
+        ModuleContractError: The form returned another number of results.
     """
     payloads = windows.payloads(place)
     with_payloads = np.flatnonzero(payloads)
@@ -89,13 +91,27 @@ def form_results(form: BoundForm, place: int, windows: StretchTable) -> Array:
 
 
 def _computed(form: BoundForm, place: int, windows: StretchTable, payloads: IntArray) -> Array:
-    """Return the results of windows that have payloads, as the form computes them."""
+    """Have a form compute the results of windows that have payloads.
+
+    Args:
+        form: The form.
+        place: The place of the form among those of the query.
+        windows: The windows, with their merged states.
+        payloads: The number of payloads of each window.
+    """
     components = {name: windows.parts[Part(place, name)].merged for name in form.stored}
     return form.results(components, payloads)
 
 
 def _between_empty_windows(results: Array, places: IntArray, length: int, empty: object) -> Array:
-    """Put results at their places, and the empty result at all others."""
+    """Put results at their places, and the empty result at all others.
+
+    Args:
+        results: The results of the windows that have payloads.
+        places: The places of these windows.
+        length: The number of all windows.
+        empty: The result of the other windows; None is null.
+    """
     data = np.ma.getdata(results)
     spread = np.zeros(length, data.dtype) if empty is None else np.full(length, empty, data.dtype)
     is_null = np.full(length, empty is None)
@@ -105,16 +121,21 @@ def _between_empty_windows(results: Array, places: IntArray, length: int, empty:
 
 
 def failing_window(form: BoundForm, place: int, windows: StretchTable) -> int | None:
-    """Return the place of a window whose result a form fails to compute by itself; None if there is none.
+    """Return the place of a window whose result a form fails to compute; None if it fails only for several together.
 
     Cost: some twenty calls of the form, on half of the windows, a quarter and so on.
 
     Args:
         form: The form.
-        place: Its place among those of the query.
-        windows: All windows.
+        place: The place of the form among those of the query.
+        windows: The windows, for which the form failed.
     """
-    return first_failing(len(windows), lambda start, stop: form_results(form, place, windows.take(slice(start, stop))))
+
+    def compute(start: int, stop: int) -> None:
+        """Compute the results of the windows from `start` up to but not including `stop`."""
+        form_results(form, place, windows.take(slice(start, stop)))
+
+    return first_failing(len(windows), compute)
 
 
 MOST_ROWS: Final = 250_000
@@ -136,7 +157,13 @@ _FITTING: Final[Mapping[ScalarKind, str]] = {
 
 
 def result_tables(task: TaskPayload, results: ResultWindows) -> Iterator[pa.Table]:
-    """Yield results as tables of the query's result schema; the end of a window that never ends is null.
+    """Write results as tables of the query's result schema; the end of a window that never ends is null.
+
+    This is where results get their times.
+
+    Args:
+        task: The query.
+        results: The windows with their results.
 
     Raises:
         ModuleFailedError: A module raised an exception.
@@ -156,19 +183,22 @@ def result_tables(task: TaskPayload, results: ResultWindows) -> Iterator[pa.Tabl
         ends = ends[owners]
     ends = np.ma.masked_equal(ends, INFINITY)
 
+    # The fields of the schema begin with the key, and end with the results of the modules.
     outputs = task.plan.outputs
     fields = list(task.results)
     columns: dict[str, pa.Array] = {}
     for field, key_name in zip(fields, task.key_names, strict=False):
         columns[field.name] = keys.column(key_name)
-    columns |= result_columns.beside()
+    columns |= result_columns.further_columns()
     columns["window"] = extents(task, starts, ends)
     if task.query.timestamps is TimestampPolicy.POINT_AT_END:
         columns["lifetime"] = extents(task, ends, ends + 1)
-    names = list(task.plan.named_windows)
-    if names:
-        columns["window_name"] = pa.repeat(arrow_scalar(names[results.place], pa.string()), len(starts))
-    for place, field in enumerate(fields[len(fields) - len(outputs) :]):
+    window_names = list(task.plan.named_windows)
+    if window_names:
+        window_name = arrow_scalar(window_names[results.place], pa.string())
+        columns["window_name"] = pa.repeat(window_name, len(starts))
+    result_fields = fields[len(fields) - len(outputs) :]
+    for place, field in enumerate(result_fields):
         columns[field.name] = result_columns.column(place, outputs[place], field.type)
 
     table = pa.table([columns[name] for name in task.results.names], schema=task.results)
@@ -177,7 +207,11 @@ def result_tables(task: TaskPayload, results: ResultWindows) -> Iterator[pa.Tabl
 
 
 def form_table(task: TaskPayload, results: ResultWindows) -> pa.Table:
-    """Return the results of windows as columns `i0`, `i1` and so on, of the types of the query's result schema.
+    """Have forms compute the results of windows, as columns `i0`, `i1` and so on of the types of the result schema.
+
+    Args:
+        task: The query.
+        results: The windows.
 
     Raises:
         ModuleFailedError: A module raised an exception.
@@ -185,7 +219,7 @@ def form_table(task: TaskPayload, results: ResultWindows) -> pa.Table:
     """
     form_columns = FormColumns(task, results)
     outputs = task.plan.outputs
-    types = list(task.results.types)[-len(outputs) :]
+    types = list(task.results.types)[-len(outputs) :]  # the last fields of the schema are the results of the modules
     columns: dict[str, pa.Array] = {}
     for place, (field, arrow_type) in enumerate(zip(outputs, types, strict=True)):
         columns[f"i{place}"] = form_columns.column(place, field, arrow_type)
@@ -215,7 +249,7 @@ class WindowColumns(ABC):
             ModuleContractError: A result is not of the type that the module's class declares.
         """
 
-    def beside(self) -> Mapping[str, pa.Array]:
+    def further_columns(self) -> Mapping[str, pa.Array]:
         """Return further columns: the kind of change of each row and its id, or the lifetime that a module sets."""
         return {}
 
@@ -235,11 +269,13 @@ class FormColumns(WindowColumns):
         try:
             results = form_results(form, place, windows)
         except ModuleFailedError as failure:
-            row = failing_window(form, place, windows)
-            if row is None:
+            failing_place = failing_window(form, place, windows)
+            if failing_place is None:
                 raise
-            raise failure.at(*self._results.located(row)) from failure.__cause__
-        return _array_column(results, field, arrow_type, ResultColumns(self._task, form.label, self._results.located))
+            key, window = self._results.located(failing_place)
+            raise failure.at(key, window) from failure.__cause__
+        result_columns = ResultColumns(self._task, form.label, self._results.located)
+        return _array_column(results, field, arrow_type, result_columns)
 
 
 class StoredColumns(WindowColumns):
@@ -254,7 +290,7 @@ class StoredColumns(WindowColumns):
         del field, arrow_type
         return self._windows.parts[ROWS].table.column(place)
 
-    def beside(self) -> Mapping[str, pa.Array]:
+    def further_columns(self) -> Mapping[str, pa.Array]:
         """Return the kind of change of each row, and its id as an event of the output."""
         kinds = np.where(self._windows.weight > 0, OutputKind.INSERT, OutputKind.RETRACT)
         event_ids = self._windows.parts[EVENT_ID].array
@@ -280,12 +316,15 @@ class ModuleColumns(WindowColumns):
     def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
         """Return the results of a module."""
         module = self._task.query.bindings[place].module
-        column = _result_columns(self._task, module, self._located).column(self._values[place], field, arrow_type)
-        return column if self._places is None else column.take(arrow_array(self._places))
+        result_columns = _result_columns(self._task, module, self._located)
+        column = result_columns.column(self._values[place], field, arrow_type)
+        if self._places is None:
+            return column
+        return column.take(arrow_array(self._places))  # windows that share a result repeat it
 
-    def _located(self, value: int) -> tuple[Key, Window]:
-        """Return the key and the extent of a window that has a value."""
-        first = np.flatnonzero(self._results.results == value)[0]
+    def _located(self, value_place: int) -> tuple[Key, Window]:
+        """Return the key and the extent of the first window that has the value at a place, for messages."""
+        first = np.flatnonzero(self._results.results == value_place)[0]
         return self._results.located(int(first))
 
 
@@ -293,42 +332,53 @@ class OperatorColumns(ModuleColumns):
     """The rows of an operator: any number for each window."""
 
     def __init__(self, task: TaskPayload, results: ResultWindows, values: Sequence[list[Any]]) -> None:
-        """Arrange the rows of an operator; where it says how long they last, these are events."""
+        """Arrange the rows of an operator.
+
+        Args:
+            task: The query.
+            results: The windows.
+            values: The results of the only module, the operator: lists of rows, which are events if the operator says
+                how long its rows last.
+        """
         super().__init__(task, results, values)
-        (rows_of_windows,) = values
-        counts = np.fromiter(map(len, rows_of_windows), np.int64, len(rows_of_windows))
-        self._window_values, _ = expanded(counts)
-        """The place among the values of the list that each row is in."""
-        self._rows = list(chain.from_iterable(rows_of_windows))
+        (row_lists,) = values
+        counts = np.fromiter(map(len, row_lists), np.int64, len(row_lists))
+        self._lists_of_rows, _ = expanded(counts)
+        """The place of the list that each row is in."""
+        self._rows = list(chain.from_iterable(row_lists))
         self._events: list[Any] | None = None
         if task.query.timestamps.is_set_by_module:
             self._events = self._rows
             self._rows = [event.payload for event in self._events]
 
-        # Windows that share a list have its rows each: `_places` then says which row of the lists each row is.
+        # Windows may share a list: then each of them has all rows of it. `_places` says for each row of the output
+        # which of the rows it is.
         value_places = results.results
         self.owners, within = expanded(counts[value_places])
         if self._places is not None:
-            self._places = (np.cumsum(counts) - counts)[value_places[self.owners]] + within
+            first_rows = np.cumsum(counts) - counts
+            self._places = first_rows[value_places[self.owners]] + within
 
     def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
-        """Return a field of the rows."""
+        """Return the column of a field of the rows."""
         module = self._task.query.bindings[0].module
         result_columns = _result_columns(self._task, module, self._located_row)
         column = result_columns.part(self._rows, module.result_field(), place, field, arrow_type)
-        return column if self._places is None else column.take(arrow_array(self._places))
+        if self._places is None:
+            return column
+        return column.take(arrow_array(self._places))
 
-    def beside(self) -> Mapping[str, pa.Array]:
+    def further_columns(self) -> Mapping[str, pa.Array]:
         """Return the lifetimes of rows, if the operator sets them."""
         if self._events is None:
             return {}
-        lifetimes = np.array([[event.start, event.end] for event in self._events], np.int64).reshape(-1, 2)
-        ends = np.ma.masked_equal(lifetimes[:, 1], INFINITY)
-        return {"lifetime": extents(self._task, lifetimes[:, 0], ends)}
+        starts = np.array([event.start for event in self._events], np.int64)
+        ends = np.array([event.end for event in self._events], np.int64)
+        return {"lifetime": extents(self._task, starts, np.ma.masked_equal(ends, INFINITY))}
 
     def _located_row(self, row: int) -> tuple[Key, Window]:
-        """Return the key and the extent of a window that has a row."""
-        return self._located(int(self._window_values[row]))
+        """Return the key and the extent of the first window that has a row, for messages."""
+        return self._located(int(self._lists_of_rows[row]))
 
 
 def _columns_of(task: TaskPayload, results: ResultWindows) -> WindowColumns:
@@ -348,7 +398,17 @@ def _result_columns(task: TaskPayload, module: Module, locate: At) -> ResultColu
 
 
 def _array_column(results: Array, output: Field, arrow_type: pa.DataType, result_columns: ResultColumns) -> pa.Array:
-    """Return the results of a form as a column of a type."""
+    """Return the results of a form as a column.
+
+    Args:
+        results: The results, whose masked entries are null.
+        output: The result as the module declares it.
+        arrow_type: The type of the column.
+        result_columns: Converts results value by value.
+
+    Raises:
+        ModuleContractError: A result is not of the declared type.
+    """
     data = np.ma.getdata(results)
     is_null = np.ma.getmaskarray(results)
 
@@ -358,13 +418,15 @@ def _array_column(results: Array, output: Field, arrow_type: pa.DataType, result
         return result_columns.column(_values(data, is_null), output, arrow_type)
     if data.dtype.kind not in _FITTING[kind]:
         raise result_columns.contract_error(f"{output.name!r} is an array of {data.dtype}, declared {spell(output)}")
-    if kind is ScalarKind.INSTANT:
+    if kind is ScalarKind.INSTANT:  # a time that never comes is null
         is_null = is_null | (data >= INFINITY)
     if data.dtype.kind == "u" and kind is not ScalarKind.FLOAT and (data > _LARGEST).any():
         # Results that the column cannot hold are counted where values are converted one by one.
         return result_columns.column(_values(data, is_null), output, arrow_type)
     column = arrow_array(data, mask=is_null if is_null.any() else None)
-    return as_times(column, arrow_type) if kind is ScalarKind.INSTANT else column.cast(arrow_type)
+    if kind is ScalarKind.INSTANT:
+        return as_times(column, arrow_type)
+    return column.cast(arrow_type)
 
 
 def _values(data: Array, is_null: BoolArray) -> list[Any]:

@@ -45,18 +45,23 @@ class RowValues:
     @property
     def table(self) -> pa.Table:
         """The columns of these rows alone."""
-        is_whole = len(self) == len(self.whole) and bool((self.places[1:] > self.places[:-1]).all())
-        return self.whole if is_whole else self.whole.take(arrow_array(self.places))
+        has_all_rows = len(self) == len(self.whole)
+        are_in_order = bool((self.places[1:] > self.places[:-1]).all())
+        if has_all_rows and are_in_order:
+            return self.whole
+        return self.whole.take(arrow_array(self.places))
 
     def take(self, places: IntArray | slice) -> RowValues:
         """Select rows by their places; if few are left, as a copy, so that the others can be freed."""
         selected = RowValues(self.whole, self.places[places])
-        return selected if 2 * len(selected) >= len(self.whole) else RowValues.of(selected.table)
+        if 2 * len(selected) < len(self.whole):
+            return RowValues.of(selected.table)
+        return selected
 
     def concat(self, others: Sequence[RowValues]) -> RowValues:
         """Join the rows of several batches."""
         batches = [self, *others]
-        shift = 0
+        shift = 0  # the number of rows of the tables before
         places: list[IntArray] = []
         for batch in batches:
             places.append(batch.places + shift)
@@ -175,26 +180,34 @@ class RowLists:
         return starts, ends
 
     def payload(self, places: IntArray, values_of: Callable[[pa.ChunkedArray], list[Any]]) -> list[list[Any]]:
-        """Return the payload of rows, column by column.
+        """Return the payload of rows as Python values, column by column.
 
         Args:
-            places: The places of rows in the table; a row that is in many windows may be there several times.
-            values_of: Returns the values of a column.
+            places: The places of the rows in the table. A row of several windows may be among them several times.
+            values_of: Returns the Python values of a column.
         """
-        no_payload = [name for name in (*TIMES, SOURCE) if name in self.table.column_names]
-        columns = self.table.drop_columns(no_payload).columns
+        other_names = [name for name in (*TIMES, SOURCE) if name in self.table.column_names]
+        columns = self.table.drop_columns(other_names).columns
         if len(places) <= len(self.table):
             return [values_of(column.take(arrow_array(places))) for column in columns]
 
-        # Many rows are there several times: the Python values of each are made once.
-        objects = (np.fromiter(values_of(column), np.object_, len(column)) for column in columns)
-        return [values[places].tolist() for values in objects]
+        # Many rows are asked for several times: the Python values of each are made once.
+        payload: list[list[Any]] = []
+        for column in columns:
+            values = np.fromiter(values_of(column), np.object_, len(column))
+            payload.append(values[places].tolist())
+        return payload
 
     def rows(self, places: IntArray, columns: Sequence[list[Any]]) -> PlainRows:
-        """Return the starts, the ends and the payloads of rows, given their places and what `payload` returned."""
-        starts, ends = (times[places].tolist() for times in self.times)
+        """Return rows as Python values.
+
+        Args:
+            places: The places of the rows in the table.
+            columns: The columns of their payloads, as `payload` returned them for the same places.
+        """
+        starts, ends = self.times
         payloads = list(zip(*columns, strict=True)) if columns else [()] * len(places)
-        return PlainRows(starts, ends, payloads)
+        return PlainRows(starts[places].tolist(), ends[places].tolist(), payloads)
 
     def places(self) -> IntArray:
         """Return the places of the rows in the table, list by list."""
@@ -205,17 +218,20 @@ class RowLists:
         """Select lists by their places; if few rows are left, as a copy, so that the others can be freed."""
         runs = members_of(self.runs, places)
         selected = RowLists(self.table, self.firsts[runs], self.lengths[runs], self.runs[places])
-        return selected.copied() if 2 * int(selected.lengths.sum()) < len(self.table) else selected
+        if 2 * int(selected.lengths.sum()) < len(self.table):
+            return selected.copied()
+        return selected
 
     def copied(self) -> RowLists:
         """Copy the rows, so that those of a list lie side by side."""
-        counts = np.bincount(np.repeat(np.arange(len(self)), self.runs), self.lengths, len(self)).astype(np.int64)
+        list_of_run = np.repeat(np.arange(len(self)), self.runs)
+        counts = np.bincount(list_of_run, self.lengths, len(self)).astype(np.int64)
         return RowLists.of(self.table.take(arrow_array(self.places())), counts)
 
     def concat(self, others: Sequence[RowLists]) -> RowLists:
         """Join the lists of several batches."""
         batches = (self, *others)
-        shift = 0
+        shift = 0  # the number of rows of the tables before
         firsts: list[IntArray] = []
         for batch in batches:
             firsts.append(batch.firsts + shift)
@@ -228,10 +244,16 @@ class RowLists:
         return RowLists(table, np.concatenate(firsts), lengths, runs)
 
     def reduce(self, codes: IntArray, size: int) -> RowLists:
-        """Join the lists of each code, in their order."""
+        """Join the lists of each code, in their order; no row is copied.
+
+        Args:
+            codes: The code of each list.
+            size: The number of codes.
+        """
         run_codes = np.repeat(codes, self.runs)
         order = stable_order(run_codes, size)
-        return RowLists(self.table, self.firsts[order], self.lengths[order], np.bincount(run_codes, minlength=size))
+        runs = np.bincount(run_codes, minlength=size)
+        return RowLists(self.table, self.firsts[order], self.lengths[order], runs)
 
     def running(self, edges: CoveringStretches) -> RowLists:
         """Return for each place the joined lists of the stretches that cover it."""
@@ -244,16 +266,30 @@ class RowLists:
         blob.packed.append(self.to_blob())
 
     def to_blob(self) -> bytes:
-        """Return the rows as bytes, list by list."""
+        """Encode the rows, list by list."""
         table = self.copied().table
-        times = {name: numpy_array(table.column(name)) for name in TIMES if name in table.column_names}
-        payload = {name: table.column(name) for name in table.column_names if name not in TIMES}
-        return to_blob(narrow_table(times, payload or {_NO_PAYLOAD: pa.nulls(len(table))}))
+        times: dict[str, IntArray] = {}
+        other_columns: dict[str, pa.ChunkedArray] = {}
+        for name in table.column_names:
+            if name in TIMES:
+                times[name] = numpy_array(table.column(name))
+            else:
+                other_columns[name] = table.column(name)
+        if not other_columns:  # a table of narrow numbers needs a column that says how many rows there are
+            other_columns[_NO_PAYLOAD] = pa.nulls(len(table))
+        return to_blob(narrow_table(times, other_columns))
 
     @classmethod
     def from_blob(cls, blob: bytes, counts: IntArray) -> RowLists:
-        """Read what `to_blob` wrote, given the number of rows of each list."""
+        """Decode the rows that `to_blob` encoded.
+
+        Args:
+            blob: The encoded rows.
+            counts: The number of rows of each list.
+        """
         table = from_blob(blob)
-        columns = dict(numbers_of(table))
-        columns |= {name: table.column(name) for name in table.column_names if name not in (*TIMES, _NO_PAYLOAD)}
+        columns: dict[str, Any] = dict(numbers_of(table))
+        for name in table.column_names:
+            if name not in (*TIMES, _NO_PAYLOAD):
+                columns[name] = table.column(name)
         return cls.of(arrow_table(columns), counts)

@@ -50,20 +50,20 @@ class Unpacked(NamedTuple):
 
 
 def to_blob(keys: pa.Table, stretches: StretchTable, packed: Sequence[bytes] = ()) -> bytes:
-    """Encode stretches, and the keys that their codes number.
+    """Encode stretches with their keys.
 
     Args:
         keys: The keys.
-        stretches: The stretches.
-        packed: The bytes that come after the tables.
+        stretches: The stretches, whose keys are places among these.
+        packed: Further bytes, which come after the tables.
     """
     blob_columns = BlobColumns()
     numbers = blob_columns.numbers
     numbers["low"] = stretches.low
     numbers["weight"] = stretches.weight
     if not stretches.are_points:
+        # Lengths are written in place of ends: they are small, and often all equal, which takes no room.
         is_endless = stretches.high == INFINITY
-        # One number for all points with a gap: narrow numbers of one value take no room.
         numbers["length"] = np.where(is_endless, 0, stretches.high - stretches.low)
         numbers["endless"] = is_endless.astype(np.int64)
     blob_columns.columns["key"] = codes_array(stretches.keys, len(keys))
@@ -76,13 +76,13 @@ def to_blob(keys: pa.Table, stretches: StretchTable, packed: Sequence[bytes] = (
 
 
 def from_blob(blob: bytes, parts: Mapping[Part, Component | None], *, has_rows: bool = False) -> Unpacked:
-    """Read what `to_blob` wrote.
+    """Decode a blob that `to_blob` encoded.
 
     Args:
         blob: The bytes.
-        parts: The components of the query's partial states, and None for lists of rows. Columns of rows are those whose
-            names begin with `i`.
-        has_rows: True if there are rows as well, even if they have no columns. Without parts there always are.
+        parts: The component of each part of the partial states; None for a part that is lists of rows.
+        has_rows: True if the blob has the columns of rows besides the parts, of which there may be none. Without parts
+            it always has.
     """
     keys_blob, table_blob, *packed = msgpack.unpackb(blob)
     keys = blobs.from_blob(keys_blob)
@@ -91,13 +91,15 @@ def from_blob(blob: bytes, parts: Mapping[Part, Component | None], *, has_rows: 
     values: dict[Part, object] = {}
     for part, component in parts.items():
         name = _name(part)
-        if component is None:
-            lists, *packed = packed
-            values[part] = RowLists.from_blob(lists, numbers["weight"])
+        if component is None:  # lists of rows are packed after the tables, before other bytes
+            packed_lists, *packed = packed
+            values[part] = RowLists.from_blob(packed_lists, numbers["weight"])
         elif name in numbers:
             values[part] = Dense(component, numbers[name].view(component.dtype))
         elif name in table.column_names:
             values[part] = from_arrow(component, table.column(name))
+
+    # The names of the columns of rows begin with `i`.
     row_columns = [name for name in table.column_names if name[0] == "i"]
     if row_columns or has_rows or not parts:
         values[ROWS] = RowValues.of(table.select(row_columns))
@@ -115,16 +117,16 @@ def _name(part: Part) -> str:
 
 
 def from_old_blob(blob: bytes, forms: Sequence[BoundForm], schema_version: SchemaVersion) -> Unpacked:
-    """Read a blob of an older schema version of a query, as the present version would have written it.
+    """Decode a blob of an older schema version of a query, and bring its states into the present version.
 
-    A form that the older version did not have gets components without rows; one that is no form any more is left out.
+    The state of a form that was added since then is that of no rows; the state of a form that was removed is left out.
 
-    Cost: a call of `upgrade_state` for each stretch, of the modules that are outdated; arrays for the others.
+    Cost: for a form whose version has changed, a call of `upgrade_state` for each stretch; the others stay arrays.
 
     Args:
         blob: The bytes.
         forms: The forms of the query.
-        schema_version: The schema version that wrote them.
+        schema_version: The schema version that wrote the blob.
 
     Raises:
         ModuleFailedError: A form's `upgrade_state` raised an exception, or left a component out.
@@ -143,12 +145,12 @@ def from_old_blob(blob: bytes, forms: Sequence[BoundForm], schema_version: Schem
 
 
 def _stored_form(form: BoundForm, place: int, schema_version: SchemaVersion) -> _StoredForm:
-    """Return a form as a schema version had it.
+    """Find out how an older schema version of the query stored a form: not at all, in an older version, or as now.
 
     Args:
         form: The form.
-        place: Its place among those of the query.
-        schema_version: The schema version.
+        place: The place of the form among those of the present query.
+        schema_version: The older schema version.
     """
     stored_place = schema_version.places[place]
     if stored_place is None:
@@ -232,25 +234,29 @@ class _OutdatedForm(_StoredForm):
     component_data: Sequence[Sequence[Any]]
 
     def parts(self) -> dict[Part, Component]:
-        """Return the components of the older version; their merge functions are unknown."""
+        """Return the components of the older version."""
         parts = {Part(self.place, PAYLOADS): COUNTED}
         for name, merge, dtype, shape in self.component_data:
-            # A component with a function of its own must have one; nothing merges these.
+            # The function of a custom merge is not in a checkpoint. Any will do, as these values are never merged.
             function = operator.add if Merge(merge) is Merge.CUSTOM else None
             parts[Part(self.place, name)] = Component(Merge(merge), dtype, None, tuple(shape), function)
         return parts
 
     def values(self, stretches: StretchTable) -> Mapping[str, ComponentValues]:
-        """Upgrade the components, stretch by stretch."""
-        values: dict[str, ComponentValues] = {}
+        """Upgrade the state of each stretch, as plain data."""
         payloads = stretches.payloads(self.place).tolist()
         plain_values: dict[str, Sequence[object]] = {}
         for part, component in self.parts().items():
-            if part.name != PAYLOADS:
-                plain_values[part.name] = stretches.parts[part].plain() if component.is_lifted else payloads
-            elif part in stretches.parts:
-                values[PAYLOADS] = stretches.parts[part]
+            if part.name == PAYLOADS:
+                continue
+            # A component that is not lifted is a count, which is not stored: it is the number of payloads.
+            plain_values[part.name] = stretches.parts[part].plain() if component.is_lifted else payloads
         states = self.form.upgrade(records_of(payloads, plain_values), self.version)
+
+        values: dict[str, ComponentValues] = {}
+        stored_payloads = stretches.parts.get(Part(self.place, PAYLOADS))
+        if stored_payloads is not None:  # missing if the form took all rows
+            values[PAYLOADS] = stored_payloads
         for name, component in self.form.stored.items():
             values[name] = from_plain(component, [state[name] for state in states])
         return values

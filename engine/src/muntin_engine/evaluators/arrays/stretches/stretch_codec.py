@@ -45,7 +45,7 @@ class StretchFormat(ABC):
         Args:
             blob: The blob.
             keys: The keys of the bucket.
-            with_rows: True if the rows lie beside their partial states, because late rows are kept.
+            with_rows: True if the blob has the rows beside their partial states, because late rows are kept.
         """
 
     @abstractmethod
@@ -59,7 +59,7 @@ class StretchFormat(ABC):
         Args:
             stretches: The stretches.
             keys: The keys of the bucket.
-            size: The bytes that they will take, roughly; 0 if that is unknown.
+            size: The estimated size of the encoded stretches in bytes; 0 if nothing is known of it.
             packed: Bytes to write into each entry, after the stretches.
         """
 
@@ -89,23 +89,38 @@ class ColumnFormat(StretchFormat):
         return coded(keys, *from_old_blob(entry.data, self.forms, entry.schema_version))
 
     def entries(self, stretches: StretchTable, keys: KeyTable, size: int, packed: Sequence[bytes]) -> Iterator[Entry]:
-        """Encode stretches as log entries of about the size that one may have."""
-        rows = max(1, len(stretches) * ENTRY_BYTES // max(size or stretches.nbytes, 1))
-        for start in range(0, len(stretches), rows):
-            piece = stretches.take(slice(start, start + rows))
+        """Encode stretches as log entries of up to about `ENTRY_BYTES` each."""
+        estimated_bytes = max(size or stretches.nbytes, 1)
+        stretches_per_entry = max(1, len(stretches) * ENTRY_BYTES // estimated_bytes)
+        for start in range(0, len(stretches), stretches_per_entry):
+            piece = stretches.take(slice(start, start + stretches_per_entry))
+            # An entry has just the keys of its stretches, and numbers these from 0.
             codes, places = distinct(piece.keys)
-            yield entry_of(piece, to_blob(keys.take(codes), piece.with_keys(places), packed))
+            data = to_blob(keys.take(codes), piece.with_keys(places), packed)
+            yield entry_of(piece, data)
 
 
 def coded(keys: KeyTable, blob_keys: pa.Table, stretches: StretchTable, packed: Sequence[bytes] = ()) -> Arrival:
-    """Number the keys of decoded stretches by their codes in the bucket."""
+    """Replace the keys of decoded stretches, which are places in the blob's own table, by their codes in the bucket.
+
+    Args:
+        keys: The keys of the bucket; new keys are added.
+        blob_keys: The keys of the blob.
+        stretches: The stretches of the blob.
+        packed: The bytes that come after them.
+    """
     codes = keys.codes(blob_keys)
     return Arrival(codes, stretches.with_keys(codes[stretches.keys]), packed)
 
 
 def entry_of(stretches: StretchTable, data: bytes) -> Entry:
-    """Return the log entry of stretches, given their bytes: it is dead when all of them are."""
-    last = min(int(stretches.high.max()), INFINITY - 1)
+    """Return the log entry of stretches, which is dead once all of the stretches are.
+
+    Args:
+        stretches: The stretches.
+        data: The encoded stretches.
+    """
+    last = min(int(stretches.high.max()), INFINITY - 1)  # when the stream is closed, entries without an end die, too
     return Entry(int(stretches.low.min()), last, data)
 
 
@@ -134,14 +149,16 @@ class StretchCodec:
         Args:
             stretch_format: The format of the bytes.
             keys: The keys of the bucket.
-            with_rows: True if the rows lie beside the partial states that arrive, because late rows are kept.
+            with_rows: True if blobs have the rows beside their partial states, because late rows are kept.
         """
         self._format = stretch_format
         self._keys = keys
         self._with_rows = with_rows
         self._blobs_of_batch: list[_BlobOfBatch] = []
-        self._bytes = 0
-        self._stretches = 0
+        self._encoded_bytes = 0
+        """The bytes of all stretches that were written or read so far, for estimates."""
+        self._encoded_count = 0
+        """The number of these stretches."""
 
     def read_blobs(self, blobs: Iterable[bytes]) -> list[Arrival]:
         """Decode the blobs of a batch; new keys get codes."""
@@ -150,8 +167,9 @@ class StretchCodec:
         for blob in blobs:
             arrival = self._format.read_blob(blob, self._keys, with_rows=self._with_rows)
             arrivals.append(arrival)
-            # Keys that are equal but encoded differently were merged, so the blob no longer matches.
-            if len(distinct(arrival.codes)[0]) == len(arrival.codes):
+            # If keys of the blob differ as bytes and are equal, their stretches were merged: the blob has others.
+            distinct_codes, _ = distinct(arrival.codes)
+            if len(distinct_codes) == len(arrival.codes):
                 self._blobs_of_batch.append(_BlobOfBatch(arrival.stretches, blob))
         return arrivals
 
@@ -182,11 +200,15 @@ class StretchCodec:
         return entries
 
     def size_of(self, count: int) -> int:
-        """Estimate the bytes of so many stretches by the average size of those that were written or read."""
-        return count * self._bytes // max(1, self._stretches)
+        """Estimate the bytes of `count` stretches by the average size of those that were written or read."""
+        return count * self._encoded_bytes // max(1, self._encoded_count)
 
     def _blob_of(self, stretches: StretchTable) -> bytes | None:
-        """Take out the blob that these very stretches were read of; None if there is none, or it is too large."""
+        """Return the blob of the batch from which these very stretches were decoded, to be written as it is.
+
+        None if there is no such blob, because the stretches were changed or merged since then, or if it is too large. A
+        blob is returned once.
+        """
         for place, blob in enumerate(self._blobs_of_batch):
             if blob.stretches is stretches and len(stretches) and len(blob.data) <= ENTRY_BYTES:
                 del self._blobs_of_batch[place]
@@ -195,5 +217,5 @@ class StretchCodec:
 
     def _learn_size(self, size: int, count: int) -> None:
         """Take the size of written or read stretches into account for `size_of`."""
-        self._bytes += size
-        self._stretches += count
+        self._encoded_bytes += size
+        self._encoded_count += count

@@ -123,7 +123,7 @@ class StretchTable:
         return self if mask.all() else self.take(np.flatnonzero(mask))
 
     def alive(self, first: int) -> StretchTable:
-        """Return the stretches that reach to a place or beyond it."""
+        """Drop the stretches that end before a place, the first live one."""
         return self.where(~ends_before(self.high, first))
 
     def moved(self, low: IntArray, high: IntArray) -> StretchTable:
@@ -146,7 +146,7 @@ class StretchTable:
         return self.weight if counts is None else counts.array
 
     def reduce(self, groups: Groups) -> StretchTable:
-        """Merge each group into one stretch."""
+        """Merge the stretches of each group into one, with their weights added up and their values merged."""
         codes = groups.codes
         size = len(groups.keys)
         weight = reduce_codes(COUNTED, codes, size, self.weight)
@@ -161,13 +161,18 @@ EMPTY: Final = StretchTable(_NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, 
 
 
 def ends_before(places: IntArray, first: int) -> BoolArray:
-    """Return for each place whether it lies before a live one; once the stream is closed, all do."""
-    is_before: BoolArray = np.ones(len(places), np.bool_) if first == INFINITY else places < first
+    """Return for each place on the axis whether it lies before a first live one.
+
+    `INFINITY`, as the first live place, is that of a closed stream: then even places at infinity lie before it.
+    """
+    if first == INFINITY:
+        return np.ones(len(places), np.bool_)
+    is_before: BoolArray = places < first
     return is_before
 
 
 def concat(tables: Sequence[StretchTable]) -> StretchTable:
-    """Join tables of stretches, one after the other; an empty table may lack parts."""
+    """Join tables of stretches, one after the other. Empty tables are left out: they may lack the parts of others."""
     tables = [table for table in tables if len(table)] or tables[:1]
     if len(tables) == 1:
         return tables[0]
@@ -178,11 +183,11 @@ def concat(tables: Sequence[StretchTable]) -> StretchTable:
     if not all(table.are_points for table in tables):
         high = np.concatenate([table.high for table in tables])
 
-    names: dict[Part, None] = {}  # in their order, each once
+    part_names: dict[Part, None] = {}  # each once, in their order
     for table in tables:
-        names |= dict.fromkeys(table.parts)
+        part_names |= dict.fromkeys(table.parts)
     parts: dict[Part, Any] = {}
-    for part in names:
+    for part in part_names:
         first_values, *further_values = [_values(table, part) for table in tables]
         parts[part] = first_values.concat(further_values)
     return StretchTable(keys, low, high, weight, parts)
@@ -209,6 +214,11 @@ def alike(stretches: StretchTable) -> Groups:
 
 
 def _values(stretches: StretchTable, part: Part) -> Values:
-    """Return the values of a part; the only one that may be missing is `PAYLOADS`, where a form took all rows."""
+    """Return the values of a part of stretches.
+
+    The part may be missing only if it is `PAYLOADS`: then the form took all rows, and their number is returned.
+    """
     values: Values | None = stretches.parts.get(part)
-    return Dense(COUNTED, stretches.weight.astype(np.int64)) if values is None else values
+    if values is None:
+        return Dense(COUNTED, stretches.weight.astype(np.int64))
+    return values

@@ -83,7 +83,7 @@ class RowsToLift:
         return tuple(column[row].as_py() for column in self.keys)
 
     def lists(self) -> RowLists:
-        """Return each row as a list of one, with its times."""
+        """Return each row as a list of one row, which has its times, its source and its payload."""
         columns: dict[str, Any] = {"start": self.starts}
         if self.ends is not None:
             columns["end"] = self.ends
@@ -100,24 +100,25 @@ def rows_to_lift(task: TaskPayload, table: pa.Table, side: int = 0) -> RowsToLif
     Args:
         task: The query.
         table: The rows.
-        side: The place of the input among those of the query.
+        side: The number of the input: 0, or 1 for the right input of a join.
     """
     input_task = task.inputs[side]
-    whole = table.combine_chunks()
+    table_of_one_chunk = table.combine_chunks()
 
     def array(name: str) -> pa.Array:
         """Return a column as one array; a table of one chunk is not copied."""
-        column = whole.column(name)
+        column = table_of_one_chunk.column(name)
         return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
-    names_sources = task.plan.keeps_late_rows and input_task.tracker.sources
+    is_point = input_task.plan_input.is_point
+    has_sources = task.plan.keeps_late_rows and input_task.tracker.sources
     return RowsToLift(
         bucket_count=task.plan.buckets,
         starts=numpy_array(array("start")),
-        ends=None if input_task.plan_input.is_point else numpy_array(array("end")),
+        ends=None if is_point else numpy_array(array("end")),
         keys=list(map(array, input_task.key_names)),
         inputs=list(map(array, input_task.payload_names)),
-        sources=array(SOURCE) if names_sources else None,
+        sources=array(SOURCE) if has_sources else None,
     )
 
 
@@ -155,24 +156,35 @@ class SpreadKeys:
 
     @classmethod
     def of(cls, rows: RowsToLift) -> SpreadKeys:
-        """Sort the keys of rows by their buckets."""
+        """Find the distinct keys of rows, and sort them by their buckets."""
         encoded = encode(rows.keys, len(rows))
         buckets = buckets_of(encoded.columns, encoded.size, rows.bucket_count)
         order = stable_order(buckets, rows.bucket_count)
+        # Keys were numbered as they came; each gets its place in the sorted order.
         places = np.empty(encoded.size, np.int64)
         places[order] = np.arange(encoded.size)
-        keys = named_keys([column.take(arrow_array(order)) for column in encoded.columns], encoded.size)
-        bounds = np.cumsum([0, *np.bincount(buckets)])
-        return cls(places[encoded.codes], keys, buckets[order], bounds)
+        sorted_columns = [column.take(arrow_array(order)) for column in encoded.columns]
+        return cls(
+            codes=places[encoded.codes],
+            table=named_keys(sorted_columns, encoded.size),
+            buckets=buckets[order],
+            bounds=np.cumsum([0, *np.bincount(buckets)]),
+        )
 
     def by_bucket(self, stretches: StretchTable) -> Iterator[BucketStretches]:
-        """Yield the stretches of each bucket that has any; they come bucket by bucket."""
+        """Divide stretches by bucket: yield those of each bucket that has any.
+
+        Args:
+            stretches: The stretches, which must lie bucket by bucket.
+        """
         buckets, starts = np.unique(self.buckets[stretches.keys], return_index=True)
         stops = [*starts[1:], len(stretches)]
         for bucket, start, stop in zip(buckets.tolist(), starts.tolist(), stops, strict=True):
-            first_key, end_key = self.bounds[bucket : bucket + 2]
-            keys = self.table.slice(first_key, end_key - first_key)
+            first_key = self.bounds[bucket]
+            key_stop = self.bounds[bucket + 1]
+            keys = self.table.slice(first_key, key_stop - first_key)
             bucket_stretches = stretches.take(slice(start, stop))
+            # In its blob, the keys of a bucket are numbered from 0.
             numbered = bucket_stretches.with_keys(bucket_stretches.keys - first_key)
             yield BucketStretches(bucket, keys, numbered, start)
 
@@ -194,14 +206,15 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
 
     Cost: a few passes over the rows, and no sorting of them.
     """
+    # Each row is on a run of slices, from `low` to `high`; runs are numbered in order. A point is on one slice.
     low, high = slices_of(grid, rows.starts, rows.ends)
     runs, run_count = number(low)
     if high is not low:
         highs, high_count = number(high)
         runs, run_count = compress(runs * high_count + highs, product(run_count, high_count))
 
-    # Each key and run has a cell, and the codes of groups are those of their cells in order. A bucket with k keys, the
-    # first of which has the place f, has the k * run_count cells from f * run_count on.
+    # A row has a cell by its bucket, its run and its key, and rows of one cell are a group. A bucket with k keys, the
+    # first of which has the place f, has the k * run_count cells from f * run_count on: k for each run.
     cell_count = product(len(keys.buckets), run_count)
     key_counts = np.diff(keys.bounds)
     first_cells = keys.bounds * run_count
@@ -214,7 +227,8 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
         row_cells[block] = first_cell_of_key[row_keys] + runs[block] * cells_of_run[row_keys]
     cells, codes = distinct(row_cells, cell_count)
 
-    # What a group is of follows from its cell: to look it up at one of its rows would take as long as all before.
+    # The key and the run of a group follow from its cell. Finding a row of each group, to read them there, would take
+    # as long as all the steps before.
     groups_of_buckets = np.diff(np.searchsorted(cells, first_cells))
     places_in_bucket = cells - np.repeat(first_cells[:-1], groups_of_buckets)
     group_runs, key_places = np.divmod(places_in_bucket, np.repeat(key_counts, groups_of_buckets))
@@ -233,19 +247,19 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
 def lift_rows(
     grid: SliceGrid, forms: Sequence[BoundForm], rows: RowsToLift, *, with_rows: bool = False
 ) -> Iterator[BucketBlob]:
-    """Yield the partial states of a batch of rows for each bucket that has any.
+    """Merge rows into partial states of slices, and yield the states of each bucket that has any.
 
     Cost: a few passes over the rows, whatever the windows are.
 
     Args:
         grid: The slices.
-        forms: The forms of the query.
+        forms: The columnar forms of the query's modules.
         rows: The rows.
         with_rows: True to send the rows themselves as well.
 
     Raises:
         ModuleFailedError: A form raised an exception.
-        ModuleContractError: A form returned something else than it declares.
+        ModuleContractError: A form returned arrays of other types or shapes than it declares.
     """
     if not len(rows):
         return
@@ -273,95 +287,102 @@ def lift_each(
     *,
     with_rows: bool = False,
 ) -> Iterator[BucketBlob]:
-    """Yield the rows of a batch for each bucket that has any: each as a partial state, or as it is.
+    """Make each row a stretch of its own, unmerged, and yield the stretches of each bucket that has any.
 
     Cost: a few passes over the rows.
 
     Args:
-        gap: The ticks that an event counts for after its last one.
+        gap: The number of ticks after its last one up to which an event counts: the gap of sessions, otherwise 1.
         rows: The rows.
-        forms: The forms of the query; None to send the payload alone, of which the bucket makes values.
+        forms: The columnar forms of the query's modules, which lift each row to a partial state. None sends payloads,
+            of which the bucket makes states.
         packed: Bytes that are sent beside the rows of each bucket.
-        with_rows: True to send the rows themselves, with their times.
+        with_rows: True to send the rows themselves as well, with their times.
 
     Raises:
         ModuleFailedError: A form raised an exception.
-        ModuleContractError: A form returned something else than it declares.
+        ModuleContractError: A form returned arrays of other types or shapes than it declares.
     """
     if not len(rows):
         return
     keys = SpreadKeys.of(rows)
-    order = stable_order(keys.buckets[keys.codes], rows.bucket_count)
+    order = stable_order(keys.buckets[keys.codes], rows.bucket_count)  # bucket by bucket
     starts = rows.starts[order]
-    until = counted_until(starts, None if rows.ends is None else rows.ends[order], gap)
+    ends = None if rows.ends is None else rows.ends[order]
+    stretch_ends = ends_of_stretches(starts, ends, gap)
+
     parts: dict[Part, Values]
     if forms is None:
         columns = {f"i{place}": column for place, column in enumerate(rows.inputs)}
         parts = {ROWS: RowValues(arrow_table(columns), order)}
     else:
-        parts = row_parts(forms, rows, order, until)
+        parts = row_parts(forms, rows, order, stretch_ends)
     if with_rows:
         parts[LISTS] = rows.lists().take(order)
     weight = np.ones(len(rows), np.int8)
-    stretches = StretchTable(keys.codes[order], starts, until, weight, parts)
+    stretches = StretchTable(keys.codes[order], starts, stretch_ends, weight, parts)
     yield from keys.blobs(stretches, packed)
 
 
-def counted_until(starts: IntArray, ends: IntArray | None, gap: int) -> IntArray:
-    """Return the ends of the stretches of events.
+def ends_of_stretches(starts: IntArray, ends: IntArray | None, gap: int) -> IntArray:
+    """Return the ends of the stretches of events: the last tick of each plus the gap.
 
     Args:
         starts: The starts of the events.
-        ends: Their ends; None of points.
-        gap: The ticks that each counts for after its last one.
+        ends: Their ends; None if all events are points, whose only tick is their start.
+        gap: The number of ticks after its last one up to which an event counts: the gap of sessions, otherwise 1.
     """
     if ends is None:
         return starts + gap
-    until: IntArray = np.where(ends == INFINITY, INFINITY, np.minimum(ends, INFINITY - gap) - 1 + gap)
-    return until
+    # An end is the tick after the last one. The minimum keeps the sum of other ends from passing `INFINITY`.
+    last_ticks = np.minimum(ends, INFINITY - gap) - 1
+    stretch_ends: IntArray = np.where(ends == INFINITY, INFINITY, last_ticks + gap)
+    return stretch_ends
 
 
-def row_parts(forms: Sequence[BoundForm], rows: RowsToLift, order: IntArray, until: IntArray) -> dict[Part, Values]:
-    """Return the components of each row, in some order.
+def row_parts(
+    forms: Sequence[BoundForm], rows: RowsToLift, order: IntArray, stretch_ends: IntArray
+) -> dict[Part, Values]:
+    """Lift each row to the components of a partial state of its own, and return these in another order of the rows.
 
     Args:
-        forms: The forms of the query.
+        forms: The columnar forms of the query's modules.
         rows: The rows.
-        order: The places of the rows.
-        until: The end of the stretch of each, in that order.
+        order: The places of the rows in the order in which the components are returned.
+        stretch_ends: The end of the stretch of each row, in that order.
 
     Raises:
         ModuleFailedError: A form raised an exception.
-        ModuleContractError: A form returned something else than it declares.
+        ModuleContractError: A form returned arrays of other types or shapes than it declares.
     """
 
     def locate(row: int) -> tuple[Key, Window]:
-        """Return the key of a row, and its stretch."""
+        """Return the key and the stretch of the row at a place, for the message if a form fails."""
         (place,) = np.flatnonzero(order == row)
-        return rows.key(row), Window(int(rows.starts[row]), int(until[place]))
+        return rows.key(row), Window(int(rows.starts[row]), int(stretch_ends[place]))
 
     return {part: values.take(order) for part, values in parts_of_rows(forms, rows, locate).items()}
 
 
 def parts_of_rows(forms: Sequence[BoundForm], rows: RowsToLift, locate: At) -> dict[Part, Values]:
-    """Return the components of each row, in the order of the rows.
+    """Lift each row to the components of a partial state of its own, in the order of the rows.
 
     Args:
-        forms: The forms of the query.
+        forms: The columnar forms of the query's modules.
         rows: The rows.
-        locate: Returns the key and the window of a row, for messages.
+        locate: Returns the key and the window of the row at a place, for the message if a form fails.
 
     Raises:
         ModuleFailedError: A form raised an exception.
-        ModuleContractError: A form returned something else than it declares.
+        ModuleContractError: A form returned arrays of other types or shapes than it declares.
     """
     parts: dict[Part, Values] = {}
     for place, form in enumerate(forms):
         arrays, accepted_rows = lifted_arrays(form, rows, locate)
-        if accepted_rows is None:  # each row has a value, and nothing is merged
+        if accepted_rows is None:  # the form takes all rows: there is a value for each
             for name, component in form.stored.items():
                 parts[Part(place, name)] = lifted(component, arrays[name])
-        else:
+        else:  # the places of accepted rows serve as their codes: rows left out get the states of no rows
             parts |= reduced_parts(place, form, arrays, accepted_rows, len(rows))
     return parts
 
@@ -369,23 +390,26 @@ def parts_of_rows(forms: Sequence[BoundForm], rows: RowsToLift, locate: At) -> d
 def lift_parts(
     forms: Sequence[BoundForm], rows: RowsToLift, locate: At, codes: IntArray, size: int
 ) -> dict[Part, Values]:
-    """Return the components of forms for rows by code, with the number of rows of each where a form leaves some out.
+    """Lift rows to the components of one partial state for each group of rows.
 
     Args:
-        forms: The forms.
+        forms: The columnar forms of the query's modules.
         rows: The rows.
-        locate: Returns the key and the window of a row, for messages.
-        codes: The code of each row.
-        size: The number of codes.
+        locate: Returns the key and the window of the row at a place, for the message if a form fails.
+        codes: The number of each row's group.
+        size: The number of groups.
+
+    Returns:
+        The components; and, for each form that leaves rows out, such as nulls, the number of its rows in each group.
 
     Raises:
         ModuleFailedError: A form raised an exception.
-        ModuleContractError: A form returned something else than it declares.
+        ModuleContractError: A form returned arrays of other types or shapes than it declares.
     """
     parts: dict[Part, Values] = {}
     for place, form in enumerate(forms):
         arrays, accepted_rows = lifted_arrays(form, rows, locate)
-        if accepted_rows is None:
+        if accepted_rows is None:  # the form takes all rows
             for name, component in form.stored.items():
                 parts[Part(place, name)] = lifted(component, arrays[name]).reduce(codes, size)
         else:
@@ -394,32 +418,42 @@ def lift_parts(
 
 
 def lifted_arrays(form: BoundForm, rows: RowsToLift, locate: At) -> LiftedArrays:
-    """Lift rows with a form.
+    """Lift rows with a form: to the value of each row for each component.
+
+    Args:
+        form: The form.
+        rows: The rows.
+        locate: Returns the key and the window of the row at a place, for the message if the form fails.
 
     Raises:
-        ModuleFailedError: The form raised an exception; it names the key and the window of a row.
-        ModuleContractError: The form returned something else than it declares.
+        ModuleFailedError: The form raised an exception. If it does so for one row alone, the error names the key and
+            the window of that row.
+        ModuleContractError: The form returned arrays of other types or shapes than it declares.
     """
     try:
         return form.lift(rows.inputs, len(rows))
     except ModuleFailedError as failure:
         row = failing_row(form, rows.inputs, len(rows))
-        raise failure if row is None else failure.at(*locate(row)) from failure.__cause__
+        if row is None:
+            raise
+        key, window = locate(row)
+        raise failure.at(key, window) from failure.__cause__
 
 
 def reduced_parts(
     place: int, form: BoundForm, arrays: Mapping[str, Array], codes: IntArray, size: int
 ) -> dict[Part, Values]:
-    """Return the components of a form that leaves rows out, merged by code, with the number of rows of each code.
+    """Merge the values of a form that leaves rows out, group by group; count the rows of each group that it took.
 
     Args:
         place: The place of the form among those of the query.
         form: The form.
-        arrays: The values of the rows that it does not leave out.
-        codes: The code of each of these.
-        size: The number of codes.
+        arrays: The values of the rows that the form took, for each component.
+        codes: The number of each such row's group.
+        size: The number of groups.
     """
-    parts: dict[Part, Values] = {Part(place, PAYLOADS): Dense(COUNTED, np.bincount(codes, minlength=size))}
+    row_counts = np.bincount(codes, minlength=size)
+    parts: dict[Part, Values] = {Part(place, PAYLOADS): Dense(COUNTED, row_counts)}
     for name, component in form.stored.items():
         parts[Part(place, name)] = lifted(component, arrays[name]).reduce(codes, size)
     return parts

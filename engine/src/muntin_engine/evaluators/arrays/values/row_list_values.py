@@ -59,7 +59,7 @@ class ListedRows(ColumnFormat, StretchValues):
         Args:
             query: The query.
             grids: Its slices; none of sessions and snapshots.
-            gap: The ticks that an event counts for after its last one, where stretches are ticks.
+            gap: The number of ticks after its last one up to which an event counts: the gap of sessions, otherwise 1.
             slides: True if modules carry their states from window to window, adding and removing rows.
             values_of: Returns the values of an input column.
             with_late_rows: True if late rows are kept, with their sources.
@@ -82,7 +82,7 @@ class ListedRows(ColumnFormat, StretchValues):
         return lift_each(self._gap, rows, (), with_rows=True)
 
     def read_entry(self, entry: LogEntry, keys: KeyTable) -> Arrival:
-        """Decode a log entry: the rows have the columns that the query has now."""
+        """Decode a log entry, and bring the columns of its rows into the order that the query has now."""
         arrival = super().read_entry(entry, keys)
         version = entry.schema_version
         if version is None:
@@ -96,7 +96,7 @@ class ListedRows(ColumnFormat, StretchValues):
         return super().entries(_divided(stretches), keys, size, packed)
 
     def without_late_rows(self, stretches: StretchTable) -> StretchTable:
-        """Drop the sources of rows, which only late rows need; the rows themselves are the values."""
+        """Drop the sources of rows, which only rejections of late rows name. The rows stay: they are the values."""
         lists: RowLists = stretches.parts[LISTS]
         if SOURCE not in lists.table.column_names:
             return stretches
@@ -108,78 +108,102 @@ class ListedRows(ColumnFormat, StretchValues):
         return sliding_windows(self._modules, self._grids if self._modules else (), keys, RowQueue)
 
     def of_slices(self, slices: StretchTable) -> StretchTable:
-        """Return slices with a list of payloads for each module."""
+        """Return slices with the list of their payloads for each module, which sliding windows add and remove."""
         lists: RowLists = slices.parts[LISTS]
         places = lists.places()
         columns = lists.payload(places, self._values_of)
-        bounds = [0, *np.cumsum(slices.weight).tolist()]
+        bounds = [0, *np.cumsum(slices.weight).tolist()]  # the rows lie slice by slice, as many as its weight
         parts: dict[Part, States] = {}
-        for place, module in enumerate(self._modules):
-            groups = module.payloads(columns, len(places)).groups(bounds)
-            parts[Part(place, STATE)] = States.of(module, groups, len(slices))
+        for module_place, module in enumerate(self._modules):
+            payloads_of_slices = module.payloads(columns, len(places)).groups(bounds)
+            parts[Part(module_place, STATE)] = States.of(module, payloads_of_slices, len(slices))
         return replace(slices, parts=parts)
 
     def results(self, windows: StretchTable, keys: KeyTable) -> list[list[Any]]:
-        """Return the results of each module; of an operator, the list of rows of each window.
+        """Call the modules with the rows of each window.
 
-        Where an operator says how long its rows last, these are events.
+        Returns:
+            For each module the result of each window. The result of an operator is a list of rows; they are events if
+            the operator says how long its rows last.
 
         Raises:
             ModuleFailedError: A module raised an exception.
-            ModuleContractError: An operator's row starts before its window, and the query keeps it.
+            ModuleContractError: An operator's row starts before its window, and the query takes its times as they are.
         """
         results: list[list[Any]] = [[] for _ in self._computed.computations]
         # Windows are taken in runs of about `MOST_OBJECTS` rows.
         for start, stop in few_members(windows.weight, MOST_OBJECTS):
-            for place, values in enumerate(self._results_at_once(windows.take(slice(start, stop)), keys)):
+            run = windows.take(slice(start, stop))
+            for place, values in enumerate(self._results_of_run(run, keys)):
                 results[place] += values
         return results
 
-    def _results_at_once(self, windows: StretchTable, keys: KeyTable) -> Iterator[list[Any]]:
-        """Yield the results of each module for windows of so few rows that all of these are objects at a time."""
+    def _results_of_run(self, windows: StretchTable, keys: KeyTable) -> Iterator[list[Any]]:
+        """Yield for each module its results for a run of windows, all of whose rows become Python objects at once."""
         # The rows, window by window, each window's in the order of time.
         lists: RowLists = windows.parts[LISTS]
         places = lists.places()
         starts = numpy_array(lists.table.column("start"))[places]
-        owners = np.repeat(np.arange(len(windows)), windows.weight)
-        places = places[by_key_and_start(owners, starts)]
+        window_of_row = np.repeat(np.arange(len(windows)), windows.weight)
+        places = places[by_key_and_start(window_of_row, starts)]
         columns = lists.payload(places, self._values_of)
         bounds = [0, *np.cumsum(windows.weight).tolist()]
         window_keys = keys.take(windows.keys)
-        called = CalledWindows(window_keys, key_names(window_keys), windows.low, windows.high)
+        called_windows = CalledWindows(window_keys, key_names(window_keys), windows.low, windows.high)
 
-        events: list[StoredEvent] = []  # made for the first module that sees events, for all of them
+        events: list[StoredEvent] = []  # made once, for all modules that see events
         results: list[Any]
         for computation in self._computed.computations:
             if computation.sees_events:
                 events = events or _events(lists, places, columns)
                 results = []
-                for (start, stop), (key, window) in zip(pairwise(bounds), called, strict=True):
+                for (start, stop), (key, window) in zip(pairwise(bounds), called_windows, strict=True):
                     results.append(computation.result_of_members(events[start:stop], key, window))
             else:
                 payloads = computation.payloads(columns, len(places))
-                results = computation.results_of_groups(payloads, bounds, called)
+                results = computation.results_of_groups(payloads, bounds, called_windows)
             if self._query.is_operator:
-                rows_of_windows = zip(results, called, strict=True)
-                results = [self._stamped(rows, key, window) for rows, (key, window) in rows_of_windows]
+                rows_of_windows: list[list[Any]] = []
+                for rows, (key, window) in zip(results, called_windows, strict=True):
+                    rows_of_windows.append(self._output_rows(rows, key, window))
+                results = rows_of_windows
             yield results
 
-    def _stamped(self, rows: list[Any], key: Key, window: Window) -> list[Any]:
-        """Return the rows of an operator: as events with the lifetimes that they get, where it says these itself."""
+    def _output_rows(self, rows: list[Any], key: Key, window: Window) -> list[Any]:
+        """Return the rows that an operator made of a window: their payloads, or events if it sets their times itself.
+
+        Args:
+            rows: The rows, as the operator returned them.
+            key: The key of the window.
+            window: The window.
+        """
         if not self._query.timestamps.is_set_by_module:
             return [row.payload if isinstance(row, Event) else row for row in rows]
-        return [Event(row.start, row.end, row.value) for row in self._computed.stamper.rows(key, window, [rows])]
+        stamped_rows = self._computed.stamper.rows(key, window, [rows])
+        return [Event(row.start, row.end, row.value) for row in stamped_rows]
 
 
 def _events(lists: RowLists, places: IntArray, columns: Sequence[list[Any]]) -> list[StoredEvent]:
-    """Return rows as events, by their places."""
+    """Return rows as events for modules.
+
+    Args:
+        lists: The rows.
+        places: The places of the rows, in the order of the events.
+        columns: The columns of their payloads, in that order.
+    """
     starts, ends, payloads = lists.rows(places, columns)
-    # The times that an event was inserted with are those that it has: nothing revises it.
-    return list(map(stored_event, zip(range(len(places)), starts, ends, payloads, starts, ends, strict=True)))
+    # Nothing revises these rows: each event was inserted with the times that it has. A number serves as its id.
+    fields = zip(range(len(places)), starts, ends, payloads, starts, ends, strict=True)
+    return list(map(stored_event, fields))
 
 
 def _with_inputs(table: pa.Table, columns: Sequence[int | None]) -> pa.Table:
-    """Return rows with their input columns, given the place at which each was when they were written."""
+    """Bring the input columns of stored rows into the order that the query has now.
+
+    Args:
+        table: The rows, with their times.
+        columns: For each input column of the query, its place among those of the stored rows.
+    """
     renamed = {name: table.column(name) for name in TIMES if name in table.column_names}
     for place, stored_place in enumerate(columns):
         renamed[f"i{place}"] = table.column(f"i{stored_place}")
@@ -187,13 +211,16 @@ def _with_inputs(table: pa.Table, columns: Sequence[int | None]) -> pa.Table:
 
 
 def _divided(stretches: StretchTable) -> StretchTable:
-    """Divide stretches into ones of so few rows that a log entry may have any number of them."""
+    """Divide stretches of many rows, so that the rows of each fit into a log entry."""
     lists: RowLists = stretches.parts[LISTS]
-    most_rows = max(1, int(stretches.weight.sum()) * ENTRY_BYTES // max(lists.nbytes, 1))
-    pieces = (stretches.weight + most_rows - 1) // most_rows
-    if not len(stretches) or pieces.max() == 1:
+    rows_per_entry = max(1, int(stretches.weight.sum()) * ENTRY_BYTES // max(lists.nbytes, 1))
+    piece_counts = (stretches.weight + rows_per_entry - 1) // rows_per_entry  # rounded up
+    if not len(stretches) or piece_counts.max() == 1:
         return stretches
-    owners, within = expanded(pieces)
-    counts = np.minimum(stretches.weight[owners] - within * most_rows, most_rows)
-    without_rows = replace(stretches, parts={}).take(owners)
-    return replace(without_rows, weight=counts, parts={LISTS: RowLists.of(lists.copied().table, counts)})
+
+    # Each piece of a stretch is full, but for the last one. The rows stay in their order; only the counts change.
+    owners, within = expanded(piece_counts)
+    rows_left = stretches.weight[owners] - within * rows_per_entry
+    counts = np.minimum(rows_left, rows_per_entry)
+    pieces = replace(stretches, parts={}).take(owners)
+    return replace(pieces, weight=counts, parts={LISTS: RowLists.of(lists.copied().table, counts)})

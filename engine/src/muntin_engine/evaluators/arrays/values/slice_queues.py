@@ -61,6 +61,7 @@ class TwoStacks:
         if not newer:
             self._sum = state
         elif len(newer) == 1:
+            # So far the sum is the caller's own state, which `combine` might change: merge both into a new one.
             self._sum = self._module.merged(self._sum, state)
         else:
             self._sum = self._module.combine(self._sum, state)
@@ -68,15 +69,17 @@ class TwoStacks:
 
     def pop(self, count: int) -> None:
         """Remove the oldest states."""
+        # The oldest state is on top of its stack, which is the end of the list.
         if count <= len(self._older):
             del self._older[len(self._older) - count :]
             return
 
-        # The older ones are used up: what is left of the newer ones takes their place.
-        turned_over = self._newer[count - len(self._older) :]
+        # The older ones are used up. What is left of the newer ones is turned over: each is merged with all after it.
+        remaining = self._newer[count - len(self._older) :]
         self._older = []
-        for state in reversed(turned_over):
-            self._older.append(self._module.merged(state, self._older[-1]) if self._older else state)
+        for state in reversed(remaining):
+            merged = self._module.merged(state, self._older[-1]) if self._older else state
+            self._older.append(merged)
         self._newer = []
         self._sum = None
 
@@ -84,7 +87,9 @@ class TwoStacks:
         """Return the merged state of the slices; there is at least one. The caller must not mutate it."""
         if not self._newer:
             return self._older[-1]
-        return self._module.merged(self._older[-1], self._sum) if self._older else self._sum
+        if not self._older:
+            return self._sum
+        return self._module.merged(self._older[-1], self._sum)
 
 
 class Deducting(TwoStacks):
@@ -105,19 +110,19 @@ class Deducting(TwoStacks):
     def pop(self, count: int) -> None:
         """Remove the oldest states."""
         popped_states = self._newer[:count]
-        kept_states = self._newer[count:]
+        remaining_states = self._newer[count:]
         self._deducted += count
-        if self._deducted < len(kept_states):
+        if self._deducted < len(remaining_states):
             for state in popped_states:
                 self._sum = self._module.deduct(self._sum, state)
-            self._newer = kept_states
+            self._newer = remaining_states
             return
 
-        # The merged state is made anew.
+        # As many were deducted as remain: the merged state is made anew, which costs no more than they did.
         self._newer = []
         self._sum = None
         self._deducted = 0
-        for state in kept_states:
+        for state in remaining_states:
             self.push(state)
 
 
@@ -139,6 +144,7 @@ class Growing:
         if self._count == 1:
             self._sum = state
         elif self._count == 2:
+            # So far the sum is the caller's own state, which `combine` might change: merge both into a new one.
             self._sum = self._module.merged(self._sum, state)
         else:
             self._sum = self._module.combine(self._sum, state)
@@ -182,15 +188,19 @@ class RowQueue:
 
     def pop(self, count: int) -> None:
         """Remove the oldest slices."""
-        if self._grows:
+        if self._grows:  # all slices of a window that grows leave together
             self._state = self._module.create_state()
             return
-        popped_rows = list(chain.from_iterable(self._rows.popleft() for _ in range(count)))
+        popped_rows: list[object] = []
+        for _ in range(count):
+            popped_rows += self._rows.popleft()
         self._size -= len(popped_rows)
-        if len(popped_rows) > self._size:
+
+        if len(popped_rows) > self._size:  # adding the rest to a new state takes fewer calls than removing
             self._state = self._module.create_state()
             if self._size:
-                self._state = self._module.add(self._state, list(chain.from_iterable(self._rows)))
+                remaining_rows = list(chain.from_iterable(self._rows))
+                self._state = self._module.add(self._state, remaining_rows)
         elif popped_rows:
             self._state = self._module.remove(self._state, popped_rows)
 

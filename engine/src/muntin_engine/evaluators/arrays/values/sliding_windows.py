@@ -48,42 +48,49 @@ class SlidingWindows:
         """Start before the first window.
 
         Args:
-            place: The place of their specification among those of the query.
+            place: The place of the specification among those of the query.
             modules: The modules.
             grid: The slices.
             keys: The keys of the bucket.
-            queue_of: Makes an empty queue of what a module has of slices.
+            queue_of: Makes an empty queue, of the states or of the rows of slices, for a module.
         """
         self.grid = grid
         self._place = place
         self._modules = modules
-        self._table = keys
+        self._key_table = keys
         self._queue_of = queue_of
-        self._keys = np.empty(0, np.int64)
-        self._slices = np.empty(0, np.int64)
+        self._member_keys = np.empty(0, np.int64)
+        """For each member of the next window, the code of its key."""
+        self._member_slices = np.empty(0, np.int64)
+        """For each of these members, its slice."""
         self._queues: list[dict[int, Queue]] = [{} for _ in modules]
+        """For each module the queue of each key, by the code of the key."""
         self._entered_below = -NEVER
         """All slices before this one have entered."""
         self._step = 0
         """The place of the present step, for the message if a module fails."""
 
     def entering(self, first: int, last: int) -> tuple[int, int]:
-        """Return the first slice that enters with some windows, and the one after the last.
+        """Return the range of the slices that enter with a range of windows.
 
         Args:
-            first: The first of the windows, or `-NEVER`.
-            last: The one after the last, or `NEVER`.
+            first: The number of the first window, or `-NEVER`.
+            last: The number after that of the last window, or `NEVER`.
+
+        Returns:
+            The first slice, and the one after the last.
         """
-        return max(self.grid.first_live(first), self._entered_below), self.grid.first_legal(last)
+        first_slice = max(self.grid.first_live(first), self._entered_below)
+        return first_slice, self.grid.first_legal(last)
 
     def close(self, slices: StretchTable | None, first: int, last: int) -> Iterator[ResultWindows]:
         """Yield the windows from `first` up to but not including `last` that have members.
 
         Args:
-            slices: The slices `entering` these windows, in their order, with what modules have of each; None if the
-                bucket has no slices at all.
-            first: A window, or `-NEVER`.
-            last: A window, or `NEVER`.
+            slices: The slices in the range that `entering` returns, in their order, with the state or the rows of each
+                for every module; None if the bucket has no slices at all.
+            first: The number of a window, or `-NEVER`, which is before all others.
+            last: The number of a window, or `NEVER`, which is after all others.
 
         Raises:
             ModuleFailedError: A module raised an exception.
@@ -95,25 +102,31 @@ class SlidingWindows:
             yield from self._single_slices(slices)
             return
 
-        # The members of the window before, then those that enter.
-        previous_count = len(self._keys)
-        keys = np.concatenate([self._keys, slices.keys])
-        numbers = np.concatenate([self._slices, slices.low])
+        # The members that earlier windows left, then those that enter.
+        previous_count = len(self._member_keys)
+        keys = np.concatenate([self._member_keys, slices.keys])
+        numbers = np.concatenate([self._member_slices, slices.low])
         entry_windows = np.maximum(self.grid.first_window(numbers), first)
         exit_windows = self.grid.last_window(numbers) + 1
         steps = steps_of(keys, entry_windows, exit_windows, previous_count, first, last)
         values = self._slide_all(slices, steps)
 
-        # What does not leave before the next window is a member of it.
+        # Slices that do not leave before window `last` are members of it.
         member_places = np.flatnonzero(exit_windows > last)
-        if self.grid.grows:  # those of a key leave together, so one of them is enough
-            member_places = member_places[np.unique(keys[member_places], return_index=True)[1]]
-        self._keys = keys[member_places]
-        self._slices = numbers[member_places]
+        if self.grid.grows:
+            # All slices of a key leave together: one member stands for them.
+            _, first_of_key = np.unique(keys[member_places], return_index=True)
+            member_places = member_places[first_of_key]
+        self._member_keys = keys[member_places]
+        self._member_slices = numbers[member_places]
         self._drop_idle_queues()
-        with_windows = steps.make_windows
+
+        has_windows = steps.make_windows
         yield from self._windows(
-            steps.keys[with_windows], steps.firsts[with_windows], steps.lasts[with_windows], values
+            keys=steps.keys[has_windows],
+            firsts=steps.firsts[has_windows],
+            lasts=steps.lasts[has_windows],
+            values=values,
         )
 
     def _no_slices(self) -> StretchTable:
@@ -122,20 +135,26 @@ class SlidingWindows:
         return replace(EMPTY, parts=states)
 
     def _single_slices(self, slices: StretchTable) -> Iterator[ResultWindows]:
-        """Yield windows of one slice each."""
-        extent = self.grid.windows.window
+        """Yield windows of one slice each: nothing is merged, and no queue is needed."""
+        extent_of = self.grid.windows.window
         numbers = self.grid.first_window(slices.low)
-        locate = whereabouts(self._table, slices.keys, lambda place: extent(int(numbers[place])))
+        locate = whereabouts(self._key_table, slices.keys, lambda place: extent_of(int(numbers[place])))
         values = results_of(self._modules, slices, locate)
         yield from self._windows(slices.keys, numbers, numbers + 1, values)
 
     def _slide_all(self, slices: StretchTable, steps: Steps) -> list[list[Any]]:
-        """Return the results of each module for the steps that make windows."""
-        extent = self.grid.windows.window
-        order = by_key_and_start(slices.keys, slices.low)
-        step_at = whereabouts(self._table, steps.keys, lambda place: extent(int(steps.firsts[place])))
+        """Return for each module its results for the steps that make windows.
+
+        Args:
+            slices: The slices that enter.
+            steps: The steps of all keys.
+        """
+        extent_of = self.grid.windows.window
+        order = by_key_and_start(slices.keys, slices.low)  # as the steps take them
+        locate_step = whereabouts(self._key_table, steps.keys, lambda place: extent_of(int(steps.firsts[place])))
         values: list[list[Any]] = []
-        with located(lambda _: step_at(self._step)):
+        # Of a call that fails, `_slide` notes the step, whichever of its calls it is.
+        with located(lambda _: locate_step(self._step)):
             for place, module in enumerate(self._modules):
                 CURRENT_CALL.set_module(module.label)
                 states = slices.parts[Part(place, STATE)].objects[order].tolist()
@@ -143,8 +162,8 @@ class SlidingWindows:
         return values
 
     def _drop_idle_queues(self) -> None:
-        """Drop the queues of the keys of which no slice is in the next window."""
-        live_keys = set(self._keys.tolist())
+        """Drop the queues of the keys that have no member in the next window."""
+        live_keys = set(self._member_keys.tolist())
         for queues in self._queues:
             for key in queues.keys() - live_keys:
                 del queues[key]
@@ -152,53 +171,57 @@ class SlidingWindows:
     def _windows(
         self, keys: IntArray, firsts: IntArray, lasts: IntArray, values: list[list[Any]]
     ) -> Iterator[ResultWindows]:
-        """Yield each window of steps.
+        """Yield the windows of steps, as one table; nothing if there are no steps.
 
         Args:
             keys: The code of the key of each step.
-            firsts: The first of its windows.
-            lasts: The one after the last.
+            firsts: The first window of each step.
+            lasts: The window after the last one of each step.
             values: The results of each module, step by step.
         """
         if len(keys):
+            # All windows of a step have its result: `steps` says for each window which step that is.
             steps, within = expanded(lasts - firsts)
             low, high = in_ticks(self.grid.windows, firsts[steps] + within)
             table = StretchTable(keys[steps], low, high, np.ones(len(steps), np.int64), {})
-            yield ResultWindows(self._place, table, self._table.take(table.keys), values, steps)
+            yield ResultWindows(self._place, table, self._key_table.take(table.keys), values, steps)
 
     def used_codes(self) -> IntArray:
-        """Return the codes of the keys of which something is in the next window."""
-        return self._keys
+        """Return the codes of the keys that have a member in the next window."""
+        return self._member_keys
 
     def renumber(self, codes: IntArray) -> None:
         """Replace the code of each key by the one at its place."""
-        self._keys = codes[self._keys]
-        self._queues = [{int(codes[key]): queue for key, queue in queues.items()} for queues in self._queues]
+        self._member_keys = codes[self._member_keys]
+        renumbered: list[dict[int, Queue]] = []
+        for queues in self._queues:
+            renumbered.append({int(codes[key]): queue for key, queue in queues.items()})
+        self._queues = renumbered
 
     def _slide(self, module: StateModule, queues: dict[int, Queue], states: Sequence[Any], steps: Steps) -> list[Any]:
-        """Return a module's results for the steps that make windows.
+        """Go through the steps with a module; return its results for those that make windows.
 
         Args:
             module: The module.
-            queues: Its queue of each key.
+            queues: The queue of each key, which the steps move on.
             states: The states, or rows, of the slices that enter, in the order of `steps`.
             steps: The steps, key by key.
         """
         results: list[Any] = []
-        entering = iter(states)
+        entering_states = iter(states)
         started = module.meter.now()
         columns = (steps.keys, steps.exit_counts, steps.entry_counts, steps.make_windows)
-        for self._step, (key, exit_count, entry_count, is_made) in enumerate(
-            zip(*map(np.ndarray.tolist, columns), strict=True)
-        ):
+        steps_as_tuples = zip(*map(np.ndarray.tolist, columns), strict=True)
+        # The step is an attribute, so that an exception of the module can be placed.
+        for self._step, (key, exit_count, entry_count, makes_windows) in enumerate(steps_as_tuples):
             queue = queues.get(key)
             if queue is None:
                 queue = queues[key] = self._queue_of(module, self.grid)
             if exit_count:
                 queue.pop(exit_count)
             for _ in range(entry_count):
-                queue.push(next(entering))
-            if is_made:
+                queue.push(next(entering_states))
+            if makes_windows:
                 results.append(module.result(queue.state()))
         module.meter.since(started)
         return results
@@ -243,31 +266,35 @@ class Steps(NamedTuple):
 def steps_of(  # members, and the windows that they go through
     keys: IntArray, entry_windows: IntArray, exit_windows: IntArray, previous_count: int, first: int, last: int
 ) -> Steps:
-    """Return the steps through some windows; after the last one, members that are in no later window have left.
+    """Return the steps of all keys through a range of windows.
+
+    If members leave with the window `last`, their key has a last step there, which makes no window.
 
     Cost: a sort of the members; windows without any are skipped, however many there are.
 
     Args:
         keys: The key of each member.
-        entry_windows: The window with which it enters; of a key, those of entering members ascend with `exit_windows`.
-        exit_windows: The first window that it is not in any more.
-        previous_count: The number of members, the first ones, that have entered before.
+        entry_windows: The window with which each member enters. Of a key, a member that enters later leaves later, or
+            at the same window.
+        exit_windows: The first window that each member is not in any more.
+        previous_count: The number of members that entered with earlier windows; they come first.
         first: The first window to make.
-        last: The one after the last.
+        last: The window after the last one to make.
 
     Example:
         >>> steps = steps_of(np.array([0, 0, 0]), np.array([-1, 0, 8]), np.array([1, 2, 10]), 0, -5, 20)
         >>> [tuple(map(int, step[1:])) for step in zip(*steps)]
         [(-1, 0, 0, 1, 1), (0, 1, 0, 1, 2), (1, 2, 1, 0, 1), (2, 8, 1, 0, 0), (8, 10, 0, 1, 1), (10, 20, 1, 0, 0)]
     """
-    # A key has a step wherever members enter or leave, and one at the first window if it has members before that.
+    # A key has a step wherever members enter or leave, and one at the first window if it has members from before. Each
+    # of these is a change at a window: first come those of members from before, then entries, then exits.
     exiting = np.flatnonzero(exit_windows <= last)
     previous_keys, previous_counts = np.unique(keys[:previous_count], return_counts=True)
     entry_times = entry_windows[previous_count:]
     step_keys = np.concatenate([previous_keys, keys[previous_count:], keys[exiting]])
     times = np.concatenate([np.full(len(previous_keys), first), entry_times, exit_windows[exiting]])
 
-    # All changes of a key at one window are one step.
+    # All changes of a key at one window are one step. (The slices are for a table without members.)
     order = by_key_and_start(step_keys, times)
     step_keys = step_keys[order]
     times = times[order]
@@ -275,26 +302,27 @@ def steps_of(  # members, and the windows that they go through
     is_other_time = np.append(True, times[1:] != times[:-1])[: len(step_keys)]
     starts = np.flatnonzero(is_other_key | is_other_time)
 
-    def sums(low: int, high: int, counts: IntArray | int = 1) -> IntArray:
-        """Return for each step the sum of some counts, of the changes from one place up to another."""
+    def sums_by_step(low: int, high: int, counts: IntArray | int = 1) -> IntArray:
+        """Return for each step the sum of the counts of its changes, of which those from `low` up to `high` count."""
         values = np.zeros(len(step_keys), np.int64)
         values[low:high] = counts
         return np.add.reduceat(values[order], starts) if len(starts) else values
 
-    # The changes are, in this order: members from before, entries, exits.
     first_entry = len(previous_keys)
     first_exit = first_entry + len(entry_times)
-    initial_counts = sums(0, first_entry, previous_counts)
-    entry_counts = sums(first_entry, first_exit)
-    exit_counts = sums(first_exit, len(step_keys))
+    initial_counts = sums_by_step(0, first_entry, previous_counts)
+    entry_counts = sums_by_step(first_entry, first_exit)
+    exit_counts = sums_by_step(first_exit, len(step_keys))
 
-    # The members of a step are those of all steps of its key up to it.
+    # A step has the members that entered with it or earlier steps of its key and have not left: the total over the
+    # steps of all keys, less the total before the first step of its key.
     total = np.cumsum(initial_counts + entry_counts - exit_counts)
     key_starts = np.flatnonzero(is_other_key[starts])
-    base = np.append(0, total)[key_starts]
-    members = total - np.repeat(base, np.diff(np.append(key_starts, len(starts))))
+    total_before_key = np.append(0, total)[key_starts]
+    steps_of_key = np.diff(np.append(key_starts, len(starts)))
+    members = total - np.repeat(total_before_key, steps_of_key)
 
-    # A step ends where the next one of its key starts; the last one of a key, with the last window.
+    # A step ends where the next one of its key starts. The last step of a key ends with the last window.
     lasts = np.append(times[starts[1:]], last)[: len(starts)]
     lasts[key_starts[1:] - 1] = last
     lasts[-1:] = last

@@ -55,10 +55,11 @@ class StateModules:
         axis: AnyAxis = Axis.TICKS,
         values_of: Callable[[pa.Array], list[Any]] = values_in,
     ) -> None:
-        """Take the modules of a query.
+        """Prepare the modules of a query.
 
         Args:
-            bindings: The modules, which define `combine`; they see neither times nor windows.
+            bindings: The modules with the columns that they read. They define `combine`, and see neither times nor
+                windows.
             codec: Packs states, and the records in them.
             axis: The axis of ticks; only messages depend on it.
             values_of: Returns the values of an input column.
@@ -71,30 +72,32 @@ class StateModules:
     def lift(
         self, inputs: Sequence[pa.Array], order: IntArray, counts: IntArray, locate: At, first: int = 0
     ) -> dict[Part, States]:
-        """Return states of rows, each with its rows added in one call.
+        """Make a state of each group of rows, for each module, by one call that adds all rows of the group.
 
         Args:
             inputs: The columns of the rows.
-            order: The places of the rows, state by state.
-            counts: The number of rows of each state.
-            locate: Returns the key and the window of a state.
-            first: The place of the first state, as `locate` counts them.
+            order: The places of the rows, group by group.
+            counts: The number of rows of each group.
+            locate: Returns the key and the window of a state by its number, for the message if a module fails.
+            first: The number of the first state, as `locate` counts states.
 
         Raises:
             ModuleFailedError: A module raised an exception.
         """
         states_by_module: list[list[State]] = [[] for _ in self.modules]
-        row = 0
+        row_start = 0
+        # Groups are taken in blocks of about `MOST_OBJECTS` rows, whose values are Python objects at a time.
         for start, stop in few_members(counts, MOST_OBJECTS):
             block_counts = counts[start:stop]
             row_count = int(block_counts.sum())
-            places = arrow_array(order[row : row + row_count])
-            row += row_count
+            places = arrow_array(order[row_start : row_start + row_count])
+            row_start += row_count
             columns = [self._values_of(column.take(places)) for column in inputs]
             for module, states in zip(self.modules, states_by_module, strict=True):
                 CURRENT_CALL.set_module(module.label)
+                payloads = module.payloads(columns, row_count)
                 with located(locate, first + start):
-                    states.extend(module.lifted_states(module.payloads(columns, row_count), block_counts))
+                    states.extend(module.lifted_states(payloads, block_counts))
 
         parts: dict[Part, States] = {}
         for place, (module, states) in enumerate(zip(self.modules, states_by_module, strict=True)):
@@ -106,13 +109,13 @@ class StateModules:
         return results_of(self.modules, windows, locate)
 
     def to_blob(self, keys: pa.Table, stretches: StretchTable, locate: At, first: int = 0) -> bytes:
-        """Return stretches with the states of each module as bytes.
+        """Encode stretches with the states of each module.
 
         Args:
-            keys: The keys that they number.
+            keys: The keys of the stretches, which refer to them by their places.
             stretches: The stretches.
-            locate: Returns the key and the window of a state.
-            first: The place of the first state, as `locate` counts them.
+            locate: Returns the key and the window of a state by its number, for the message if one cannot be stored.
+            first: The number of the first state, as `locate` counts states.
 
         Raises:
             StateError: A state is not plain data.
@@ -131,10 +134,10 @@ class StateModules:
         A module that was added to the query since then gets states without rows.
 
         Args:
-            packed: The bytes of the states of each module.
+            packed: The encoded states of each module that the query had then.
             count: The number of stretches.
-            version: The schema version that wrote them; None if that is the present one.
-            locate: Returns the key and the window of a stretch.
+            version: The schema version that wrote the states; None if that is the present one.
+            locate: Returns the key and the window of a stretch by its place, for the message if a module fails.
 
         Raises:
             ModuleFailedError: A module raised an exception.
@@ -142,24 +145,52 @@ class StateModules:
         parts: dict[Part, States] = {}
         with located(locate):
             for place, module in enumerate(self.modules):
-                stored_place = place if version is None else version.places[place]
-                if stored_place is None:
-                    CURRENT_CALL.set_module(module.label)
-                    states = module.create_states(count)
-                elif version is None or not is_outdated(
-                    module.module, module.module.version, version.versions[stored_place]
-                ):
-                    states = self._codec.unpack(packed[stored_place])
+                CURRENT_CALL.set_module(module.label)
+                if version is None:
+                    states = self._codec.unpack(packed[place])
                 else:
-                    CURRENT_CALL.set_module(module.label)
-                    # Its records may have had other fields: they are read as dicts of these.
-                    states = self._codec.reading_fields().unpack(packed[stored_place])
-                    states = module.upgrade(states, version.versions[stored_place])
+                    states = self._unpack_older(module, packed, count, version, version.places[place])
                 parts[Part(place, STATE)] = States.of(module, states, count)
         return parts
 
+    def _unpack_older(
+        self,
+        module: StateModule,
+        packed: Sequence[bytes],
+        count: int,
+        version: SchemaVersion,
+        stored_place: int | None,
+    ) -> Sequence[State]:
+        """Return the states of a module that an older schema version of the query packed.
+
+        Args:
+            module: The module.
+            packed: The encoded states of each module that the query had then.
+            count: The number of stretches.
+            version: The schema version of the query.
+            stored_place: The place of the module among those of that version; None if the query did not have it.
+        """
+        if stored_place is None:
+            return module.create_states(count)
+        stored_version = version.versions[stored_place]
+        if not is_outdated(module.module, module.module.version, stored_version):
+            return self._codec.unpack(packed[stored_place])
+        # Records in the states may have had other fields then: they are read as dicts of these.
+        older_states = self._codec.reading_fields().unpack(packed[stored_place])
+        return module.upgrade(older_states, stored_version)
+
     def _pack(self, module: StateModule, values: States, locate: At, first: int) -> bytes:
-        """Return the states of a module as bytes; the error tells of the first state that cannot be stored."""
+        """Encode the states of a module.
+
+        Args:
+            module: The module.
+            values: The states.
+            locate: Returns the key and the window of a state by its number.
+            first: The number of the first state, as `locate` counts states.
+
+        Raises:
+            StateError: A state is not plain data. The error names the key and the window of the first such state.
+        """
         states = values.objects.tolist()
         try:
             return self._codec.pack(ValueColumn(states))
@@ -174,12 +205,12 @@ class StateModules:
 
 
 def results_of(modules: Sequence[StateModule], windows: StretchTable, locate: At) -> list[list[Any]]:
-    """Return the results of each module; of an operator, the list of rows of each window.
+    """Return for each module the result of each window; an operator's result is a list of rows.
 
     Args:
         modules: The modules.
         windows: The windows, with the states of each module.
-        locate: Returns the key and the window at a place of the table.
+        locate: Returns the key and the window at a place of the table, for the message if a module fails.
 
     Raises:
         ModuleFailedError: A module raised an exception.
@@ -194,11 +225,11 @@ def results_of(modules: Sequence[StateModule], windows: StretchTable, locate: At
 
 @contextmanager
 def located(locate: At, first: int = 0) -> Iterator[None]:
-    """If a call in the block fails, raise an error that names the key and the window of the call.
+    """Name the key and the window in the error of a module's call that fails within the block.
 
     Args:
-        locate: Returns the key and the window of a call, by its place.
-        first: The place of the first call in the block.
+        locate: Returns the key and the window of a call by its number.
+        first: The number of the first call in the block, as `locate` counts calls.
 
     Raises:
         ModuleFailedError: A module raised an exception.
@@ -210,16 +241,16 @@ def located(locate: At, first: int = 0) -> Iterator[None]:
 
 
 def whereabouts(keys: KeyTable, codes: IntArray, window: Callable[[int], Window]) -> At:
-    """Return the function that returns the key and the window of a call.
+    """Make the function that tells the key and the window of a module's call by the number of the call.
 
     Args:
-        keys: The keys by code.
+        keys: The keys of the bucket.
         codes: The code of the key of each call.
-        window: Returns the window of a call, by its place.
+        window: Returns the window of a call by its number.
     """
 
     def locate(place: int) -> tuple[Key, Window]:
-        """Return the key and the window of a call."""
+        """Return the key and the window of a call by its number."""
         (key,) = keys_in(keys.take(codes[place : place + 1]))
         return key, window(place)
 
@@ -229,7 +260,7 @@ def whereabouts(keys: KeyTable, codes: IntArray, window: Callable[[int], Window]
 def lift_states(
     modules: StateModules, grids: Sequence[SliceGrid], rows: RowsToLift, *, with_rows: bool = False
 ) -> Iterator[BucketBlob]:
-    """Yield the states of a batch of rows for each bucket that has any.
+    """Make Python states of the rows of each key and slice, and yield those of each bucket that has any.
 
     Of rows in gaps between windows only the number is sent: they count as accepted, and no module sees them.
 
@@ -237,7 +268,7 @@ def lift_states(
 
     Args:
         modules: The modules of the query.
-        grids: Its slices.
+        grids: The slices of each specification of windows; they are the same for all.
         rows: The rows.
         with_rows: True to send the rows themselves as well.
 
@@ -245,14 +276,15 @@ def lift_states(
         ModuleFailedError: A module raised an exception; its window is the extent of the slice.
         StateError: A state cannot be stored.
     """
-    slices = grids[0].slices_at(numbers_at(grids[0].periods, rows.starts))
-    is_in = in_windows(grids, slices, slices)
-    rows_in_windows = rows if is_in.all() else rows.where(is_in)
+    grid = grids[0]
+    slices = grid.slices_at(numbers_at(grid.periods, rows.starts))
+    is_in_window = in_windows(grids, slices, slices)
+    rows_in_windows = rows if is_in_window.all() else rows.where(is_in_window)
     if len(rows_in_windows):
-        yield from _lifted(modules, grids[0], rows_in_windows, with_rows=with_rows)
-    if not is_in.all():
-        grouped = _GroupedRows.of(grids[0], rows.where(~is_in), with_rows=with_rows)
-        yield from grouped.keys.blobs(grouped.stretches)
+        yield from _lifted(modules, grid, rows_in_windows, with_rows=with_rows)
+    if not is_in_window.all():
+        rows_in_gaps = _GroupedRows.of(grid, rows.where(~is_in_window), with_rows=with_rows)
+        yield from rows_in_gaps.keys.blobs(rows_in_gaps.stretches)
 
 
 class _GroupedRows(NamedTuple):
@@ -270,7 +302,7 @@ class _GroupedRows(NamedTuple):
 
     @classmethod
     def of(cls, grid: SliceGrid, rows: RowsToLift, *, with_rows: bool) -> _GroupedRows:
-        """Group rows."""
+        """Group the rows of each key and slice."""
         keys = SpreadKeys.of(rows)
         groups = group_rows(grid, rows, keys)
         size = len(groups.keys)
@@ -278,19 +310,20 @@ class _GroupedRows(NamedTuple):
         parts: dict[Part, Values] = {}
         if with_rows:
             parts[LISTS] = rows.lists().reduce(groups.codes, size)
-        return cls(keys, groups.codes, StretchTable(groups.keys, groups.low, groups.low, counts, parts))
+        stretches = StretchTable(groups.keys, groups.low, groups.low, counts, parts)
+        return cls(keys, groups.codes, stretches)
 
 
 def _lifted(modules: StateModules, grid: SliceGrid, rows: RowsToLift, *, with_rows: bool) -> Iterator[BucketBlob]:
-    """Yield the states of rows for each bucket."""
+    """Make states of rows, all of which are in windows, and yield those of each bucket."""
     keys, codes, stretches = _GroupedRows.of(grid, rows, with_rows=with_rows)
 
     def locate(place: int) -> tuple[Key, Window]:
-        """Return the key of a stretch, and the extent of its slice."""
+        """Return the key and the slice of the stretch at a place, for the message if a module fails."""
         (key,) = keys_in(keys.table.slice(int(stretches.keys[place]), 1))
         return key, grid.extent(int(stretches.low[place]))
 
-    # Bucket by bucket: states are many small objects, and those of one bucket get the memory of those of the last.
+    # One bucket after the other: states are many small objects, and those of a bucket reuse the memory of the last.
     order = stable_order(codes, len(stretches))
     row_start = 0
     for bucket, bucket_keys, bucket_stretches, first in keys.by_bucket(stretches):

@@ -49,7 +49,7 @@ class PythonStates(StretchValues):
         Args:
             modules: Its modules.
             grids: Its slices; none of sessions.
-            gap: The ticks that an event counts for after its last one, where stretches are ticks.
+            gap: The number of ticks after its last one up to which an event counts: the gap of sessions, otherwise 1.
             with_late_rows: True if the rows travel with the states, because late rows are kept.
         """
         super().__init__(with_late_rows=with_late_rows)
@@ -66,25 +66,30 @@ class PythonStates(StretchValues):
         return lift_each(self._gap, rows, with_rows=self.with_late_rows)
 
     def read_blob(self, blob: bytes, keys: KeyTable, *, with_rows: bool) -> Arrival:
-        """Decode a blob of a map task."""
-        arrival = coded(keys, *from_blob(blob, {LISTS: None} if with_rows else {}))
+        """Decode a blob of a map task: the states of slices, or the rows of sessions."""
+        blob_keys, blob_stretches, packed = from_blob(blob, {LISTS: None} if with_rows else {})
+        arrival = coded(keys, blob_keys, blob_stretches, packed)
         if not self._grids:
-            return arrival
+            return arrival  # of sessions, rows are sent
+
         late_rows = {LISTS: arrival.stretches.parts[LISTS]} if with_rows else {}
         stretches = replace(arrival.stretches, parts={})
-        if arrival.packed:  # rows that are in no window come without states
+        if arrival.packed:  # rows in gaps between windows come without states
             stretches = self._with_states(stretches, arrival.packed, keys)
         stretches = replace(stretches, parts={**stretches.parts, **late_rows})
-        if len(distinct(arrival.codes)[0]) < len(arrival.codes):  # keys that differ as bytes may be equal
+
+        # Keys that differ as bytes may be equal, such as 0.0 and -0.0: then stretches of one key and slice are merged.
+        distinct_codes, _ = distinct(arrival.codes)
+        if len(distinct_codes) < len(arrival.codes):
             stretches = self.merge(stretches, alike(stretches), keys)
         return Arrival(arrival.codes, stretches)
 
     def read_entry(self, entry: LogEntry, keys: KeyTable) -> Arrival:
         """Decode a log entry, and upgrade the states if an older schema version wrote them."""
-        arrival = coded(keys, *from_blob(entry.data, {}))
-        return arrival._replace(
-            stretches=self._with_states(arrival.stretches, arrival.packed, keys, entry.schema_version)
-        )
+        entry_keys, entry_stretches, packed = from_blob(entry.data, {})
+        arrival = coded(keys, entry_keys, entry_stretches, packed)
+        stretches = self._with_states(arrival.stretches, arrival.packed, keys, entry.schema_version)
+        return arrival._replace(stretches=stretches)
 
     def entries(self, stretches: StretchTable, keys: KeyTable, size: int, packed: Sequence[bytes]) -> Iterator[Entry]:
         """Encode states as log entries."""
@@ -93,8 +98,14 @@ class PythonStates(StretchValues):
             yield from self._entries_of_size(stretches.take(slice(start, start + ENTRY_STATES)), keys)
 
     def lift_groups(self, rows: StretchTable, groups: Groups, keys: KeyTable) -> StretchTable:
-        """Return the states of sessions, each with its rows added in one call."""
-        payload = rows.parts[ROWS].table if ROWS in rows.parts else pa.table({})
+        """Make a state of the rows of each session, by one call that adds all of them.
+
+        Args:
+            rows: The rows, each a stretch of its own.
+            groups: The sessions.
+            keys: The keys of the bucket.
+        """
+        payload = rows.parts[ROWS].table if ROWS in rows.parts else pa.table({})  # modules may read no column at all
         counts = np.bincount(groups.codes)
         inputs = [column.combine_chunks() for column in payload.columns]
         order = stable_order(groups.codes, len(counts))
@@ -102,12 +113,12 @@ class PythonStates(StretchValues):
         return StretchTable(groups.keys, groups.low, groups.high, counts, parts)
 
     def merge(self, stretches: StretchTable, groups: Groups, keys: KeyTable) -> StretchTable:
-        """Combine the states of each group; the first of a group may change."""
+        """Combine the states of each group into one; `combine` may change the first state of a group in place."""
         with located(self._whereabouts(groups, keys)):
             return stretches.reduce(groups)
 
     def results(self, windows: StretchTable, keys: KeyTable) -> list[list[Any]]:
-        """Return the results of each module; of an operator, the list of rows of each window."""
+        """Return for each module the result of each window; an operator's result is a list of rows."""
 
         def extent(place: int) -> Window:
             """Return the extent of a window."""
@@ -126,15 +137,22 @@ class PythonStates(StretchValues):
     def _with_states(
         self, stretches: StretchTable, packed: Sequence[bytes], keys: KeyTable, version: SchemaVersion | None = None
     ) -> StretchTable:
-        """Return stretches with the states that were packed beside them."""
+        """Return stretches with the states that were packed beside them, upgraded to the present schema version.
+
+        Args:
+            stretches: The stretches.
+            packed: The encoded states of each module.
+            keys: The keys of the bucket.
+            version: The schema version that packed the states; None if that is the present one.
+        """
         states = self._modules.unpack(packed, len(stretches), version, self._whereabouts(stretches, keys))
         return replace(stretches, parts=states)
 
     def _entries_of_size(self, stretches: StretchTable, keys: KeyTable) -> Iterator[Entry]:
-        """Yield states as a log entry, or as several if it were huge."""
+        """Encode states as one log entry; if it is too large, as the entries of each half."""
         codes, places = distinct(stretches.keys)
-        named = stretches.with_keys(places)
-        data = self._modules.to_blob(keys.take(codes), named, self._whereabouts(stretches, keys))
+        numbered = stretches.with_keys(places)  # an entry numbers its own keys from 0
+        data = self._modules.to_blob(keys.take(codes), numbered, self._whereabouts(stretches, keys))
         if len(data) <= ENTRY_BYTES or len(stretches) == 1:
             yield entry_of(stretches, data)
             return
@@ -143,11 +161,13 @@ class PythonStates(StretchValues):
         yield from self._entries_of_size(stretches.take(slice(half, len(stretches))), keys)
 
     def _whereabouts(self, stretches: StretchTable | Groups, keys: KeyTable) -> At:
-        """Return the function that returns the key and the window of a state, by its place."""
+        """Make the function that tells the key and the window of a state by the place of its stretch, for messages."""
 
         def extent(place: int) -> Window:
             """Return the extent of a slice, or of a session."""
             low = int(stretches.low[place])
-            return self._grids[0].extent(low) if self._grids else Window(low, int(stretches.high[place]))
+            if self._grids:
+                return self._grids[0].extent(low)
+            return Window(low, int(stretches.high[place]))
 
         return whereabouts(keys, stretches.keys, extent)

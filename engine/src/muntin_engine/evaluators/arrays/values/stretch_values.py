@@ -84,7 +84,7 @@ class FormComponents(ColumnFormat, StretchValues):
         Args:
             forms: Its forms.
             grids: Its slices; none of sessions and snapshots.
-            gap: The ticks that an event counts for after its last one, where stretches are ticks.
+            gap: The number of ticks after its last one up to which an event counts: the gap of sessions, otherwise 1.
             with_late_rows: True if the rows travel with the components, because late rows are kept.
         """
         ColumnFormat.__init__(self, forms)
