@@ -244,7 +244,7 @@ class ExplainedQuery:
         else:
             causes = _Causes(previous.members, previous.bounds)
 
-        # The trigger is those of these rows that came in this micro-batch; if none did, the row that moved the
+        # The trigger is the causes that came in this micro-batch; if none of them did, the row that moved the
         # watermark.
         trigger = batch.rows.since(batch.first, {*causes.members, *causes.bounds})
         explained = StoryChange(

@@ -106,7 +106,7 @@ class ArrayChange(ABC):
         """
 
     def apply(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
-        """Return lifetimes after the change; those that it takes away are left out."""
+        """Return lifetimes after the change; a lifetime that it takes away is left out."""
         start = clipped(self.starts(lifetimes.start))
         new_lifetimes = replace(
             lifetimes,

@@ -130,7 +130,7 @@ def find_problems(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, 
         rows_by_problem[UNDECLARED_PUNCTUATION] = (kind == PUNCTUATE_KEY) | (kind == PUNCTUATE_KEYS)
 
     problems = np.full(len(batch), UNKNOWN, np.int16)
-    for problem in sorted(rows_by_problem, reverse=True):  # the first one is written last
+    for problem in sorted(rows_by_problem, reverse=True):  # the first one is written last, over the others
         problems[rows_by_problem[problem]] = problem
     return arrow_array(problems, mask=problems == UNKNOWN)
 

@@ -208,7 +208,7 @@ class Sums:
             may_be_wrong: True for each quotient that may be rounded wrong.
             counts: The divisor of each sum.
         """
-        for lane in self.high:
+        for lane in self.high:  # the quotients lack high lanes, so a sum that has one needs a fraction
             may_be_wrong = may_be_wrong | (lane != 0)
         places = np.nonzero(may_be_wrong)
         if len(places[0]):
@@ -315,7 +315,7 @@ def _quotients(lanes: Sequence[FloatArray], counts: IntArray) -> tuple[FloatArra
     is_inexact = condensed.error != 0
     may_be_wrong |= is_inexact & (np.abs(total) < _TINY)
     is_power_of_two = counts & (counts - 1) == 0
-    is_inexact &= ~is_power_of_two  # what a power of two divides rounds as the sum did
+    is_inexact &= ~is_power_of_two  # dividing by these changes only the exponent of a sum that is rounded
     if not is_inexact.any():
         return quotient, may_be_wrong
 

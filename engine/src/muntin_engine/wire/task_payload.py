@@ -66,7 +66,7 @@ class InputTask:
 
     Attributes:
         query: The query.
-        side: The place of the input among those of the query.
+        side: The place of the input among the inputs of the query.
     """
 
     query: TaskPayload
@@ -157,7 +157,7 @@ class TaskPayload(MakesOnce):
         is_static: True if the input is a static DataFrame, so that everything closes after its rows.
         is_timed: True if the query says how long its stages and modules take.
         worker: The limits that workers observe.
-        place: The place of the query among those of one pass.
+        place: The place of the query among the queries of one pass.
     """
 
     plan: Plan

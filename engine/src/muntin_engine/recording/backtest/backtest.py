@@ -218,7 +218,7 @@ class _ComparedColumns:
     """The columns of the results of two versions, by what they are for.
 
     Attributes:
-        modules: The places of the replaced modules among those of the query.
+        modules: The places of the replaced modules among the modules of the query.
         keys: The names of the key columns.
         identifying: The names of the other columns that identify a result: the window, say.
         values: The names of the columns that are compared.

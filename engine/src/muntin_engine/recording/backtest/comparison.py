@@ -30,7 +30,7 @@ _NUMBER: Final = "DOUBLE"
 _TEXT: Final = "VARCHAR"
 
 _LARGEST_FIRST: Final = "abs(difference) DESC NULLS LAST, kind"
-"""The order of differences: by size, and those without one last."""
+"""The order of differences: by size, and differences without a size last."""
 
 
 @dataclass(frozen=True, slots=True)
