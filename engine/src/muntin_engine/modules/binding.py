@@ -39,6 +39,7 @@ class Binding:
     plain: Plain | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        """Derive the object to call and the function that makes results plain, once for all calls."""
         # An aggregate that skips rows gets a wrapper, which counts in the state how many rows were accepted. A module
         # that is called for each row or event needs no wrapper, as it is only called for those that it accepts.
         is_called_per_row = isinstance(self.module, RowOperator | StreamOperator)

@@ -147,7 +147,7 @@ def _folders(files: Mapping[str, bytes]) -> list[str]:
 
 
 def find_fetched_archives() -> bool:
-    """Correct `sys.path` where it names an archive that lies one folder deeper, and say whether there was such a one.
+    """Correct `sys.path` where it names an archive that lies one folder deeper; return whether anything was corrected.
 
     On Spark Connect `sys.path` of a stream's tasks names shipped packages in the folder of all files. But they lie in
     the folder of their session, which is inside that one (Spark 4.3). A file with the name of the archive but other

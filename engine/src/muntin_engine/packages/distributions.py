@@ -145,7 +145,7 @@ def _distribution_name(import_name: str, path: tuple[str, ...]) -> str | None:
         import_name: The top-level name.
         path: The folders to search, as `sys.path`.
     """
-    namesake = _distribution_named(import_name)
+    namesake = _distribution_named(import_name)  # most packages are imported by the name of their distribution
     if namesake is not None and import_name in imports_of(namesake):
         return namesake.name
     for dist in _distributions_outside_site(path):

@@ -1,4 +1,4 @@
-"""Pickle code itself, instead of a reference by which it is imported.
+"""Pickle code by value, and not by a reference by which it is imported.
 
 There are two cloudpickles: PySpark has one of its own, and processes without PySpark use the package.
 """
@@ -25,9 +25,9 @@ _STATE: Final = 2
 
 @contextmanager
 def by_value(cloudpickle: Any, modules: Iterable[ModuleType]) -> Iterator[None]:
-    """Let cloudpickle pickle the code of some modules itself in the block, and not references to it.
+    """Let cloudpickle pickle the code of some modules by value in the block, and not by reference.
 
-    Code of the main program is pickled itself in any case. One thread at a time can be in such a block.
+    Code of the main program is pickled by value in any case. One thread at a time can be in such a block.
 
     Args:
         cloudpickle: The cloudpickle, as a module.
@@ -46,7 +46,7 @@ def by_value(cloudpickle: Any, modules: Iterable[ModuleType]) -> Iterator[None]:
 
 
 def pickled_with_local_code(cloudpickle: Any, value: object) -> bytes:
-    """Return a value as bytes, with the code of no installed package itself if that can be pickled.
+    """Return a value as bytes, with code of no installed package pickled by value if that is possible.
 
     Otherwise all code is pickled by reference, as workers may have the module of a script.
 
@@ -67,7 +67,7 @@ def pickled_with_local_code(cloudpickle: Any, value: object) -> bytes:
 
 
 def _pickled(cloudpickle: Any, value: object, modules: Iterable[ModuleType]) -> bytes:
-    """Return a value as bytes, with the code of some modules itself."""
+    """Return a value as bytes, with the code of some modules pickled by value."""
     buffer = io.BytesIO()
     with by_value(cloudpickle, modules):
         _typed_pickler(cloudpickle)(buffer).dump(value)
@@ -78,7 +78,7 @@ def _pickled(cloudpickle: Any, value: object, modules: Iterable[ModuleType]) -> 
 def _typed_pickler(cloudpickle: Any) -> type[Any]:
     """Return a pickler that replaces annotations that are text by the types that they name.
 
-    Code that is pickled itself arrives without its module, and so without the names by which the text could be looked
+    Code that is pickled by value arrives without its module, and so without the names by which the text could be looked
     up.
 
     Args:

@@ -68,14 +68,15 @@ class EventLifetimes:
         return cutting
 
     def bounding(self, key: Key, event: int, start: int, end: int, *, is_clipped: bool) -> set[int]:
-        """Find the other events by which a part of an event, which a join emits, begins or ends where it does.
+        """Find the other events that make a part of an event, a result of a join, begin or end where it does.
 
         Args:
             key: The key.
             event: The event.
             start: The start of the part.
             end: The end of the part.
-            is_clipped: True if the part ends for good where another event begins, so that none begins after an end.
+            is_clipped: True if the join ends the event for good where another one begins, so that no part begins where
+                another event ends.
         """
         edges = self._edges_of_key[freeze(key)]
         event_start, event_end = self._lifetimes.get(event, (EARLIEST, INFINITY))

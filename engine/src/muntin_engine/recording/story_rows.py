@@ -159,7 +159,7 @@ class StoryRows:
             self._changes_of_event[row.event].append(row.number)
 
         change = changes.get(row.number)
-        if change is None:
+        if change is None:  # the row does not carry its number: take it as it came
             change = InputChange(None, row.start or 0, row.end, (), row.new_end)
         end = change.end if change.new_end is None else change.new_end
         is_known = row.event in self.events

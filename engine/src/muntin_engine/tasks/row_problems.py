@@ -176,7 +176,7 @@ def _is_undeclared(input_task: InputTask, batch: pa.RecordBatch, is_event: BoolA
     """Flag the rows of undeclared sources; punctuation without a source is good, as it counts for all sources."""
     source = batch.column("source")
     is_declared = flags(pc.is_in(source, arrow_array(input_task.tracker.sources, pa.string())))
-    needs_source = (is_event | flags(source.is_valid())) & (kind < CLOCK)
+    needs_source = (is_event | flags(source.is_valid())) & (kind < CLOCK)  # clocks and signals are of no source
     is_undeclared: BoolArray = needs_source & ~is_declared
     return is_undeclared
 

@@ -36,7 +36,7 @@ class InputsProgress(NamedTuple):
             >>> InputsProgress.start(2).least == Progress()
             True
         """
-        return cls((Progress(),) * count, ((),) * count, (EARLIEST,) * count)
+        return cls(inputs=(Progress(),) * count, tracker_states=((),) * count, to_the_tick=(EARLIEST,) * count)
 
     @property
     def least(self) -> Progress:

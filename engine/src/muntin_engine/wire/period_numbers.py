@@ -54,7 +54,7 @@ def _numbers_far_apart(periods: Periods, ticks: IntArray) -> IntArray:
         number = periods.number_at(tick)
         first_ticks.append(tick)
         numbers.append(number)
-        # Skip the other ticks of this period.
+        # Skip the other ticks of this period; at least one, as the next period may begin beyond what an array can hold.
         next_begin = min(periods.begins(number + 1), _LARGEST)
         place = max(place + 1, int(np.searchsorted(ordered, next_begin)))
     places = np.searchsorted(np.array(first_ticks), ticks, side="right") - 1

@@ -254,7 +254,8 @@ def _cut(lanes: Sequence[FloatArray], most: int) -> tuple[FloatArray, ...]:
         remainders = [remainder for remainder in remainders if remainder.largest]
         if not remainders:
             return tuple(cut_lanes)
-        # Bits for the carries of so many values of all lanes are left free above the largest one.
+        # A sum of so many values of all lanes may have so many bits more than the largest value. The grid is coarse
+        # enough for them: above it a float has room for the sum.
         bits = (int(most) * len(remainders)).bit_length() + 1
         largest = max(remainder.largest for remainder in remainders)
         _, exponent_of_largest = frexp(largest)
@@ -409,7 +410,12 @@ def _split(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _concatenated(tables: Sequence[Sequence[FloatArray]], shapes: Sequence[tuple[int, ...]]) -> tuple[FloatArray, ...]:
-    """Concatenate the lanes of several tables; a lane that a table lacks is zero there."""
+    """Concatenate the lanes of several tables; a lane that a table lacks is zero there.
+
+    Args:
+        tables: The lanes of each table.
+        shapes: The shape of a lane of each table.
+    """
     lane_count = max(map(len, tables))
     concatenated: list[FloatArray] = []
     for place in range(lane_count):
