@@ -16,7 +16,7 @@ from muntin_engine.evaluators.general import fast_assigners
 
 SMALL_LIMITS: Final[Mapping[str, object]] = {
     "DENSE": 0,
-    "_DENSE": 0,
+    "_MOST_PERIODS": 0,
     "_FEW": 0,
     "_NARROW": 0,
     "_EXPANDING": 0.5,

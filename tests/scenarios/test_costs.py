@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from dataclasses import replace
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -22,7 +23,10 @@ from muntin import (
     tumbling,
 )
 from muntin.triggers import every_count, on_signal
+from muntin_engine.evaluators.keyed import event_index
+from muntin_engine.evaluators.keyed.key_events import KeyEvents
 from muntin_engine.state.cells import MemoryCells
+from muntin_engine.state.store_cache import STORE_CACHE
 from muntin_stats import Sum
 from tests.scenarios.feed import Deducted, Feed, Merged, Row, RunningTotal, Total, at, query, revision, row
 
@@ -278,6 +282,54 @@ def test_a_large_key_is_written_as_its_changes_and_now_and_then_as_a_whole(size:
 
 
 # Live events, and idle keys
+
+
+def test_a_batch_does_not_put_the_events_of_an_open_window_in_order_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    ranked_events = 0
+
+    def counted_rank(event: Any) -> tuple[int, int]:
+        nonlocal ranked_events
+        ranked_events += 1
+        return event.until, event.since
+
+    monkeypatch.setattr(event_index, "in_order", counted_rank)
+    feed = feed_of(tumbling(10_000), Total(), "general", lifetimes="intervals")
+    for first in range(0, 2_000, 50):
+        feed.batch(*(row(None, start, start + 9) for start in range(first, first + 50)), watermark=first)
+    assert ranked_events < 200
+    feed.batch(watermark=INFINITY)
+    assert ranked_events < 2 * 2_000
+
+
+def test_where_some_decoded_keys_have_no_room_those_alone_are_decoded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded_keys = 0
+
+    def counted_restore(state: KeyEvents, *args: Any, **options: Any) -> None:
+        nonlocal decoded_keys
+        decoded_keys += 1
+        restore(state, *args, **options)
+
+    restore = KeyEvents.restore
+    monkeypatch.setattr(KeyEvents, "restore", counted_restore)
+    feed = feed_of(tumbling(10_000), Total(), "general")
+    keys = [f"k{number}" for number in range(10)]
+
+    def touch_all_keys(tick: int) -> int:
+        nonlocal decoded_keys
+        decoded_keys = 0
+        feed.batch(*(at(tick, 1, key) for key in keys))
+        return decoded_keys
+
+    feed.batch(*(at(tick, 1, key) for key in keys for tick in range(200)))
+    assert touch_all_keys(1_000) == 0
+
+    room_for_some = STORE_CACHE.held_bytes * 7 // 10
+    feed.task = replace(feed.task, worker=replace(feed.task.worker, cache_bytes=room_for_some))
+    touch_all_keys(1_001)  # this batch drops decoded states for the first time
+    for tick in range(1_002, 1_005):
+        assert 0 < touch_all_keys(tick) < 7
+    results = feed.batch(watermark=INFINITY).rows
+    assert [result["result"] for result in results] == [205] * 10
 
 
 def calls_of(feed: Feed, *rows: Row, watermark: int | None = None) -> int:

@@ -297,8 +297,13 @@ class BucketState:
                 return store
         return read(self.log.read())
 
-    def keep(self, store: object, size: int) -> bool:
-        """Put a store into the cache, if there is one, for the next micro-batch; return False if it has no room.
+    @property
+    def cache_room(self) -> int | None:
+        """The bytes of a store for which the cache has room; None without a cache, where no store is kept."""
+        return None if self._cache is None else self._cache.room(self._name)
+
+    def keep(self, store: object, size: int) -> None:
+        """Put a store into the cache for the next micro-batch, if there is a cache and it has room.
 
         The state gets a new version, which nothing but this store has.
 
@@ -307,9 +312,9 @@ class BucketState:
             size: The bytes of its data.
         """
         if self._cache is None:
-            return True
+            return
         self.metadata.version = os.urandom(16)
-        return self._cache.put(self._name, self.metadata.version, store, size)
+        self._cache.put(self._name, self.metadata.version, store, size)
 
     def write(self) -> int:
         """Write the metadata, with which the micro-batch takes effect; return the bytes of the state."""

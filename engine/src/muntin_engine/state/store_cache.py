@@ -89,15 +89,14 @@ class StoreCache:
             size: The bytes of its data.
         """
         self._drop_idle()
+        if size > self.room(bucket):
+            return False
         if bucket in self._stores:
             self._drop(bucket)
         size += _OVERHEAD
-        query = _query_of(bucket)
-        query_bytes = sum(cached.size for name, cached in self._stores.items() if _query_of(name) == query)
-        if query_bytes + size > self.most:
-            return False
 
         # The stores of other queries make room, the longest unused first.
+        query = _query_of(bucket)
         for name in list(self._stores):
             if self._bytes + size <= self.most:
                 break
@@ -106,6 +105,15 @@ class StoreCache:
         self._stores[bucket] = _CachedStore(version, store, size, self._clock())
         self._bytes += size
         return True
+
+    def room(self, bucket: Hashable) -> int:
+        """Return the bytes of data for which there is room beside the other stores of the query; negative for none."""
+        query = _query_of(bucket)
+        room = self.most - _OVERHEAD
+        for name, cached in self._stores.items():
+            if name != bucket and _query_of(name) == query:
+                room -= cached.size
+        return room
 
     def _drop_idle(self) -> None:
         """Drop the stores that were not used for long."""

@@ -78,7 +78,7 @@ in_order: Final = attrgetter("until", "since")
 """Sort key: the order of events in an index."""
 
 MANY: Final = 32
-"""New items are put into a sorted list one by one if they are at most one in so many; else the list is sorted anew."""
+"""New items are put into a sorted list one by one if they are at most one in so many; else they are sorted into it."""
 
 _FEW_TO_SCAN: Final = 32
 """So many events are looked at one by one rather than searched."""
@@ -115,8 +115,8 @@ class EventIndex:
     start, of their membership; new events wait beside the list until something goes through the events in order.
 
     Cost: an insertion is constant. The next walk in order first puts new events in their places: a few by a search
-    each, many by sorting all, which are almost sorted. A search is then logarithmic in the number of events, and
-    returns as many as end within the longest membership of a stretch.
+    each, many by sorting them with all events that end after the first of them. A search is then logarithmic in the
+    number of events, and returns as many as end within the longest membership of a stretch.
 
     Attributes:
         size: The number of events.
@@ -155,8 +155,9 @@ class EventIndex:
             for event in new_events:
                 insort_right(ordered, event, key=in_order)
         else:
-            ordered += new_events
-            ordered.sort(key=in_order)
+            # Events before all the new ones are in their places already: most, where rows come in order of time.
+            first_place = bisect_right(ordered, min(map(in_order, new_events)), key=in_order)
+            ordered[first_place:] = sorted(ordered[first_place:] + new_events, key=in_order)
         if self._longest is not None:
             self._longest = _longest_of(new_events, self._longest)
         self._unordered = []

@@ -272,8 +272,10 @@ class KeyEvents:
         del serializer, key
         has_ids = self.query.names_events
         gone_ids: list[Any] = []
-        events = self.events.ordered
-        if not is_whole:
+        if is_whole:
+            events = self.events.ordered
+        else:
+            # The order of all events is not asked for here: it would have to be brought up to date in each batch.
             gone_ids, events = self.events.changes()
         ids: list[Any] = [event.id for event in events]
         payloads = [event.payload for event in events]

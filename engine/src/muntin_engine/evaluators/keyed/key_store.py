@@ -299,6 +299,7 @@ class KeyStore(Generic[StateT]):
         self._record_count = 0
         self._timers = TimerIndex(self._keys)
         self._unwritten: dict[bytes, Record] = {}  # the records that the log does not have yet
+        self._decoded_keys: dict[bytes, None] = {}  # the keys whose state is decoded, the longest unwritten first
         self._equal_timers: dict[KeyTimer, KeyTimer] = {}  # keys with equal timers share one object
 
     def __len__(self) -> int:
@@ -443,6 +444,7 @@ class KeyStore(Generic[StateT]):
             state.track()
             key_records.state = state
             key_records.decoded_size = state.memory(size)
+            self._decoded_keys[name] = None
         self.size += size
         self.decoded_size += key_records.decoded_size
         self._record_count += len(records)
@@ -461,14 +463,27 @@ class KeyStore(Generic[StateT]):
             self.size -= key_records.size
             self.decoded_size -= key_records.decoded_size
             self._record_count -= len(key_records.records)
+            self._decoded_keys.pop(name, None)
         return key_records
 
-    def forget_decoded(self) -> None:
-        """Drop the decoded states, and keep the bytes alone."""
-        for _, key_records in self.items():
+    def forget_decoded(self, size: int) -> None:
+        """Drop decoded states until so many bytes are free, or none is left; their records stay.
+
+        The states that were written first go first. Where each batch changes all keys, a batch so decodes only those
+        for which there was no room.
+        """
+        if size <= 0:
+            return
+        to_free = size
+        for name in list(self._decoded_keys):
+            if to_free <= 0:
+                return
+            key_records = self._keys[name]
+            to_free -= key_records.decoded_size
+            self.decoded_size -= key_records.decoded_size
             key_records.state = None
             key_records.decoded_size = 0
-        self.decoded_size = 0
+            del self._decoded_keys[name]
 
     def write(self) -> list[Entry]:
         """Return the records since the last call as log entries of a few megabytes, and update the soonest timer."""
@@ -543,10 +558,9 @@ def write_store(state: BucketState, store: KeyStore[Any]) -> None:
     state.log.append(store.write())
     state.metadata.timer = store.timer
     state.log.tidy(store, store.size, store.whole)
-    if not state.keep(store, store.memory):
-        # The cache has no room for the decoded states; it may have room for the bytes alone.
-        store.forget_decoded()
-        state.keep(store, store.memory)
+    if state.cache_room is not None:
+        store.forget_decoded(store.memory - state.cache_room)
+    state.keep(store, store.memory)
 
 
 def merge_records(codec: Codec, entries: Iterable[LogEntry]) -> dict[bytes, MergedRecords]:
