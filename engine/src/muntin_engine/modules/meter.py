@@ -71,11 +71,11 @@ class Meter:
         self.skips = 0 if self._calls_timed_first > 0 else STRIDE - 1
         weight = 1 + self.skips  # the number of calls for which the time of this one stands
 
-        def call(*arguments: Arguments.args, **named: Arguments.kwargs) -> T:
+        def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> T:
             """Call the method, and add its time even if it fails."""
             started = self.now()
             try:
-                return method(*arguments, **named)
+                return method(*arguments, **keywords)
             finally:
                 self._nanoseconds += (self.now() - started) * weight
 

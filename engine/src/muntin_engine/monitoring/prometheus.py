@@ -41,10 +41,10 @@ def prometheus_metrics(registry: CollectorRegistry | None = None) -> Callable[[B
                 if value is None:  # not known in this micro-batch: a gauge keeps its last value
                     continue
                 labels = (*query_labels, label) if metric.label else query_labels
-                labelled = collector.labels(*labels)
+                labelled_collector = collector.labels(*labels)
                 if metric.is_counter:
-                    labelled.inc(value)
+                    labelled_collector.inc(value)
                 else:
-                    labelled.set(value)
+                    labelled_collector.set(value)
 
     return export

@@ -84,9 +84,9 @@ def _all_references(data: bytes) -> Iterator[Reference]:
         if opcode.name in _PUTS:
             memo[int(str(argument))] = top
             continue
-        pushed = _pushed(opcode.name, argument, memo, below, top)
+        pushed_value = _pushed(opcode.name, argument, memo, below, top)
         below = top
-        top = pushed
+        top = pushed_value
         if isinstance(top, Reference):
             yield top
         elif isinstance(top, str) and isinstance(below, Reference) and below.name == _IMPORTER:

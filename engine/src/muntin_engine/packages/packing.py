@@ -211,10 +211,10 @@ def _check_imports(archive: Archive) -> None:
     for import_name, owners in owners_of(files_by_import).items():
         other_owners = owners - {package}
         if import_name in sys.stdlib_module_names:
-            hidden = "Python's own module of this name"
+            hidden_module = "Python's own module of this name"
         elif other_owners and (package not in owners or canonicalize_name(import_name) in other_owners):
-            hidden = f"that of {', '.join(sorted(other_owners))}, which is installed here"
+            hidden_module = f"that of {', '.join(sorted(other_owners))}, which is installed here"
         else:
             continue
-        reason = f"the workers would import its {files_by_import[import_name]} instead of {hidden}"
+        reason = f"the workers would import its {files_by_import[import_name]} instead of {hidden_module}"
         raise NotShippableError(archive.label, reason, "move it into a package of its own, and build the wheel anew")

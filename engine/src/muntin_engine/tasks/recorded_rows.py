@@ -274,10 +274,10 @@ def read_part(file: Path) -> RecordedPart:
 
 def write_part(file: Path, part: RecordedPart) -> None:
     """Write the rows of a task to a file, as `RecordedRows` does; but an error while they are written is raised."""
-    recorded = RecordedRows(file)
+    row_file = RecordedRows(file)
     file.parent.mkdir(parents=True, exist_ok=True)
-    recorded._write(_one_batch(part.rows))
-    recorded.finish(part.report.inputs, part.report.signals)
+    row_file._write(_one_batch(part.rows))
+    row_file.finish(part.report.inputs, part.report.signals)
 
 
 def _one_batch(rows: pa.Table) -> pa.RecordBatch:

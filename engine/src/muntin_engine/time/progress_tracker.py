@@ -185,10 +185,10 @@ def watermark_by_policy(policy: ProgressPolicy, progress: SourceProgress) -> int
     try:
         answer = policy.watermark(progress)
     except Exception as error:
-        failed = ModuleError(
+        failure = ModuleError(
             f"{name} failed in watermark: {safe_message(error)}\n  it was given: {safe_repr(progress)}"
         )
-        raise failed from safe_cause(error)
+        raise failure from safe_cause(error)
     if answer is None:
         return EARLIEST
     try:

@@ -124,18 +124,18 @@ def _scalars(
         except (pa.ArrowInvalid, OverflowError):  # the column cannot hold a value
             pass
 
-    fitted: list[object] = []
+    fitted_values: list[object] = []
     try:
         for value in values:
-            fitted.append(None if value is None else fit(value, arrow_type))
+            fitted_values.append(None if value is None else fit(value, arrow_type))
     except BaseException as error:  # a number of the module's own class may raise in `__float__` and the like
         # The list ends before the value that failed.
-        raise _raised(values[len(fitted)], field, error) from safe_cause(error)
+        raise _raised(values[len(fitted_values)], field, error) from safe_cause(error)
     if unheld is not None:
-        for value, fitted_value in zip(values, fitted, strict=True):
+        for value, fitted_value in zip(values, fitted_values, strict=True):
             if _is_lost(value, fitted_value, kind):
                 unheld.append(value)
-    return _array(fitted, field, arrow_type)
+    return _array(fitted_values, field, arrow_type)
 
 
 def _is_lost(value: Any, fitted: object, kind: ScalarKind) -> bool:

@@ -146,9 +146,9 @@ def _describe_last_call(axis: Axis) -> str:
     if not label:  # none has run in this task
         previous = CURRENT_CALL.previous_label
         return f"{previous}, in an earlier task of this worker" if previous else ""
-    located = CURRENT_CALL.located()
-    if located is None:
+    key_and_window = CURRENT_CALL.located()
+    if key_and_window is None:
         return label
-    key, window = located
+    key, window = key_and_window
     interval = axis.spell_interval(window.start, window.end)
     return f"{label}\n  key: {safe_repr(key, 200)}\n  window: {interval}"

@@ -63,15 +63,15 @@ class SharedCode(NamedTuple):
     def restore(self) -> list[str]:
         """Restore the code that was replaced or removed since the copies were made, and return its names."""
         # A module may have replaced any builtin: until they are restored, only syntax and methods may be used here.
-        replaced: list[str] = []
+        replaced_names: list[str] = []
         if self.builtins != _BUILTINS:
-            changed = {**_BUILTINS}  # a copy, to find out which builtins were replaced once they are restored
+            changed_builtins = {**_BUILTINS}  # a copy, to find out which builtins were replaced once they are restored
             _BUILTINS.update(self.builtins)
             for name in _NAMES:
-                if changed.get(name, _GONE) is not self.builtins.get(name, _GONE):
-                    replaced.append(f"builtins.{name}")
+                if changed_builtins.get(name, _GONE) is not self.builtins.get(name, _GONE):
+                    replaced_names.append(f"builtins.{name}")
         if len(_MODULES) < len(self.modules):
-            replaced += [f"sys.modules[{name!r}]" for name in self.modules if name not in _MODULES]
+            replaced_names += [f"sys.modules[{name!r}]" for name in self.modules if name not in _MODULES]
             _MODULES.update(self.modules)
         for module in self.protocol:
             if module.namespace == module.original:
@@ -79,5 +79,5 @@ class SharedCode(NamedTuple):
             for name, value in module.original.items():
                 if module.namespace.get(name, _GONE) is not value:
                     module.namespace[name] = value
-                    replaced.append(f"{module.name}.{name}")
-        return replaced
+                    replaced_names.append(f"{module.name}.{name}")
+        return replaced_names
