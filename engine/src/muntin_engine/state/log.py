@@ -156,25 +156,32 @@ class StateLog:
                 live_segments.append(segment)
         self._segments = live_segments
 
-    def compact(self, store: Merges, first_live: int) -> None:
+    def compact(self, store: Merges, first_live: int, full_entry: int | None = None) -> None:
         """Merge the entries of each level that has many.
 
         Args:
             store: The store that merges entries.
             first_live: The first live position; merged entries leave out what lies before it.
+            full_entry: The bytes from which on an entry is not merged any more; None for `FULL_ENTRY`.
         """
+        most_bytes = FULL_ENTRY if full_entry is None else full_entry
         by_level: dict[int, list[Segment]] = {}
         for segment in self._segments:
-            if segment.size < FULL_ENTRY and not segment.is_full:
+            if segment.size < most_bytes and not segment.is_full:
                 by_level.setdefault(segment.level, []).append(segment)
         for level in sorted(by_level):
             if len(by_level[level]) > MOST_OF_LEVEL:
                 self._merge(by_level[level], store, first_live)
-                self.compact(store, first_live)  # there may be many of the next level now
+                self.compact(store, first_live, full_entry)  # there may be many of the next level now
                 return
 
     def tidy(
-        self, store: Merges, live_bytes: int, whole: Callable[[], Sequence[Entry]], first_live: int = EARLIEST
+        self,
+        store: Merges,
+        live_bytes: int,
+        whole: Callable[[], Sequence[Entry]],
+        first_live: int = EARLIEST,
+        full_entry: int | None = None,
     ) -> None:
         """Write the log anew if more than half of it is dead; otherwise merge the entries of each level that has many.
 
@@ -183,11 +190,12 @@ class StateLog:
             live_bytes: The bytes of the state that is live.
             whole: The function that returns the whole state as entries.
             first_live: The first live position; merged entries leave out what lies before it.
+            full_entry: The bytes from which on an entry is not merged any more; None for `FULL_ENTRY`.
         """
         if not live_bytes or self.size > 2 * live_bytes + MOST_DEAD:
             self.rewrite(whole())
         else:
-            self.compact(store, first_live)
+            self.compact(store, first_live, full_entry)
 
     def rewrite(self, entries: Sequence[Entry]) -> None:
         """Write the whole state anew, as entries that are not merged with later ones."""

@@ -27,6 +27,10 @@ LARGE: Final = 1024
 """The size in bytes of a large key. Changes of a large key are appended, and its decoded state is cached while memory
 allows; a smaller key is written whole each time."""
 
+FULL_RECORDS: Final = 256 * 2**10
+"""The bytes of a log entry from which on it is not merged any more. Merged records take as many bytes as before, unlike
+merged partial states: it only makes fewer entries of many small ones."""
+
 MOST_RECORDS: Final = 8
 """Rows are appended to a key that has fewer records; one that has more is written whole, with a window that closes."""
 
@@ -557,7 +561,7 @@ def write_store(state: BucketState, store: KeyStore[Any]) -> None:
     """Write the records of a micro-batch to the log, and put the store into the cache."""
     state.log.append(store.write())
     state.metadata.timer = store.timer
-    state.log.tidy(store, store.size, store.whole)
+    state.log.tidy(store, store.size, store.whole, full_entry=FULL_RECORDS)
     if state.cache_room is not None:
         store.forget_decoded(store.memory - state.cache_room)
     state.keep(store, store.memory)
