@@ -175,14 +175,14 @@ class Sums:
         return self._rounded(np.asarray(counts, np.int64))
 
     def _rounded(self, counts: IntArray) -> FloatArray:
-        """Return each sum divided by a positive whole number, rounded once."""
+        """Return each sum divided by a positive whole number, its count, and rounded once."""
         values = np.empty(self.lanes[0].shape)
         may_be_wrong = np.zeros(self.lanes[0].shape, bool)
         counts = counts.reshape((len(self), *[1] * (values.ndim - 1)))  # one for all numbers of a vector
         for block in _blocks(values):
             lanes = [lane[block] for lane in self.lanes]
             values[block], may_be_wrong[block] = _quotients(lanes, counts[block])
-            values[block] += 0.0  # zero has no sign
+            values[block] += 0.0  # which turns -0.0 into 0.0
         return self._corrected(values, may_be_wrong, counts)
 
     def plain(self) -> list[object]:

@@ -114,7 +114,7 @@ class InputTask:
 
     @cached_property
     def reads(self) -> tuple[Read, ...]:
-        """The reads of modules that do not accept a null there: a module skips a row with a null in one of these."""
+        """The columns in which a module does not accept every null: it skips a row with a forbidden null there."""
         reads: list[Read] = []
         for module in self.query.plan.modules:
             if module.side != self.side:
