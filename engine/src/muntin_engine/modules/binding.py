@@ -9,7 +9,7 @@ from typing import Any
 from muntin import Module, RowOperator, StreamOperator
 from muntin_engine.modules.meter import Meter
 from muntin_engine.modules.plain_results import Plain, PlainRow, plain_of
-from muntin_engine.modules.skipping import Accepted, BySource, Choosy, Present
+from muntin_engine.modules.skipping import Accepted, BySource, CountingModule, Present
 
 
 def whole_payload(payload: object) -> object:
@@ -45,7 +45,7 @@ class Binding:
         is_called_per_row = isinstance(self.module, RowOperator | StreamOperator)
         skips_rows = isinstance(self.select, Present | Accepted | BySource) and not is_called_per_row
         # The class is frozen, so only `object` can set its fields.
-        object.__setattr__(self, "called", Choosy(self.module) if skips_rows else self.module)
+        object.__setattr__(self, "called", CountingModule(self.module) if skips_rows else self.module)
 
         plain = plain_of(self.module.result_field())
         if plain is not None and self.module.is_operator:

@@ -195,7 +195,7 @@ class BySource:
         return SKIPPED if select is None else select(row)
 
 
-class Choosy:
+class CountingModule:
     """A wrapper with the methods of a module that does not accept every payload; its states count accepted payloads.
 
     If a window has no accepted payload, the module is not called. The result is then the `empty_result` of the module,

@@ -17,7 +17,7 @@ from muntin.modules.row_operator import HANDLERS
 from muntin.rows import MemberRow, RowsInWindow
 from muntin.schemas import Field, Scalar, ScalarKind
 from muntin_engine.modules.current_call import CURRENT_CALL
-from muntin_engine.modules.skipping import SKIPPED, Accepted, BySource, Choosy, Present
+from muntin_engine.modules.skipping import SKIPPED, Accepted, BySource, CountingModule, Present
 from muntin_engine.plan import Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.join_plan import JoinedColumn
 from muntin_engine.state.frozen_values import freeze
@@ -267,7 +267,7 @@ def _methods_of_windows(module: Any, notes: Notes, place: int, *, skips_rows: bo
         place: The place of the module among the modules of the query.
         skips_rows: True if the module does not accept all rows.
     """
-    called: Any = Choosy(module) if skips_rows else module
+    called: Any = CountingModule(module) if skips_rows else module
 
     def compute_result(_: Any, members: Sequence[Any], *window: Window) -> Any:
         """Compute the result of a window from its members, and note it with their numbers.

@@ -233,7 +233,7 @@ class TaskPayload(MakesOnce):
         return () if grid is None else (grid_of(grid),)
 
     @cached_property
-    def choosy_labels(self) -> tuple[str, ...]:
+    def labels_of_skipping_modules(self) -> tuple[str, ...]:
         """The labels of the modules that do not accept every row, such as one with a null that they do not read."""
         return tuple(module.metric_label for module in self.plan.modules if module.skips_rows)
 
