@@ -180,12 +180,12 @@ def _marked_columns(
     order_places: set[int | None] = set()
     if input_task.plan_input.has_samples:
         order_places = {input_task.plan_input.order, *input_task.plan_input.then_by}
-    marked: dict[str, pa.Array] = {}
+    marked_columns: dict[str, pa.Array] = {}
     for place, name in enumerate(names):
         if place not in order_places:
-            marked[name] = pc.if_else(is_blank, pa.nulls(1, columns[name].type)[0], columns[name])
-    marked[input_task.payload_names[-1]] = arrow_array(meets_conditions, mask=~has_payload)
-    return marked
+            marked_columns[name] = pc.if_else(is_blank, pa.nulls(1, columns[name].type)[0], columns[name])
+    marked_columns[input_task.payload_names[-1]] = arrow_array(meets_conditions, mask=~has_payload)
+    return marked_columns
 
 
 def _count_unaccepted(input_task: InputTask, columns: dict[str, pa.Array], is_candidate: BoolArray) -> tuple[int, ...]:

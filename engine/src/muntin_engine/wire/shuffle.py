@@ -177,7 +177,10 @@ def shared_name(side: int, name: str) -> str:
 
 
 def by_side(task: TaskPayload, batch: pa.RecordBatch) -> list[tuple[InputTask, pa.RecordBatch]]:
-    """Split a batch by input: return each input that has rows, with these under the names that it projects.
+    """Split a batch by input.
+
+    Returns:
+        Each input that has rows, with its rows; their columns have the names that the input gives them.
 
     Cost: nothing with one input; otherwise a copy of the rows.
     """

@@ -36,16 +36,21 @@ class JoinEmission:
         self._finality = finality
         self._watermarks = finality.watermarks
         self._looks_at_all = query.waits
-        # The rows that wait: the least watermark of each side that one waits for, and the least start of one.
         self._least_awaited = [INFINITY, INFINITY]
-        self._held_from = INFINITY
-        # The new emitted rows of the left events whose rows change, by the ids of these events.
+        """For each side the least of its watermarks that a row waits for."""
+        self._least_waiting_start = INFINITY
+        """The least start of a row that waits."""
         self._new_emitted: dict[Hashable, EmittedRows] = {}
-        # The events of each side that the batch changes, by id.
+        """The emitted rows, after the batch, of the left events whose rows change, by the ids of these events."""
         self._changes: list[dict[Hashable, EventChange]] = []
+        """For each side the events that the batch changes, by id."""
 
     def emit(self, nets: Sequence[NetChanges]) -> list[OutputChange]:
-        """Apply the net changes of both sides, and return the changes of the output."""
+        """Apply the changes of a batch to the state of the key, and return the changes of the output.
+
+        Args:
+            nets: For each side its net changes: of each event the one that all rows of the batch make together.
+        """
         for net in nets:
             changes = dict(net.changes_by_id)
             for event in net.inserted:
@@ -57,14 +62,15 @@ class JoinEmission:
         for net in nets:
             net.apply()
 
-        # The rows of the left events that are gone are retracted.
+        # The rows of left events that were retracted, or are left out by a filter now, are retracted.
         output: list[OutputChange] = []
         for previous, present in self._changes[LEFT].values():
             is_gone = present is None or not present.is_member
             if previous is not None and is_gone:
                 output += self._replace_rows(previous, ())
 
-        # The rows of the others are computed anew, and compared with those that were emitted.
+        # The rows of other left events are computed anew, and compared with those that were emitted. Rows that are not
+        # final are held back.
         rights = self._state.sides[RIGHT].events
         for left, nearby_rights in neighbours(self._lefts_to_look_at(), rights):
             matching_rights = self._query.matching_rights(left, nearby_rights)
@@ -94,8 +100,11 @@ class JoinEmission:
         lefts_by_id = {event.id: event for event in self._changed_events(LEFT)}
         # Also those beside a changed right event, where it was before the batch and where it is after it.
         changed_rights: list[StoredEvent] = []
-        for change in self._changes[RIGHT].values():
-            changed_rights += [event for event in change if event is not None]
+        for previous, present in self._changes[RIGHT].values():
+            if previous is not None:
+                changed_rights.append(previous)
+            if present is not None:
+                changed_rights.append(present)
         for _, nearby_lefts in neighbours(changed_rights, lefts):
             for left in nearby_lefts:
                 lefts_by_id[left.id] = left
@@ -127,15 +136,20 @@ class JoinEmission:
         return matches(self._query.kind, left, rights)
 
     def _waits(self, left: StoredEvent, row: Match, rights: Sequence[StoredEvent]) -> bool:
-        """Return True if a row is not final, and record the watermarks that it waits for, and its start."""
+        """Return True if a row is not final; record its start, and the watermarks that it waits for, for the timer."""
         awaited_watermarks = self._finality.awaits(left, row, rights)
         for side, watermark in awaited_watermarks:
             self._least_awaited[side] = min(self._least_awaited[side], watermark)
-            self._held_from = min(self._held_from, row.start)
+            self._least_waiting_start = min(self._least_waiting_start, row.start)
         return bool(awaited_watermarks)
 
     def _replace_rows(self, left: StoredEvent, rows: Iterable[Match]) -> Iterator[OutputChange]:
-        """Yield the changes that turn the emitted rows of a left event into these, which are emitted from now on."""
+        """Yield the changes of the output that replace the emitted rows of a left event.
+
+        Args:
+            left: The left event; if it is gone, as it was before the batch.
+            rows: The rows that are emitted from now on.
+        """
         previous_left = self._previous_version(LEFT, left.id, left)
         emitted = self._state.emitted.get(left.id, {})
         rows_to_insert: dict[RowName, Match] = {}
@@ -143,10 +157,13 @@ class JoinEmission:
             right_id = None if match.right is None else match.right.id
             rows_to_insert[RowName(right_id, match.start)] = match
 
-        # An emitted row that is among the new ones, with its end and its payloads, stays; others are retracted.
+        # An emitted row stays if it is among the new ones, with the same end and the same payloads. Others are
+        # retracted, with the values that they were emitted with.
         new_emitted: EmittedRows = {}
         for name, emitted_row in emitted.items():
-            previous_right = None if name.right_id is None else self._previous_version(RIGHT, name.right_id)
+            previous_right = None
+            if name.right_id is not None:
+                previous_right = self._previous_version(RIGHT, name.right_id)
             row = rows_to_insert.get(name)
             has_same_end = row is not None and row.end == emitted_row.end
             if row is not None and has_same_end and _has_same_payloads(row, left, previous_left, previous_right):
@@ -166,24 +183,25 @@ class JoinEmission:
             self._new_emitted[left.id] = new_emitted
 
     def _previous_version(self, side: int, id: Hashable, default: StoredEvent | None = None) -> StoredEvent:
-        """Return an event as it was before the batch; as it is now if the batch did not change or bring it.
+        """Return an event as it was before the batch; as it is now if the batch did not change it or brought it.
 
         Args:
             side: The side of the event.
             id: The id of the event.
-            default: The event as it is now, where the caller has it.
+            default: The event as it is now; None to look it up.
         """
         change = self._changes[side].get(id)
-        event = default if change is None else change.previous or default
-        event = event or self._state.sides[side].event(id)
+        if change is not None and change.previous is not None:
+            return change.previous
+        event = default or self._state.sides[side].event(id)
         assert event is not None, "a row that was emitted has its events"
         return event
 
     def forget(self) -> None:
         """Drop the events that no later row of the output needs.
 
-        A left event is needed until the watermark of the right input has passed its end, and while its own end may
-        move; so is a right one, and, where parts of left events are emitted, as long as a left event may overlap it.
+        An event is needed while its own end may move, and until the watermark of the other input has passed its end. If
+        parts of left events are emitted, a right event is also needed as long as a live left event overlaps it.
         """
         for event in self._forget_lefts():
             if event.id in self._state.emitted:
@@ -201,7 +219,8 @@ class JoinEmission:
             self._drop_emitted_rows({event.id for event in forgotten})
             return
 
-        # Parts of left events are emitted: they are cut anew as long as the left event is kept.
+        # Parts of left events are emitted. They are computed anew as long as the left event is live, from all right
+        # events that overlap it.
         until = self._watermarks[LEFT]
         for left in self._state.sides[LEFT].events:
             if left.is_member:
@@ -209,7 +228,11 @@ class JoinEmission:
         self._forget(RIGHT, until)
 
     def _drop_emitted_rows(self, right_ids: AbstractSet[Hashable]) -> None:
-        """Drop the emitted rows of right events, which nothing can change any more."""
+        """Forget the emitted rows of right events that were dropped: nothing can change these rows any more.
+
+        Args:
+            right_ids: The ids of the right events.
+        """
         if not right_ids:
             return
         for left_id, emitted in list(self._state.emitted.items()):
@@ -220,23 +243,39 @@ class JoinEmission:
     def _forget(
         self, side: int, until: int, is_needed: Callable[[StoredEvent], bool] = lambda event: False
     ) -> list[StoredEvent]:
-        """Drop the events of a side that end at a tick or before it, unless they may change or are needed."""
-        finality = self._finality
+        """Drop the events of a side that end at a tick or before it, unless they may change or are still needed.
+
+        Args:
+            side: The side.
+            until: The tick.
+            is_needed: Says of an event whether it is needed nevertheless.
+
+        Returns:
+            The events that were dropped.
+        """
+
+        def stays(event: StoredEvent) -> bool:
+            """True if an event stays although it has ended."""
+            return not self._finality.is_past(side, event) or is_needed(event)
+
         state = self._state.sides[side]
-        forgotten = state.events.forget(until, lambda event: not finality.is_past(side, event) or is_needed(event))
+        forgotten = state.events.forget(until, stays)
         if forgotten:
             state.record_forgotten(forgotten)
         return forgotten
 
     def timer(self) -> KeyTimer:
-        """Return the timer of the key, by the watermark of each input."""
+        """Return the least watermark of each input at which the key has something to do.
+
+        Then a row becomes final, a row of the input stops waiting for others of its event, or an event can be dropped.
+        """
         soonest = list(self._least_awaited)
         for side, state in enumerate(self._state.sides):
             opposite_side = 1 - side
             watermarks = state.waiting_times(self._watermarks[side])
             opposite_watermarks: list[int] = []
             for event in state.events:
-                # An event that may change waits for its own input; then the other input says when it can be dropped.
+                # An event that may change waits for its own input. After that the other input says when it is dropped.
                 if not self._finality.is_past(side, event):
                     watermarks.append(min(event.end + 1, INFINITY))
                     continue
@@ -248,12 +287,12 @@ class JoinEmission:
         return KeyTimer(
             closing=soonest[LEFT],
             visibility=INFINITY,  # no windows become visible before they close
-            output_watermark=self._held_from,
+            output_watermark=self._least_waiting_start,
             right_closing=soonest[RIGHT],
         )
 
     def _needed_until(self, side: int, event: StoredEvent) -> int:
-        """Return the watermark of the other input at which no later row of that input meets an event any more."""
+        """Return the watermark of the other input from which on none of its later rows can meet an event."""
         del side
         return event.end
 
@@ -267,10 +306,11 @@ class ClipEmission(JoinEmission):
     """
 
     def __init__(self, query: JoinQuery, state: JoinState, finality: Finality) -> None:
-        """Take the join, the state of a key, and what says which of its rows are final."""
+        """Prepare for a key; the arguments are those of `JoinEmission`."""
         super().__init__(query, state, finality)
         self._looks_at_all = True
         self._clipped_at: dict[Hashable, int] = {}
+        """For each left event, by its id, the start of the right event that clips it; `INFINITY` if none does."""
 
     def _rows_of(self, left: StoredEvent, rights: Sequence[StoredEvent]) -> list[Match]:
         """Return the one row of a left event, and note where it is clipped."""
@@ -287,7 +327,7 @@ class ClipEmission(JoinEmission):
             clipped_at = self._clipped_at.get(event.id, INFINITY)
             if clipped_at < self._watermarks[RIGHT] and self._finality.is_past(LEFT, event):
                 clipped_for_good.append(event)
-        lefts.replace(clipped_for_good, ())
+        lefts.replace(clipped_for_good, ())  # by no events
         lefts.record_forgotten(clipped_for_good)
         return forgotten + clipped_for_good
 
@@ -297,15 +337,29 @@ class ClipEmission(JoinEmission):
         self._forget(RIGHT, self._watermarks[LEFT], lambda event: event.start in clip_ticks)
 
     def _needed_until(self, side: int, event: StoredEvent) -> int:
-        """As in `JoinEmission`; a left event that is clipped is needed up to there."""
-        clipped_at = self._clipped_at.get(event.id, INFINITY) if side == LEFT else INFINITY
-        return event.end if clipped_at == INFINITY else min(event.end, clipped_at + 1)
+        """Return the watermark of the other input from which on none of its later rows can meet an event.
+
+        A left event that is clipped is over once the watermark has passed the start of the right event that clips it.
+        """
+        if side == RIGHT:
+            return event.end
+        clipped_at = self._clipped_at.get(event.id, INFINITY)
+        if clipped_at == INFINITY:
+            return event.end
+        return min(event.end, clipped_at + 1)
 
 
 def _has_same_payloads(
     row: Match, left: StoredEvent, previous_left: StoredEvent, previous_right: StoredEvent | None
 ) -> bool:
-    """Return True if the events of a row have the payloads that they had before the batch."""
+    """Return True if the events of a row have the payloads that they had before the batch.
+
+    Args:
+        row: The row, with its right event as it is now.
+        left: The left event as it is now.
+        previous_left: The left event before the batch.
+        previous_right: The right event before the batch; None if the row is a part of the left event alone.
+    """
     if left.payload is not previous_left.payload:
         return False
     if row.right is None or previous_right is None:

@@ -120,10 +120,10 @@ class Edges:
         snapshots = np.flatnonzero(is_of_one_key & (ticks[ends] >= first))
 
         self._last_edges = ends[snapshots] - 1
-        """The last edge at the start of each snapshot."""
+        """For each snapshot the place of the last edge at its start."""
         self._key_firsts = np.flatnonzero(is_other_key)
         self._first_edges = self._key_firsts[(np.cumsum(is_other_key) - 1)[self._last_edges]]
-        """The first edge of the key of each snapshot."""
+        """For each snapshot the place of the first edge of its key."""
         self.keys: IntArray = keys[self._last_edges]
         self.starts: IntArray = ticks[starts[snapshots]]
         self.ends: IntArray = ticks[ends[snapshots]]
