@@ -55,7 +55,7 @@ class ArrowData(FrameKind):
         if isinstance(frame, pa.Table):
             return connection.from_arrow(for_duckdb(frame.select(list(names))))
         if isinstance(frame, pa.RecordBatchReader):
-            if frame in _READ_READERS:  # it would have no rows any more, and say nothing
+            if frame in _READ_READERS:  # a second reading would yield no rows, without an error
                 raise _read_before("the reader", "reader.read_all()")
             _READ_READERS.add(frame)
             return connection.from_arrow(for_duckdb(_with_columns(names, frame)))

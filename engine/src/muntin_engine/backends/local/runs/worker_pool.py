@@ -120,6 +120,7 @@ class WorkerPool:
         """
         with self._lock:
             is_unused = not self._users and self._queries == queries
+            # After a failure the pool may have been forgotten, and another one may stand in its place.
             if is_unused and self._pools.get(self.workers) is self:
                 del self._pools[self.workers]
         if is_unused:
