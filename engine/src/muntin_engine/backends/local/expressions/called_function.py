@@ -204,7 +204,8 @@ def functions_in(*sqls: str) -> tuple[CalledFunction, ...]:
 
 def failure_in(error: Exception) -> BaseException | None:
     """Return the exception of a plugin's function that led to an error of DuckDB; None if it has another cause."""
-    # DuckDB passes on only the type and the text of an exception. The text of this type is the name of a function.
+    # DuckDB passes on only the type and the text of an exception. The text of a `_FailedCallError` is the name of the
+    # function that failed.
     text = str(error)
     if _FailedCallError.__name__ not in text:
         return None

@@ -52,6 +52,7 @@ def _translate_comparison(translator: Translator, node: exp.Binary) -> DuckdbExp
 
 @function_rule(*_NULL_TESTS)
 def _translate_null_test(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    """Translate `isnull(x)` or `isnotnull(x)`."""
     value = translator.translate(node.expressions[0])
     test = _NULL_TESTS[node.name.casefold()]
     return DuckdbExpression(f"({value.sql} {test})", pa.bool_(), may_raise=value.may_raise)
@@ -59,6 +60,7 @@ def _translate_null_test(translator: Translator, node: exp.Anonymous) -> DuckdbE
 
 @rule(exp.Between)
 def _translate_between(translator: Translator, node: exp.Between) -> DuckdbExpression:
+    """Translate `x BETWEEN low AND high`."""
     value, low, high = in_one_type(translator, node, [node.this, node.args["low"], node.args["high"]])
     sql = f"({value.sql} BETWEEN {low.sql} AND {high.sql})"
     return DuckdbExpression(sql, pa.bool_(), may_raise=any_raises(value, low, high))

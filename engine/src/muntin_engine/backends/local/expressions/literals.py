@@ -38,6 +38,7 @@ def _translate_field_after_dot(translator: Translator, node: exp.Dot) -> DuckdbE
 
 @rule(exp.Literal)
 def _translate_literal(translator: Translator, node: exp.Literal) -> DuckdbExpression:
+    """Translate text or a number that is written out."""
     if node.is_string:
         return DuckdbExpression(text_literal(node.this), pa.string(), literal=node.this)
     return number(translator, node, node.this)

@@ -193,6 +193,7 @@ def _translate_array_contains(translator: Translator, node: exp.ArrayContains) -
 
 @rule(exp.Array)
 def _translate_array(translator: Translator, node: exp.Array) -> DuckdbExpression:
+    """Translate `array(x, y, ...)`."""
     values = _of_one_type(translator, node, node.expressions)
     listed = ", ".join(value.sql for value in values)
     return DuckdbExpression(f"[{listed}]", pa.list_(values[0].type), may_raise=any_raises(*values))

@@ -62,6 +62,7 @@ _TO_WHOLE_NUMBERS: Final[Mapping[type[exp.Func], str]] = {exp.Ceil: "CEIL", exp.
 
 @rule(*_OF_DOUBLES)
 def _translate_function_of_double(translator: Translator, node: exp.Expr) -> DuckdbExpression:
+    """Translate a function of one number, such as `sqrt(x)`, which is computed with doubles."""
     value = cast(number_in(translator, node), pa.float64())
     return DuckdbExpression(_OF_DOUBLES[type(node)].format(value.sql), pa.float64(), may_raise=value.may_raise)
 
@@ -94,6 +95,7 @@ def _translate_log10(translator: Translator, node: exp.Anonymous) -> DuckdbExpre
 
 @rule(*_OF_TWO_DOUBLES)
 def _translate_function_of_two_doubles(translator: Translator, node: exp.Expr) -> DuckdbExpression:
+    """Translate a function of two numbers, such as `pow(x, y)`, which is computed with doubles."""
     left, right = _doubles(translator, node)
     sql = unless_null(left, right, f"{_OF_TWO_DOUBLES[type(node)]}({left.sql}, {right.sql})")
     return DuckdbExpression(sql, pa.float64(), may_raise=any_raises(left, right))
@@ -165,6 +167,7 @@ def _translate_operation_on_bits(translator: Translator, node: exp.Binary) -> Du
 
 @rule(exp.BitwiseNot)
 def _translate_bitwise_not(translator: Translator, node: exp.BitwiseNot) -> DuckdbExpression:
+    """Translate `~n`, which turns all bits of a whole number."""
     value = translator.translate(node.this)
     if not pa.types.is_integer(value.type):
         raise translator.type_refusal(node, value)
@@ -219,6 +222,6 @@ def number_in(translator: Translator, node: exp.Expr) -> DuckdbExpression:
 
 @rule(exp.IsNan)
 def _translate_isnan(translator: Translator, node: exp.IsNan) -> DuckdbExpression:
+    """Translate `isnan(x)`, which is false of null."""
     value = cast(number_in(translator, node), pa.float64())
-    # Spark's isnan is false of null.
     return DuckdbExpression(f"COALESCE(ISNAN({value.sql}), FALSE)", pa.bool_(), may_raise=value.may_raise)

@@ -502,12 +502,16 @@ def _translate_make_dt_interval(translator: Translator, node: exp.Anonymous) -> 
 
 
 def sum_of_times(translator: Translator, node: exp.Binary, sign: str) -> DuckdbExpression | None:
-    """Translate a sum or difference of times and lengths of time; None if it is none, and so one of numbers at most.
+    """Translate a sum or difference of times and lengths of time.
 
     Args:
         translator: The translator of the expression.
         node: The sum or difference.
         sign: `+` or `-`.
+
+    Returns:
+        The translation; None if the operands are no times and lengths that make a sum. The caller then takes them as
+        numbers, and refuses them if they are none.
 
     Raises:
         QueryError: Spark has no such sum, or it is not known to mean the same.

@@ -57,6 +57,8 @@ def function_rule(
     """
 
     def register(function: Callable[[Translator, exp.Anonymous], DuckdbExpression]) -> Any:
+        """Register a function under all names, behind a check of the number of arguments, and return it."""
+
         def translate_call(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
             """Translate a call by the rule; refuse one with another number of arguments."""
             number = len(node.expressions)

@@ -59,6 +59,7 @@ class ArrowData(FrameKind):
                 raise _read_before("the reader", "reader.read_all()")
             _READ_READERS.add(frame)
             return connection.from_arrow(for_duckdb(_with_columns(names, frame)))
+        # An `ArrowStream`, which refuses a second reading itself.
         return connection.from_arrow(for_duckdb(_with_columns(names, frame.reader())))
 
     def table_in_memory(self, frame: Any, names: Sequence[str]) -> pa.Table | None:

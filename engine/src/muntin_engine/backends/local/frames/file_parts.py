@@ -165,4 +165,5 @@ def _part(path: str, groups: Sequence[RowGroup]) -> FilePart:
     if len(files) > 1:
         return FilePart(path, files, rows)  # whole files, so no condition is needed
     first_row = groups[0].first_row
-    return FilePart(path, files, rows, f"{_ROW_NUMBER} >= {first_row} AND {_ROW_NUMBER} < {first_row + rows}")
+    condition = f"{_ROW_NUMBER} >= {first_row} AND {_ROW_NUMBER} < {first_row + rows}"
+    return FilePart(path, files, rows, condition)

@@ -213,8 +213,8 @@ def _rows(reader: LocalColumnReader, union_columns: UnionColumns, name: str, str
             condition = column_expression(frame, reader.conjunction(stream.conditions), "where")
         columns[union_columns.condition] = condition
 
-    columns.pop("source", None)  # replaced below, as the last column: it may make several rows of one
-
+    # The source comes last, made anew by `_source`: the column may make several rows of one.
+    columns.pop("source", None)
     names_in_stream = [input_column.name for input_column in input_columns.values()]
     payload_names = union_columns.payload(name, frame.schema.names, list(columns), names_in_stream)
     columns["source"] = _source(frame, name, stream, columns["change"].sql)

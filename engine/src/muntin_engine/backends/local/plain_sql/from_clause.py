@@ -87,8 +87,8 @@ def renamed(node: exp.Expr, query: QueryOverTables) -> QueryOverTables:
     The query stays as it is if the alias names no columns.
 
     Args:
-        node: The node with the alias.
-        query: The query.
+        node: The node of the query in the tree, with its alias if it has one.
+        query: The translated query.
 
     Raises:
         QueryError: The alias names another number of columns than the query has.

@@ -275,7 +275,9 @@ class _Changelog:
         fields: list[pa.Field] = []
         for name in values:
             data_type = self.frame.schema.field(name).type
-            fields.append(pa.field(name, pa.string() if name == CHANGE else data_type))
+            if name == CHANGE:
+                data_type = pa.string()  # its values are new ones, such as `upsert`
+            fields.append(pa.field(name, data_type))
         columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in values.items())
         try:
             return sums.project(columns).to_arrow_table().cast(pa.schema(fields))

@@ -52,7 +52,8 @@ def record_run(query: PlannedQuery, recorder: Recorder) -> None:
             f"{recorder.folder} has a recording already, and a table is recorded once\n"
             "  give record() another folder, or remove this one"
         )
-    task = task_of(query, WorkerSettings(), is_static=False)  # a stream, whose end is a micro-batch of its own
+    # The tables are recorded as a stream is: all rows are one micro-batch, and the end is another one.
+    task = task_of(query, WorkerSettings(), is_static=False)
 
     writer = RecordingWriter(recorder)
     writer.begin(RecordedQuery.of(query.plan, task, _no_state), _NO_SPARK_QUERY, last_commit=-1)

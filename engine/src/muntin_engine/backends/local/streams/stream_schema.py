@@ -137,7 +137,9 @@ def _arrow_type(data_type: exp.DataType) -> pa.DataType | None:
         return pa.decimal128(*(digits_and_places or _DECIMAL_SIZES))
     if kind is exp.DataType.Type.STRUCT:
         fields = [(part.name, _arrow_type(part.kind)) for part in parts]
-        return None if None in dict(fields).values() else pa.struct(fields)
+        if any(field_type is None for _, field_type in fields):
+            return None
+        return pa.struct(fields)
     if kind in (exp.DataType.Type.ARRAY, exp.DataType.Type.MAP):
         part_types = [_arrow_type(part) for part in parts]
         if None in part_types:
