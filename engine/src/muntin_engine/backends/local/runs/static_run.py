@@ -169,7 +169,7 @@ class StaticRun:
             hand_back_freed_memory()
 
     def _start_workers_if_long(self, stage: Stage) -> bool:
-        """Start workers for the rest of a stage, if it is expected to take long.
+        """Start workers for the rest of a stage, if it is expected to take long; also show how far the stage is.
 
         Returns:
             True if there are workers: they take the rest of this stage, and all of the stages that follow.

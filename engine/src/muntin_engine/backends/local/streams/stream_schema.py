@@ -80,7 +80,7 @@ def _columns_in(text: str) -> list[exp.ColumnDef]:
         # Spark reads `km double` and `km: double`. sqlglot reads the first between the parentheses of CREATE TABLE, and
         # the second only as a field of a struct.
         parts = sqlglot.parse_one(f"CREATE TABLE t ({text})", read="spark").this.expressions
-        if len(_with_types(parts)) < len(parts):
+        if len(_with_types(parts)) < len(parts):  # there are colons, for which CREATE TABLE reads no types
             fields = exp.DataType.build(f"struct<{text}>", dialect="spark").expressions
             parts = fields if len(fields) == len(parts) else []
     columns = _with_types(parts)
