@@ -49,7 +49,7 @@ class DecimalLength(int):
 
     @classmethod
     def of(cls, ticks: int, places: int) -> DecimalLength:
-        """Return a length in ticks of an axis whose times have so many decimal places."""
+        """Return a length in ticks of an axis whose times have `places` decimal places: a tick is one in the last."""
         return cls(ticks * 10 ** (MOST_PLACES - places))
 
     def __repr__(self) -> str:
@@ -71,7 +71,9 @@ class BareClockLength(int):
     """A length by a clock that was given as a bare number; where the axis is time, a query refuses it too."""
 
 
-_READ: Final[ContextVar[Callable[[int], int] | None]] = ContextVar("lengths_read_by", default=None)
+_READ_FOR_QUERY: Final[ContextVar[Callable[[int], int] | None]] = ContextVar("lengths_read_by", default=None)
+"""The function from a length to ticks of the axis of the query that is being built; None outside one."""
+
 _EXACT: Final = Context(prec=80)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -123,11 +125,11 @@ def ticks(duration: Duration) -> int:
         (500, 5400000000)
     """
     length = _length(duration)
-    read = _READ.get()
+    read_for_query = _READ_FOR_QUERY.get()
     # Outside a query a length keeps the class that says how it was written, and a query reads it later.
-    if read is None or isinstance(length, ReadLength):
+    if read_for_query is None or isinstance(length, ReadLength):
         return length
-    return ReadLength(read(length))
+    return ReadLength(read_for_query(length))
 
 
 @contextmanager
@@ -141,11 +143,11 @@ def lengths_read_by(read: Callable[[int], int]) -> Iterator[None]:
             error for a length that does not fit the axis.
     """
     # A context variable rather than a global one, as queries may be built in several threads at once.
-    token = _READ.set(read)
+    token = _READ_FOR_QUERY.set(read)
     try:
         yield
     finally:
-        _READ.reset(token)
+        _READ_FOR_QUERY.reset(token)
 
 
 def _length(duration: Duration) -> int:

@@ -142,8 +142,9 @@ def timeline(rows: Iterable[Bar | str], axis: Axis = Axis.TICKS) -> str:
         return "\n".join(map(str, lines))
     ruler = _Ruler.over(bars, axis)
     indent = max(len(bar.label) for bar in bars) + 2
-    drawn = [ruler.draw(row, indent) if isinstance(row, Bar) else row for row in lines]
-    return "\n".join([(" " * indent + ruler.labels()).rstrip(), *drawn])
+    label_line = (" " * indent + ruler.labels()).rstrip()
+    drawn_lines = [ruler.draw(row, indent) if isinstance(row, Bar) else row for row in lines]
+    return "\n".join([label_line, *drawn_lines])
 
 
 @dataclass(frozen=True, slots=True)

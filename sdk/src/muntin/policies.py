@@ -126,6 +126,7 @@ class EmitPolicy(_Policy):
 
     @classmethod
     def _instead_of(cls, word: str) -> str | None:
+        """Return what to write in place of an output mode of Spark, or of `early` without its call; None otherwise."""
         return _NOT_EMIT_POLICIES.get(word)
 
     @property

@@ -180,7 +180,7 @@ class ProgressPolicy(ABC):
     def with_key_punctuation(self: PolicyT) -> PolicyT:
         """Return the policy for an input whose rows may punctuate their own key alone, or many keys at once.
 
-        Such a row closes the windows of its key, and what comes behind it for that key is late.
+        Such a row closes the windows of its key, and later rows of the key that change the axis before it are late.
         """
         return replace(self, by_key=True)
 
@@ -244,13 +244,13 @@ class Periodic(ProgressPolicy):
     span: int | None = None
 
     def watermark(self, progress: SourceProgress) -> int | None:
-        """Return the newest start less the delay, if a step has been passed."""
+        """Return the newest start less the delay, in steps of a span or of rows; None if no step is passed."""
         bound = progress.newest - self.delay
         if self.span is not None:
             # Steps of a span end at its multiples: the watermark is the last multiple up to the bound.
             return bound // self.span * self.span
         if not self.rows:
-            return None
+            return None  # there are no steps
         # A step of rows is passed in the micro-batch in which their number reaches a multiple of the step.
         has_passed_a_step = progress.rows // self.rows > progress.rows_before // self.rows
         return bound if has_passed_a_step else None

@@ -285,6 +285,7 @@ class QueryShape:
 
     @property
     def _written_window(self) -> WrittenWindows:
+        """The windows for messages: as the query writes them, or with lengths in ticks if that is not known."""
         return self.written_window or WrittenWindows(self.window)
 
 
@@ -303,7 +304,13 @@ def undeclared_result(module: str, misfit: str, where: str = "") -> ModuleContra
 
 
 def check_start(module: Module, row: Event[object], window: Window, key: object = _NO_KEY) -> None:
-    """Refuse a row that keeps its own lifetime and starts before its window, unless its module never promised that.
+    """Refuse a row that keeps its own lifetime and starts before its window, unless its module is unrestricted.
+
+    Args:
+        module: The module that returned the row.
+        row: The row, with the lifetime that the module has set.
+        window: The window.
+        key: The key, for messages.
 
     Raises:
         ModuleContractError: The row starts before its window.
@@ -375,7 +382,7 @@ def time_asked_for(
             f"{_label(module)} returned {safe_repr(answer)} from next_time\n{_key_line(key)}"
             "  expected: a time in ticks, which is a whole number, or None for no wake-up"
         )
-    # At infinity is never: the operator is not woken.
+    # A wake-up at infinity never comes.
     return wake_up if wake_up < INFINITY else None
 
 
@@ -390,6 +397,7 @@ def _whole_number(answer: object) -> int | None:
 
 
 def _label(module: Module) -> str:
+    """Return the name and version of a module, for messages."""
     return f"{module.name} {module.version}"
 
 
@@ -402,7 +410,11 @@ PolicyT = TypeVar("PolicyT", ClipPolicy, TimestampPolicy)
 
 
 def check_needs(modules: Sequence[Module], window: WindowSpecification, axis: Axis = Axis.TICKS) -> None:
-    """Refuse windows that do not fit the needs of a module."""
+    """Refuse windows that do not meet the needs of a module.
+
+    Raises:
+        PolicyError: The windows fall short of the needs. The message names others that meet them.
+    """
     for module in modules:
         shortcoming = module.needs.lacks(window, axis)
         if shortcoming:

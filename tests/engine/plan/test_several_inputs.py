@@ -58,7 +58,7 @@ def test_a_row_is_a_payload_of_the_input_that_its_source_says() -> None:
     assert plan.select(("west", None, None, 2, 3)) is SKIPPED, "a null that its input does not read"
     assert plan.select(("south", 1, None, 2, 3)) is SKIPPED, "of no input"
     assert plan.select((None, 1, None, 2, 3)) is SKIPPED
-    assert plan.is_choosy
+    assert plan.skips_rows
     without_extra = planned(left=[number("a")], right=[number("b")])
     assert without_extra.select(("east", None, None, 2, 3)) == Right(2)
 

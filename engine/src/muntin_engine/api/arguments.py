@@ -51,7 +51,7 @@ def check_dataframe(call: str, df: object) -> None:
     )
 
 
-def check_each(arguments: Mapping[str, object]) -> None:
+def check_each_column(arguments: Mapping[str, object]) -> None:
     """Raise unless each argument names a column or is None, which is an argument that is left out.
 
     Args:
@@ -88,7 +88,7 @@ def order_columns(order: object) -> Any:
         QueryError: The order is not a column, or a list without any.
     """
     if not isinstance(order, list | tuple):
-        check_each({"order": order})
+        check_each_column({"order": order})
         return order
     if not order:
         raise QueryError(

@@ -20,7 +20,8 @@ def fold(changelog: FrameT, key: str | Sequence[str] | None = None) -> FrameT:
             Muntin name them, even after they were written to Parquet files and read again.
 
     Returns:
-        The columns of the changelog without `change`, `event_id` and `new_end`; `lifetime` as revised last.
+        The columns of the changelog without `change`, `event_id` and `new_end`. The ends in `lifetime` are those to
+        which results were revised last.
 
     Raises:
         QueryError: A required column is missing, the keys are not known, a key is left out, or the changelog is a

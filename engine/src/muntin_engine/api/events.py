@@ -15,7 +15,7 @@ from muntin.policies import parse_lateness
 from muntin.progress import ProgressPolicy, Punctuated, bounded_delay
 from muntin_engine.api.arguments import (
     check_dataframe,
-    check_each,
+    check_each_column,
     check_flag,
     key_columns,
     order_columns,
@@ -80,7 +80,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
             other queries do not. Of several columns the first decides, and the next one where that is equal. Null comes
             first.
         start: The start of an event's lifetime.
-        end: The end of the lifetime; null while it is not known. In a revision, the old end, or null for any.
+        end: The end of the lifetime; null while it is not known. In a row that revises an event it is the old end of
+            the event, or null whatever that is.
         at: The time of a point event, instead of `start` and `end`.
         edge: With `at`: each event is a sample that lasts until the next sample of its key. If a key has several
             samples at one time, the last by `order` counts, in whatever order and micro-batches they arrive. If they
@@ -93,11 +94,12 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
             has key punctuation; `"punctuate_keys"` does so for all keys with the values of its key columns, where null
             stands for any value; `"clock"` is a processing-time reading, in `start` or `at`; `"signal"` is an external
             event for triggers of early results, without time and key; `"close"` ends the stream.
-        key_ranges: Bounds of keys in `"punctuate_keys"` rows: by the name of a key column, the two columns that bound
-            its values where the row has no value for it, from the first on and below the second. A null is no bound,
-            and None no column.
-        new_end: The new end in a revision.
-        signal: The name of a signal.
+        key_ranges: Ranges of keys in `"punctuate_keys"` rows: by the name of a key column, a pair of columns. A row
+            whose key is null there stands for the keys from the value of the first column on and below that of the
+            second. A null in such a column means that the range has no bound on this side; so does None in the place of
+            the column.
+        new_end: The new end in a row that revises an event.
+        signal: The name of a signal, in a row that is one.
         rows: A condition, as text or as a column. The stream ignores rows that do not match, punctuation too, as with
             `df.where(...)`. Queries of `one_pass` share a DataFrame, and may read different rows of it.
             `EventStream.where` tests events instead.
@@ -124,10 +126,10 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
 
     Raises:
         QueryError: The columns do not make events, for example neither `start` nor `at` is given; the DataFrame has no
-            such key; `key_ranges` are of no key, or of another type; `rows` is not a condition; or `schema` declares no
-            columns, or others than the DataFrame has.
-        PolicyError: The watermark's delay is negative, or no policy has the name given.
-        DurationError: The delay cannot be read.
+            such key; `key_ranges` names a column that is no key, or bounds of another type; `rows` is not a condition;
+            or `schema` declares no columns, or other columns than the DataFrame has.
+        PolicyError: The watermark's delay is negative, or `late_policy` names no policy.
+        DurationError: The watermark's delay cannot be read.
         SetupError: There is a `schema`, and DuckDB or sqlglot are not installed.
 
     Example:
@@ -143,15 +145,15 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     inputs = backend_of(df).inputs
     df = inputs.opened(df, None if schema is None else declared_schema(schema))
     keys = key_columns(key)
-    first_column = start if at is None else at
+    time_column = start if at is None else at
     roles = {"start": start, "end": end, "at": at, "id": id, "change": change, "new_end": new_end, "signal": signal}
-    check_each({**roles, "source": source})
+    check_each_column({**roles, "source": source})
     row_order = order_columns(order)
     check_flag("edge", edge)
     progress = _progress_of(watermark)
     named_roles = {role for role, column in roles.items() if column is not None}
     check_columns(named_roles, is_edge=edge)
-    assert first_column is not None, "check_columns refuses events without a time"
+    assert time_column is not None, "check_columns refuses events without a time"
     check_buckets(buckets)
     check_sources(source, sources)
 
@@ -169,7 +171,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
         keys=keys,
         id=id,
         order=row_order,
-        start=first_column,
+        start=time_column,
         end=end,
         is_edge=edge,
         change=change,
@@ -232,7 +234,7 @@ def _check_ranges(key_ranges: object, progress: ProgressPolicy) -> None:
         if not isinstance(limits, tuple | list) or len(limits) != 2:
             raise QueryError(f"key_ranges of {name!r} are {spelled(limits)}\n  expected two columns: {example}")
         for limit in limits:
-            check_each({f"key_ranges of {name!r}": limit})
+            check_each_column({f"key_ranges of {name!r}": limit})
     if not progress.by_key:
         raise QueryError(
             "key_ranges bounds keys in rows of punctuation, and the progress policy has no key punctuation\n"

@@ -75,11 +75,12 @@ class ChangesLifetimes(ChangesPayload):
 
         Args:
             length: The duration; or a column of durations above zero.
-            repeated: As for `shift`.
+            repeated: With a column, True if revisions and retractions repeat the payload of their event.
 
         Raises:
             DurationError: The length cannot be read.
-            QueryError: The length is not above zero, or a column that `shift` refuses too.
+            QueryError: The length is not above zero; a column of lengths cannot be computed, or is missing in some
+                rows; or the length is not a column, and `repeated` is given.
 
         Example:
             >>> clicks.set_duration("5 minutes").window(snapshot())  # the last five minutes  # doctest: +SKIP
@@ -96,11 +97,12 @@ class ChangesLifetimes(ChangesPayload):
 
         Args:
             by: The length to add; or a column of lengths that are zero or more.
-            repeated: As for `shift`.
+            repeated: With a column, True if revisions and retractions repeat the payload of their event.
 
         Raises:
             DurationError: The length cannot be read.
-            QueryError: The length is not above zero, or a column that `shift` refuses too; or events are samples.
+            QueryError: The length is not above zero; a column of lengths cannot be computed, or is missing in some
+                rows; the length is not a column, and `repeated` is given; or events are samples.
         """
         if not _is_length(by):
             return self._by_column("extend", by, Extend, least=0, repeated=repeated)

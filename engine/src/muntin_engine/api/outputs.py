@@ -128,6 +128,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
 
         A query without windows has a column `lifetime` in place of `window`. With timestamps other than `align` there
         is a column `lifetime` as well; its `end` is null for a result without an end.
+
         Speculative and eager results have `change` (`insert` or `retract`) and `event_id`, which identifies a result
         within its key. For time-bound results `change` may also be `revise`: the result's lifetime then ends at
         `new_end`. Early results have `timing` (`early` or `final`) and `firing`, the number of earlier firings of the
@@ -148,8 +149,8 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
                 follows the output watermark, even while no window has a result. Spark's own windows, joins and
                 deduplication over that column then make progress and drop nothing: no later result or retraction starts
                 before it. Where results may be retracted, Spark's operators see each change as a row, so their
-                expressions must take `change` into account. Do not call `withWatermark` on the results as well. Needs
-                timestamps, and results that are never revised to another end.
+                expressions must take `change` into account. Do not call `withWatermark` on the results as well. The
+                times must be timestamps, and the ends of results must never be revised.
             workers: The number of processes over which a query of tables in this process is spread if it takes longer
                 than a moment; without it, the cores that this process may use. The results are the same for any number.
                 Code of modules that prints, logs or counts does so in these processes. With 1 everything is in this
@@ -241,7 +242,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
             record: A folder for the recording, which has none yet; or a `Recorder`, which can limit the keys.
 
         Raises:
-            QueryError: The input is a DataFrame of Spark's, or something is no place for a recording.
+            QueryError: The input is a DataFrame of Spark's, or `record` is no place for a recording.
             RecordingError: The folder has a recording.
             ModuleFailedError: A module raised an exception. The recording has the rows up to it.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from muntin.errors import QueryError
 from muntin.errors.messages import Argument, Call, Earlier
-from muntin_engine.api.arguments import check_each
+from muntin_engine.api.arguments import check_each_column
 from muntin_engine.backends.choosing import backend_of
 from muntin_engine.plan.request import InputRequest
 from muntin_engine.plan.steps import step
@@ -75,7 +75,7 @@ class ChangesPayload(InputRequest):
         Raises:
             QueryError: A column cannot be computed, or replaces a column that the stream itself reads.
         """
-        check_each({f"{call}({name})": column for name, column in columns.items()})
+        check_each_column({f"{call}({name})": column for name, column in columns.items()})
         inputs = backend_of(self.df).inputs
         # The columns that make rows events, or that `where` reads, may be neither dropped nor replaced. They are found
         # by their names alone: every column is one of them whose name is a word of such an expression. That may be a

@@ -265,8 +265,8 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
         of the life are final and all state of the key is dropped; the metric `keys_forgotten` counts it. Until then, a
         late event may join two lives, and a retraction may split a life. Windows of two lives are never equal, but they
         may overlap: a daily window that ends early after an hour of silence may appear twice, with one start and two
-        ends. Such queries run on the general evaluator. Early results need `refinement="retract"`, because a shortened
-        window gets another end when its key has another event; its trigger keeps its state.
+        ends. Such queries run on the general evaluator. Early results need `refinement="retract"`, because a window
+        that ends early gets another end when its key has another event. Its trigger then goes on with its state.
 
         Args:
             specification: The windows, for example `hopping("1 hour", "10 minutes")`, `snapshot()` or
@@ -278,17 +278,17 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
                 passes its end, `"eager"`: at once; both with retractions, and the columns `change` and `event_id`.
                 `early(...)`: final, and before that when a trigger fires, with the columns `timing` and `firing`.
             forget_keys_after: The time for which a key may be silent before it is forgotten, for example `"30 days"`;
-                by default no key is forgotten. An event that has not ended keeps its key. The checkpoint stores this
-                time. Not for windows that follow rows, whose partitions can be evicted, samples, time-bound results, or
-                early results that are not retracted.
+                by default no key is forgotten. A key with an event that has not ended is kept. The checkpoint stores
+                this time. It is refused for samples, for time-bound results, for early results that are not retracted,
+                and for windows that follow rows, whose partitions can be evicted instead.
             evaluator: The way of computing windows, which does not affect the results. `"auto"`: the cheapest correct
                 one; `"columnar"`, `"sliced"`, `"grouped"` or `"general"`: this one, for tests and comparisons, or an
                 error if it cannot run the query. The checkpoint stores it.
 
         Raises:
-            QueryError: The specification is not one of windows.
-            PolicyError: The text of a policy or an evaluator names none.
-            DurationError: The time for which a key may be silent cannot be read.
+            QueryError: `specification` is no specification of windows.
+            PolicyError: A text names no policy, or no evaluator.
+            DurationError: `forget_keys_after` cannot be read.
         """
         check_specification(specification)
         return WindowedStream(
@@ -312,9 +312,9 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
 
         Each row is merged once, into slices that all specifications share, so another specification costs little more
         than its results. Results have a column `window_name`. A row that is late for one of the windows is late for
-        all, so that all results are computed from the same rows: beside a window of 15 minutes, a row may be late that
-        an hour alone would still count. Write separate queries if each should decide by itself. Events may have a
-        duration, but no ids.
+        all of them, so that all results are computed from the same rows. For example, beside windows of 15 minutes a
+        row may be late that windows of an hour alone would still count. Write a query for each if each should decide by
+        itself. Events may have a duration, but no ids.
 
         Args:
             unnamed: Nothing: each specification has a name.
@@ -326,8 +326,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
             QueryError: There is no specification.
 
         Example:
-            >>> from muntin import hopping, tumbling
-            >>> call = dict(now=hopping("10 minutes", "1 minute"), day=tumbling("1 day"))  # stream.windows(**call)
+            >>> rides.windows(now=hopping("10 minutes", "1 minute"), day=tumbling("1 day"))  # doctest: +SKIP
         """
         if unnamed or not specifications:
             raise QueryError(
@@ -370,9 +369,9 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
             on: A condition on columns of both streams, made by `condition`. Two events that do not meet it make no
                 pair, and neither covers or clips the other.
             same_window: Windows on a grid, such as `hopping("10 minutes", "1 minute")`. Events then meet if they share
-                a window, whether they overlap or not, and once however many windows they share. A lifetime in the
-                results goes from the start of the first shared window to the start of the one after the last. Not for
-                `"clip"`.
+                a window, whether they overlap or not. They meet once, however many windows they share: the lifetime in
+                the results goes from the start of the first shared window to the start of the window after the last
+                one. Not for `"clip"`.
             emit: `"final"`: each row once, when nothing can change it. A pair of events whose ends do not move, because
                 they have no ids and are no samples, is final when both have arrived. A part of an event is final when
                 the watermark of the other stream has passed it. `"eager"`: at once, a row for each change, with the
@@ -442,8 +441,8 @@ class WindowedStream(WindowRequest, KnowsSparkWords, Generic[InputT]):
             QueryError: No module is given, a module is an operator or something else, or a name is in use.
             ParameterError: A module's constructor does not take its parameters.
             TypeMismatchError: A module's inputs are not of the types it reads.
-            PolicyError: A module gives wrong results under the window's policies, needs other windows, or is made for
-                other policies than another module is and the query names none.
+            PolicyError: A module gives wrong results under the window's policies, or needs other windows; or two
+                modules are made for different policies, and the query names none.
         """
         if unnamed or not modules:
             raise QueryError(

@@ -11,7 +11,7 @@ from muntin import Duration
 from muntin.errors import PolicyError, QueryError
 from muntin.errors.messages import Argument, Call
 from muntin.progress import bounded_delay
-from muntin_engine.api.arguments import check_dataframe, check_each
+from muntin_engine.api.arguments import check_dataframe, check_each_column
 from muntin_engine.backends.choosing import backend_of, backend_of_all, is_stream
 from muntin_engine.plan.request import Heartbeat, InputRequest
 from muntin_engine.plan.steps import step
@@ -56,7 +56,7 @@ class TimedInput(InputRequest):
                 f"the heartbeat's times are those of the events as they come, and {self.lifetime_changes[0].call} has "
                 "changed these\n  call with_heartbeat() first"
             )
-        check_each({"at": at, "source": source})
+        check_each_column({"at": at, "source": source})
         if is_stream(self.df) != is_stream(df):
             kind_of_events = "a stream" if is_stream(self.df) else "static"
             kind_of_heartbeat = "a stream" if is_stream(df) else "static"

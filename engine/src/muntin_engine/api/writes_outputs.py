@@ -164,11 +164,11 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
 
         Args:
             checkpoint: The checkpoint of the query.
-            results: The sink that `write` had for this output; so for the others.
-            late_rows: The sink that `write` had. It gets no more rows, but is required if the query had it.
-            rejected_rows: The sink that `write` had. It gets no more rows.
-            evicted_rows: The sink that `write` had. It gets the second output of the last micro-batch.
-            metrics: The sink that `write` had. It gets the row of the last micro-batch.
+            results: The sink of the results, as it was given to `write`. It gets the results of the last windows.
+            late_rows: The sink of late rows, as it was given to `write`, and required if it was. It gets no more rows.
+            rejected_rows: The sink of rejected rows, as it was given to `write`. It gets no more rows.
+            evicted_rows: The sink of the second output, as it was given to `write`. It gets that of the last windows.
+            metrics: The sink of metrics, as it was given to `write`. It gets the row of the last micro-batch.
 
         Raises:
             QueryError: The query cannot be closed, or something is not a sink.

@@ -132,7 +132,7 @@ class PlannedQuery:
 
     @property
     def all_inner_queries(self) -> tuple[PlannedQuery, ...]:
-        """The inner queries, and those whose results these read, and so on; each after those that it reads itself."""
+        """All queries whose results this one reads, directly or not; each stands after the queries that it reads."""
         queries: list[PlannedQuery] = []
         for query in self.inner:
             queries += (*query.all_inner_queries, query)

@@ -122,11 +122,16 @@ class StaticCounts:
         self.last_messages = messages
 
     def _of_rejected(self, reasons: Counter[str], rows: int) -> str:
-        """Return the warning about rejected rows; empty if there are none."""
+        """Return the warning about rejected rows; empty if there are none.
+
+        Args:
+            reasons: The numbers of rejected rows, by their reasons.
+            rows: The number of rows of the input, as far as buckets have counted them.
+        """
         rejected = reasons.total()
         if not rejected:
             return ""
-        largest_first = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+        largest_first = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))  # equal ones by their reasons
         spelled = ", ".join(f"{number:,} {reason}" for reason, number in largest_first)
         so_far = ""
         if self.buckets is not None and not self.is_complete:
@@ -143,7 +148,7 @@ class StaticCounts:
             skipped: The numbers of skipped rows, by the label of the module.
             rows: The number of rows of the input, as far as buckets have counted them.
         """
-        # The first bucket counts the skipped rows of all: before the others are done, their rows are not in the total.
+        # The first bucket reports the skipped rows of all. Until the others are done, the total lacks their rows.
         of_all = f" of {rows:,}" if self.is_complete else ""
         messages: list[str] = []
         for label, nulls in self.skipping.items():
@@ -156,16 +161,18 @@ class StaticCounts:
 
     def _of_overflows(self) -> str:
         """Return the warning about results that do not fit their columns; empty if there are none."""
-        numbers = Counter[str]()
+        overflow_counts = Counter[str]()
         first_overflows: dict[str, ColumnOverflows] = {}
-        for _, bucket_counts in sorted(self.counts.items()):  # in an order that does not depend on who was done first
+        # Bucket by bucket, so that the first value does not depend on which bucket was done first.
+        for _, bucket_counts in sorted(self.counts.items()):
             for column, overflows in bucket_counts.overflows.items():
-                numbers[column] += overflows.number
+                overflow_counts[column] += overflows.number
                 first_overflows.setdefault(column, overflows)
         messages: list[str] = []
         for column, overflows in sorted(first_overflows.items()):
+            number = overflow_counts[column]
             messages.append(
-                f"{self.name}: {numbers[column]:,} values of the results are too large for their column {column!r}\n"
+                f"{self.name}: {number:,} values of the results are too large for their column {column!r}\n"
                 f"  the first: {warning_of(overflows.first)}"
             )
         return "\n".join(messages)

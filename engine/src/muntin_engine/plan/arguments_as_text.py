@@ -62,6 +62,7 @@ def write_parameter(value: Any) -> Any:
     Raises:
         QueryError: Text cannot hold the value.
     """
+    # A list in the text is a list, so a tuple is marked; `value_to_data` would write both as lists.
     if type(value) is list:
         return [write_parameter(part) for part in value]
     if type(value) is tuple:
@@ -95,7 +96,7 @@ def _write_length(value: int) -> Any:
 
 
 def _write_object(value: Any) -> Any:
-    """Return a policy, a trigger or windows as data: a single word if there is one, or else the call that makes it."""
+    """Return a policy, a trigger or windows as data: a number or a word if that says it all, else the call for it."""
     if isinstance(value, CountPolicy):
         return value.size
     if isinstance(value, ElapsedPolicy) and isinstance(value.length, TimeLength):
@@ -132,6 +133,10 @@ def call_of(value: Any) -> MakingCall:
 
 @call_of.register
 def _call_of_progress_policy(value: ProgressPolicy) -> MakingCall:
+    """Return the call that makes a progress policy.
+
+    No function has `by_key` as a parameter: `with_key_punctuation` sets it. Text has it as the entry `key_punctuation`.
+    """
     arguments = _changed_fields(value)
     if arguments.pop("by_key", False):
         arguments["key_punctuation"] = True
@@ -146,6 +151,7 @@ def _call_of_elapsed_policy(value: ElapsedPolicy) -> MakingCall:
 
 @call_of.register
 def _call_of_row_policy(value: PlainPolicy) -> MakingCall:
+    """Return the call that makes a policy of row windows."""
     # A policy has an attribute `call` where its function has another name than a checkpoint stores.
     function = getattr(value, "call", value.policy)
     return MakingCall(function, _changed_fields(value))
@@ -184,6 +190,7 @@ def _call_of_repeat(value: Repeat) -> MakingCall:
 
 @call_of.register
 def _call_of_timer(value: Timer) -> MakingCall:
+    """Return the call that makes a trigger that fires some time of the clock after a member came."""
     # No function makes an aligned timer by itself: `every` makes one that is repeated.
     if value.is_aligned:
         return MakingCall(value.name, _changed_fields(value))

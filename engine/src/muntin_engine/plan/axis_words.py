@@ -59,8 +59,8 @@ class AxisWords:
         """Return windows as a part of an error message, which is written as a call of Python or as SQL.
 
         Args:
-            window: The windows that are written if the message is about a query of one specification of windows.
-            spelled: All windows of the query in words.
+            window: The windows, which a message about SQL writes as a function.
+            spelled: All windows of the query, as a message about Python writes them.
         """
         return WrittenWindows(self._in_words(window), self._axis_of_words, spelled)
 

@@ -30,7 +30,7 @@ def choose_parts(plan: Plan, held: Held, combinations: Combinations) -> ArrayPla
     has_ids = plan.input.columns.id is not None and not plan.input.has_samples
     arrivals = Arrivals.IDENTIFIED if has_ids else Arrivals.INSERTIONS
     slides = held is Held.ROWS and _states_slide(plan)
-    parts = ArrayPlan(geometry, arrivals, held, gap, slides)
+    parts = ArrayPlan(geometry, arrivals, held, gap=gap, slides=slides)
     first_reason = next(_reasons_against(plan, parts, combinations), None)
     if first_reason is not None:
         return first_reason
@@ -78,7 +78,13 @@ def _states_slide(plan: Plan) -> bool:
 
 
 def _reasons_against(plan: Plan, parts: ArrayPlan, combinations: Combinations) -> Iterator[str]:
-    """Yield the reasons why arrays with these parts cannot evaluate a query, as text; none if they can."""
+    """Yield the reasons why a query cannot be evaluated on arrays with certain parts, as text; none if it can.
+
+    Args:
+        plan: The query.
+        parts: The parts.
+        combinations: The combinations of parts that the evaluator can run.
+    """
     # None: the evaluator has no such combination, and the last reason says so. Those before it are easier to mend.
     combination = combinations.get((parts.geometry, parts.arrivals, parts.held))
     if combination is None and parts.held is not Held.COMPONENTS:

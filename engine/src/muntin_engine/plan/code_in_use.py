@@ -35,6 +35,9 @@ def code_identity(used: Sequence[CodeInUse]) -> dict[str, dict[str, list[Any]]]:
 
     It has two entries: `functions` has the versions of functions, and `code` the hashes of functions and modules. The
     versions of modules are elsewhere in the identity, with their parameters.
+
+    Args:
+        used: The modules and functions that the query runs.
     """
     functions = {}
     hashes = {}
@@ -78,14 +81,15 @@ def changed_code(stored: QueryIdentity, current: QueryIdentity) -> list[ChangedC
         stored: The identity of the query in the checkpoint.
         current: The identity of the query now.
     """
+    # As `code_identity` writes it: for each name the hash, the version, and whether other code is refused.
     stored_code = stored.get("code", {})
     changes = []
-    for name, (code, version, _) in current["code"].items():
+    for name, (current_hash, version, _) in current["code"].items():
         if name not in stored_code:
             continue
         stored_hash, stored_version, _ = stored_code[name]
-        if stored_version == version and stored_hash != code:
-            changes.append(ChangedCode(name, version, stored_hash, code))
+        if stored_version == version and stored_hash != current_hash:
+            changes.append(ChangedCode(name, version, stored_hash, current_hash))
     return changes
 
 

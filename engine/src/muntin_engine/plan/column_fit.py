@@ -168,6 +168,7 @@ class _VariableFit(Fit):
     variable: Variable
 
     def misfits(self, bound: dict[str, Field], path: str = "") -> Iterator[Misfit]:
+        """Yield the column if its type is no choice of the variable, or not the type that the variable is bound to."""
         name = self.variable.name
         stored = self.column.type
         if not self._takes(stored):
@@ -194,6 +195,7 @@ class _VariableFit(Fit):
         return isinstance(stored, Scalar | Variable) or not needs_comparison
 
     def widened(self) -> Iterator[tuple[str, Field]]:
+        """Yield the name of the variable with the first of its choices that the column can be widened to, if needed."""
         if not isinstance(self.column.type, Scalar):
             return
         stored = self.column.type.kind
@@ -206,9 +208,9 @@ class _VariableFit(Fit):
                 return  # the first choice counts
 
     def converter(self) -> Converter | None:
+        """Return the function that makes a module's values of stored ones: as the column's own type has them."""
         if isinstance(self.column.type, Variable):
-            return None
-        # The module gets the values as the column's own type has them, such as a dict for a struct.
+            return None  # a type of the backend's, whose values stay as they are
         return fit_of(self.column, self.column).converter()
 
 
@@ -218,6 +220,7 @@ class _ScalarFit(Fit):
     stored: Scalar
 
     def misfits(self, bound: dict[str, Field], path: str = "") -> Iterator[Misfit]:
+        """Yield the column if its kind is neither the one that is read nor one that is widened to it."""
         stored_kind = self.stored.kind
         read_kind = self.reads.kind
         if stored_kind != read_kind and (stored_kind, read_kind) not in WIDENED_KINDS:
@@ -235,6 +238,7 @@ class _ListFit(Fit):
         return self.element.widened()
 
     def converter(self) -> Converter | None:
+        """Return the function that converts each item of a stored list; None if items stay as they are."""
         element = self.element.converter()
         return None if element is None else _ListConverter(element)
 
@@ -253,6 +257,7 @@ class _MapFit(Fit):
         yield from self.value.widened()
 
     def converter(self) -> Converter | None:
+        """Return the function that makes a dict of a stored map, which is a list of pairs."""
         return _MapConverter(self.key.converter(), self.value.converter())
 
 
@@ -264,6 +269,7 @@ class _StructFit(Fit):
     parts: tuple[Fit, ...]
 
     def misfits(self, bound: dict[str, Field], path: str = "") -> Iterator[Misfit]:
+        """Yield the parts of the fields that do not fit, each with its path in the struct."""
         for part in self.parts:
             yield from part.misfits(bound, f"{path}.{part.column.name}")
 
@@ -272,6 +278,7 @@ class _StructFit(Fit):
             yield from part.widened()
 
     def converter(self) -> Converter | None:
+        """Return the function that makes a record of a stored struct, which is a dict; None if that is the record."""
         parts = tuple((part.column.name, part.wanted.name, part.converter()) for part in self.parts)
         is_same = self.record.make is dict and all(convert is None for _, _, convert in parts)
         return None if is_same else _StructConverter(self.record.make, parts)
@@ -285,6 +292,7 @@ class _LacksFields(Fit):
     stored: Struct
 
     def misfits(self, bound: dict[str, Field], path: str = "") -> Iterator[Misfit]:
+        """Yield the fields that the record needs and the struct lacks."""
         names = {part.name for part in self.stored.fields} | defaults_of(self.record.make)
         for part in self.record.fields:
             if part.name not in names:

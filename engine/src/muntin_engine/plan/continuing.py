@@ -146,7 +146,12 @@ def _describe_changes(plan: Plan, changes: Changes, progress: Progress) -> Itera
 
 
 def _mismatch(compatibility: Compatibility, stored: QueryIdentity) -> StateMismatchError | None:
-    """Return the error of a query that cannot go on with a state; None if it can."""
+    """Return the error of a query that cannot go on with a state; None if the query can go on.
+
+    Args:
+        compatibility: The identity of the query, and the changes with which it can go on.
+        stored: The identity of the query that wrote the state.
+    """
     try:
         compatibility.check(stored)
     except StateMismatchError as error:
@@ -166,7 +171,8 @@ def _evaluator_remedies(plan: Plan, stored: QueryIdentity, declarations: Sequenc
     try:
         plan_of_checkpoint = with_choice(replace(plan, requested_evaluator=evaluator), declarations)
     except QueryError as error:
-        yield str(error).partition("\n")[0]
+        reason, _, _advice = str(error).partition("\n")
+        yield reason
         return
     mismatch = _mismatch(plan_compatibility(plan_of_checkpoint), stored)
     if mismatch is None:

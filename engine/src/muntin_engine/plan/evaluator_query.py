@@ -164,6 +164,8 @@ def evaluator_query(plan: Plan, meters: Sequence[Meter]) -> EvaluatorQuery:
     bindings = []
     for module, meter in zip(plan.modules, meters, strict=True):
         bindings.append(Binding(module.module, module.select, meter, module.output))
+    # Where late rows may correct final results, a window is still not emitted before the watermark passes its end.
+    waits_for_watermark = input.late.corrects and plan.emit is EmitPolicy.FINAL
     return replace(
         events_query(plan, input),
         bindings=tuple(bindings),
@@ -172,7 +174,7 @@ def evaluator_query(plan: Plan, meters: Sequence[Meter]) -> EvaluatorQuery:
         emit=plan.emission,
         contract=plan.contract,
         expressions={expression: itemgetter(place) for expression, place in plan.expressions.items()},
-        waits_for_watermark=input.late.corrects and plan.emit is EmitPolicy.FINAL,
+        waits_for_watermark=waits_for_watermark,
         most_held=input.most_held,
         fails_when_full=input.fails_when_full,
         forget_keys_after=plan.forget_keys_after,
@@ -181,13 +183,15 @@ def evaluator_query(plan: Plan, meters: Sequence[Meter]) -> EvaluatorQuery:
 
 def events_query(plan: Plan, input: Input) -> EvaluatorQuery:
     """Describe the events of one input of a plan in the terms of the evaluators, without modules."""
+    # Behind the columns of a payload, an event that a filter may leave out has whether it meets the filter.
+    place_of_filter = len(input.columns.payload)
     return EvaluatorQuery(
-        window=cast(WindowKind, plan.window),  # row windows, and joins, have evaluators that do not read it
+        window=cast(WindowKind, plan.window),  # it is no such kind for row windows and joins, which do not read it
         bindings=(),
         is_edge=input.has_samples,
         has_ids=input.columns.id is not None,
         late=input.late,
         axis=plan.words.axis,
         order=input.order_of_rows(),
-        keeps=itemgetter(len(input.columns.payload)) if input.keeps_filtered else None,
+        keeps=itemgetter(place_of_filter) if input.keeps_filtered else None,
     )

@@ -22,12 +22,11 @@ def plan_compatibility(plan: Plan, identity: QueryIdentity | None = None) -> Com
         plan: The plan.
         identity: The identity of the plan if it is known already; None to make it.
     """
+    # On arrays of new events, the state has a part for each module: modules can be added and removed.
     array_plan = plan.choice.arrays
     holds_rows = array_plan is not None and array_plan.held is Held.ROWS
-    if array_plan is None or array_plan.arrivals is Arrivals.IDENTIFIED:
-        why_modules_are_fixed = MODULES_SHARE_STATE
-    else:
-        why_modules_are_fixed = ""  # slices have a part for each module
+    has_part_per_module = array_plan is not None and array_plan.arrivals is not Arrivals.IDENTIFIED
+    why_modules_are_fixed = "" if has_part_per_module else MODULES_SHARE_STATE
     return Compatibility(
         plan_identity(plan) if identity is None else identity,
         [module.module for module in plan.modules],
@@ -35,7 +34,7 @@ def plan_compatibility(plan: Plan, identity: QueryIdentity | None = None) -> Com
         plan.windows,
         why_fixed=why_modules_are_fixed,
         holds_rows=holds_rows,
-        begins_empty=[plan.choice.holds_components or module.is_choosy for module in plan.modules],
+        begins_empty=[plan.choice.holds_components or module.skips_rows for module in plan.modules],
     )
 
 
@@ -44,17 +43,9 @@ def plan_identity(plan: Plan) -> dict[str, object]:
 
     A query goes on with a checkpoint only if these properties are equal, or differ in a way that the state allows.
     """
-    times = plan.inputs[0].columns.start.type
-    if plan.axis is not Axis.TIME:
-        times = (
-            f"decimals of {plan.decimal_places} places"
-            if plan.decimal_places is not None
-            else plan.unit or str(plan.axis)
-        )
-
     identity: dict[str, object] = {
         "keys": [[key.name, key.type] for key in plan.keys],
-        "times": times,
+        "times": _kind_of_times(plan),
         "window": plan.window.to_dict(),
         "windows": {name: window.to_dict() for name, window in plan.named_windows.items()},
         "clip": str(plan.clip),
@@ -77,9 +68,18 @@ def plan_identity(plan: Plan) -> dict[str, object]:
     return identity
 
 
+def _kind_of_times(plan: Plan) -> str:
+    """Return the meaning of a tick in words: the type of timestamps, decimals of some places, or a unit of integers."""
+    if plan.axis is Axis.TIME:
+        return plan.inputs[0].columns.start.type
+    if plan.decimal_places is not None:
+        return f"decimals of {plan.decimal_places} places"
+    return plan.unit or str(plan.axis)
+
+
 def _components(form: Form) -> list[list[object]]:
     """Return the components of a columnar form, each as its name, its merge, and the type and shape of its arrays."""
-    components = []
+    components: list[list[object]] = []
     for name, component in form.components().items():
         components.append([name, str(component.merge), component.dtype, list(component.shape)])
     return components

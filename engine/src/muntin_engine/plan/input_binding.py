@@ -215,6 +215,11 @@ def _record_parts(
 ) -> tuple[tuple[Field, ...], Callable[..., object]]:
     """Return the fields of a record that columns fill, in order, and the function that makes the record of them.
 
+    Args:
+        reader: The module, its input or the function, in words.
+        wanted: The field that is read, whose type is a struct.
+        columns: The types of the columns.
+
     Raises:
         TypeMismatchError: There are more columns than fields, or fewer than fields without a default.
     """
@@ -342,4 +347,5 @@ def _known_result(cls: type[Module], field: Field, bound: Mapping[str, Field]) -
 
 
 def _spell_all(columns: Sequence[Field]) -> str:
+    """Return the names and the types of columns in words."""
     return ", ".join(f"{column.name} {spell(column)}" for column in columns)

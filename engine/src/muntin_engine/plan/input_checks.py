@@ -154,6 +154,7 @@ def check_shedding(plan: Plan) -> None:
     Raises:
         PolicyError: A window needs more events of a key than the limit allows.
     """
+    # A window needs no room for its rows where states of modules take their place.
     modules = [module.module for module in plan.modules]
     replaces_rows = plan.rows is not None and states_replace_rows(plan.rows, modules)
     least_for_window = 1 if replaces_rows else plan.window.least_events
@@ -175,8 +176,12 @@ def check_shedding(plan: Plan) -> None:
 def check_zone(window: WindowSpecification, times: NamedColumn) -> None:
     """Refuse windows by the clock of a time zone over times that are no instants.
 
+    Args:
+        window: The windows.
+        times: The column of times.
+
     Raises:
-        QueryError: The times are local ones, of no zone.
+        QueryError: The times are timestamps without a time zone, and the windows name another zone than UTC.
     """
     if window.time_zone not in (None, "UTC") and times.type == "timestamp_ntz":
         raise QueryError(

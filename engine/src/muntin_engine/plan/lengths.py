@@ -150,7 +150,7 @@ class AxisScale:
         return value
 
     def _with_resolved_fields(self, policy: Any) -> Any:
-        """Return a dataclass with all lengths in it in ticks; itself, if there are none."""
+        """Return a dataclass with all lengths in it in ticks; the same object if there are none."""
         changed = {}
         for part in fields(policy):
             if part.init:
@@ -161,7 +161,11 @@ class AxisScale:
         return replace(policy, **changed) if changed else policy
 
     def _ticks(self, microseconds: int, name: str) -> int:
-        """Return a length of time in ticks.
+        """Convert a length of time to ticks.
+
+        Args:
+            microseconds: The length.
+            name: What messages call the length.
 
         Raises:
             QueryError: The axis does not measure time, or the length is not a whole number of its unit.
@@ -182,7 +186,8 @@ class AxisScale:
                 times=self.times,
                 with_unit=Call("events", ..., Argument("unit", "ms")),
             )
-        ticks, remainder = divmod(microseconds * UNITS["us"], UNITS[self.unit])
+        nanoseconds = microseconds * UNITS["us"]
+        ticks, remainder = divmod(nanoseconds, UNITS[self.unit])
         if remainder:
             raise QueryError(
                 f"the {name} is {spell_ticks(microseconds)}, which is not a whole number of the unit {self.unit!r}"
@@ -190,7 +195,11 @@ class AxisScale:
         return ticks
 
     def _of_decimal(self, length: DecimalLength, name: str) -> int:
-        """Return a decimal number as a length in ticks.
+        """Convert a length that is a decimal number to ticks.
+
+        Args:
+            length: The length.
+            name: What messages call the length.
 
         Raises:
             QueryError: The axis measures time, or its times have fewer decimal places.

@@ -230,7 +230,7 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
                 columns[field.name] = None
         metrics += [Metric(overflow_metric(column), Unit.VALUES) for column in columns]
     for module in plan.modules:
-        if module.is_choosy:
+        if module.skips_rows:
             metrics.append(Metric(skipped_metric(module.metric_label), Unit.ROWS))
     if is_timed:
         metrics += [Metric(module_metric(module.metric_label), Unit.MICROSECONDS) for module in plan.modules]

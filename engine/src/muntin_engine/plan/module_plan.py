@@ -71,7 +71,7 @@ class ModulePlan:
     inputs: tuple[StreamInput, ...] = ()
 
     @property
-    def is_choosy(self) -> bool:
+    def skips_rows(self) -> bool:
         """True if the module does not accept every row: it skips rows with certain nulls, or of no input of its own."""
         return bool(self.inputs) or any(map(forbids_null, self.reads))
 
@@ -89,7 +89,7 @@ class ModulePlan:
     def empty_result(self) -> object:
         """The module's result for a window none of whose rows it accepts: null, unless the module names another one."""
         # A module that accepts every row may still leave values out in its form, such as the nulls of a column.
-        definition = self.module if self.is_choosy else self.form
+        definition = self.module if self.skips_rows else self.form
         return getattr(definition, "empty_result", None)
 
     @property
@@ -112,8 +112,8 @@ class ModulePlan:
     def identity(self) -> list[object]:
         """Return the properties of the module that the state in a checkpoint depends on, as plain data.
 
-        A module that does not accept every row is marked as `"counted"`: with its state the number of the accepted rows
-        is stored, as a state without any has another result.
+        A module that does not accept every row is marked as `"counted"`: with its state the number of accepted rows is
+        stored, as a window without such rows has a result of its own.
         """
         parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
         columns: list[Any] = list(self.columns)
@@ -121,7 +121,7 @@ class ModulePlan:
             # Columns of a further input have its number as well; those of the first input have their places alone.
             columns = [[self.side, place] for place in self.columns]
         identity: list[object] = [self.module.name, self.module.version, parameters, columns]
-        if self.is_choosy and self.module.is_incremental:
+        if self.skips_rows and self.module.is_incremental:
             identity.append("counted")
         if self.inputs:
             streams: dict[str, Any] = {}

@@ -33,8 +33,8 @@ from muntin_engine.plan.values_as_data import (
 Data: TypeAlias = Mapping[str, Any]
 """An object of JSON."""
 
-_NAMED_CODE: Final = ("modules", "join", "choice")
-"""The fields of a plan that run code, which data names and does not hold."""
+_FIELDS_WITH_CODE: Final = ("modules", "join", "choice")
+"""The fields of a plan that hold code, which is written apart: data name code and do not hold it."""
 
 
 def plan_to_data(plan: Plan) -> dict[str, Any]:
@@ -43,9 +43,10 @@ def plan_to_data(plan: Plan) -> dict[str, Any]:
     Args:
         plan: The plan as the driver has it: that of workers has no parameters of modules (see `Plan.for_workers`).
     """
+    # The fields with code are written below, by the names of the evaluator, of modules and of functions.
     data = {}
     for part in fields(plan):
-        if part.name not in _NAMED_CODE:
+        if part.name not in _FIELDS_WITH_CODE:
             data[part.name] = value_to_data(getattr(plan, part.name))
     are_ordered = plan.inputs[0].order is not None
     return {
@@ -70,7 +71,7 @@ def plan_from_data(data: Data, payloads: Sequence[Sequence[Field]], code: NamedC
     """
     values = {}
     for part in fields(Plan):
-        if part.name not in _NAMED_CODE:
+        if part.name not in _FIELDS_WITH_CODE:
             values[part.name] = value_from_data(data[part.name], code.classes)
     plan = Plan(**values, modules=())
     # Modules and the condition of a join are bound to the columns of the plan's inputs, so they are read last.
@@ -184,8 +185,8 @@ class NamedCode:
         """Return a module or a function of the name that data has, and record a difference of its version.
 
         Args:
-            code: The module or the function, as the program passes it or the process has imported it; where its name is
-                another one, or it is None, an installed plugin has to offer it.
+            code: The module or the function that the program passes or the process has imported. If it is None or has
+                another name, an installed plugin has to offer the module or the function.
             data: The data of the module or the function.
             kind: The kind of the code, `module` or `function`.
 
@@ -223,6 +224,8 @@ def _module_to_data(module: ModulePlan, *, are_ordered: bool) -> dict[str, Any]:
         are_ordered: True if the query names an order of events.
     """
     module_class = type(module.module)
+    # `with_order` gives a module an attribute `reads_order` of its own, in the place of that of its class.
+    has_order_of_query = are_ordered and module.module.reads_order is not module_class.reads_order
     inputs = {}
     for stream in module.inputs:
         inputs[stream.name] = {"sources": list(stream.sources), "columns": list(stream.columns)}
@@ -232,7 +235,7 @@ def _module_to_data(module: ModulePlan, *, are_ordered: bool) -> dict[str, Any]:
         "version": module.module.version,
         "class": path_of(module_class),
         "parameters": _parameters_to_data(module.parameters),
-        "ordered": are_ordered and module.module.reads_order is not module_class.reads_order,
+        "ordered": has_order_of_query,
         "side": module.side,
         "columns": list(module.columns),
         "inputs": inputs,
@@ -263,11 +266,18 @@ def _condition_to_data(condition: PairCondition) -> dict[str, Any]:
 
 
 def _parameters_to_data(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a module or a function as data, by name."""
     return {name: value_to_data(value) for name, value in parameters.items()}
 
 
 class _CodeReader:
-    """Makes the modules and the join of a plan again, bound to the columns of its inputs."""
+    """Makes the modules and the join of a plan again, bound to the columns of its inputs.
+
+    Args:
+        plan: The plan without its modules and its join.
+        payloads: For each input, the types of the columns that modules read, as they travel between tasks.
+        code: The modules, functions and classes that the data may name.
+    """
 
     def __init__(self, plan: Plan, payloads: Sequence[Sequence[Field]], code: NamedCode) -> None:
         self._payloads = payloads
@@ -310,9 +320,12 @@ class _CodeReader:
         types = [self._payloads[data["side"]][place] for place in places]
 
         def place_of(number: int, _: Field) -> int:
+            """Return the place in the payload that the plan had for a column of the module."""
             return places[number]
 
-        return plan_module(data["output"], cls, parameters, types, place_of, self._scale.resolve, module)
+        return plan_module(
+            data["output"], cls, parameters, types, place_of, read_length=self._scale.resolve, module=module
+        )
 
     def _bound_to_streams(self, data: Data, cls: type[Module], parameters: Data, module: Module | None) -> ModulePlan:
         """Return the plan of a module that reads the columns of several streams.
@@ -331,12 +344,21 @@ class _CodeReader:
             types[name] = [payload[place] for place in part["columns"]]
 
         def place_of(name: str, number: int, _: Field) -> int:
+            """Return the place in the payload that the plan had for a column of an input of the module."""
             place: int = data["inputs"][name]["columns"][number]
             return place
 
         source_place = data["columns"][0]
         return plan_several(
-            data["output"], cls, parameters, sources, types, source_place, place_of, self._scale.resolve, module
+            data["output"],
+            cls,
+            parameters,
+            sources=sources,
+            columns=types,
+            source_place=source_place,
+            place_of=place_of,
+            read_length=self._scale.resolve,
+            module=module,
         )
 
     def join(self, data: Data) -> JoinPlan:
@@ -351,6 +373,7 @@ class _CodeReader:
         types = [self._payloads[side][place] for side, place in places]
 
         def place_of(number: int, _: Field) -> tuple[int, int]:
+            """Return the stream and the place in its payload that the plan had for a column of the function."""
             return places[number]
 
         function = self._code.function(data)

@@ -65,7 +65,12 @@ def with_choice(plan: Plan, declarations: Sequence[Declaration]) -> Plan:
 
 
 def choose(plan: Plan, declaration: Declaration) -> Choice | str:
-    """Return the choice of an evaluator for a query; or, as text, the reason why the evaluator cannot run it."""
+    """Return the choice of an evaluator for a query; or, as text, the reason why the evaluator cannot run it.
+
+    Args:
+        plan: The plan of the query.
+        declaration: The declaration of the evaluator.
+    """
     if declaration.takes_windows is not plan.is_windowed:
         return "it is for queries without windows" if plan.is_windowed else "the query has no windows"
     input_count = len(plan.inputs)
@@ -76,6 +81,7 @@ def choose(plan: Plan, declaration: Declaration) -> Choice | str:
         if why_not is not None:
             return why_not
 
+    # An evaluator on arrays needs a combination of parts that can evaluate the query.
     arrays = None
     if declaration.holds is not None:
         parts = choose_parts(plan, declaration.holds, declaration.combinations)

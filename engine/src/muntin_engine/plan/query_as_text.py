@@ -67,7 +67,10 @@ class _Writer:
         return [self._step(step) for step in steps]
 
     def _step(self, step: Step) -> dict[str, Any]:
-        """Return a call as data."""
+        """Return a call as data: its main argument under the name of the call, the others under their own names.
+
+        Arguments that are equal to their defaults are left out.
+        """
         main = main_parameter(step.call)
         parameters = SIGNATURES[step.call].parameters
         data: dict[str, Any] = {step.call: None}

@@ -56,7 +56,8 @@ def skipped_nulls(plan: Plan) -> dict[str, SkippedNulls]:
         columns: list[str] = []
         fields: list[str] = []
         for stream in module.streams:
-            reads = [(payload[place].name, part) for place, part in zip(stream.columns, stream.reads, strict=True)]
+            column_names = [payload[place].name for place in stream.columns]
+            reads = list(zip(column_names, stream.reads, strict=True))
             for column, field_name in _parts_without_null(reads):
                 columns.append(column)
                 fields.append(field_name)

@@ -45,6 +45,7 @@ def step(call: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(call)
     def recorded_call(*args: P.args, **kwargs: P.kwargs) -> T:
+        # The stream is immutable: return a copy that knows the call.
         new_stream: Any = call(*args, **kwargs)
         arguments = signature.bind(*args, **kwargs).arguments
         stream = arguments.pop("self", None)  # None for a function, which begins a stream
@@ -56,7 +57,7 @@ def step(call: Callable[P, T]) -> Callable[P, T]:
 
 
 def _frames_of(stream: Any, arguments: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the DataFrames of the streams that a call has to do with, and the DataFrame among its arguments.
+    """Return the DataFrames whose columns the arguments of a call may name: of its streams, and among its arguments.
 
     Args:
         stream: The stream that the call is made on; None for a function.

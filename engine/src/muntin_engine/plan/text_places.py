@@ -29,6 +29,13 @@ class PlacedError(QueryError):
     """
 
     def __init__(self, place: str, fault: str | Exception, advice: str = "") -> None:
+        """Make an error at a place in the text.
+
+        Args:
+            place: The place.
+            fault: The message, or an error of a call that the text describes.
+            advice: A further line of the message; empty for none.
+        """
         message = message_of(fault) if isinstance(fault, Exception) else fault
         self.fault = ErrorMessage("{message}{advice}", message=message, advice=f"\n  {advice}" if advice else "")
         self.place = place
@@ -106,7 +113,7 @@ class _PlainReader:
             depth: The number of lists and objects that the data are in.
 
         Raises:
-            PlacedError: As for `plain`.
+            PlacedError: The data hold a value that JSON does not have, or are too large or nested too deeply.
         """
         self._check_size(here, depth)
         self._value_count += 1  # in all calls together, as this method calls itself for each part
@@ -145,7 +152,7 @@ class _PlainReader:
         for key, part in data.items():
             # YAML reads the word `on`, which is an argument of a join, as true.
             name = "on" if key is True and "join" in data else key
-            if name in parts:
+            if name in parts:  # keys are different: only true and a quoted "on" become one name
                 raise PlacedError(here, "there is on twice")
             if not isinstance(name, str):
                 hint = "quote it"

@@ -110,7 +110,7 @@ def value_to_data(value: Any) -> Any:
     return {IS: UNWRITABLE, "text": spell(value)}
 
 
-def value_from_data(data: Any, classes: Mapping[str, type] = {}) -> Any:  # it is only read
+def value_from_data(data: Any, classes: Mapping[str, type] = {}) -> Any:  # the default is never changed
     """Return the value that `value_to_data` wrote.
 
     Args:
@@ -165,7 +165,7 @@ def _object_from_data(cls: type, parts: dict[str, Any], data: Mapping[str, Any],
 def _class_named(name: str, classes: Mapping[str, type]) -> type:
     """Return the class that a name in data stands for, without importing anything.
 
-    Data can so name enumerations, tuples and dataclasses alone: reading data never calls other code.
+    Only enumerations, tuples and dataclasses can be named, so that reading data never calls other code.
 
     Args:
         name: The name of a class of Muntin's, or the path of another class, such as `rides:Trip`.
@@ -299,12 +299,13 @@ class _WindowsForm(_Form):
     """Windows of a kind that goes by its name, which a plugin may offer."""
 
     def holds(self, value: Any) -> bool:
+        """Return True for windows whose class is found by the name of their kind."""
         if not isinstance(value, WindowSpecification):
             return False
         try:
             return kind_named(value.name) is type(value)
         except MuntinError:
-            return False
+            return False  # no kind has the name: the windows are written by the path of their class
 
     def write(self, value: WindowSpecification) -> Any:
         return {IS: "window", **value.to_dict()}
@@ -315,6 +316,7 @@ class _NumberForm(_Form):
         return isinstance(value, int | float)
 
     def write(self, value: float) -> Any:
+        """Return a number as JSON has it, or with its kind if JSON has no such number."""
         # A length of time is an int, too, and is written as what it is.
         if isinstance(value, TimeLength):
             return _write_plain("TimeLength", value)
@@ -332,6 +334,7 @@ class _MappingForm(_Form):
         return isinstance(value, Mapping)
 
     def write(self, value: Mapping[Any, Any]) -> Any:
+        """Return a mapping as an object of JSON, or as a list of pairs if its keys are not all text."""
         # With a key `IS`, an object of JSON would be read back as an object of a class.
         if IS not in value and all(isinstance(name, str) for name in value):
             return {name: value_to_data(part) for name, part in value.items()}
@@ -368,6 +371,7 @@ class _RecordForm(_Form):
         return isinstance(value, tuple) or (is_dataclass(value) and not isinstance(value, type))
 
     def write(self, value: Any) -> Any:
+        """Return an object with the name of the class and the values of its fields."""
         cls = self._class_of(value)
         names = list(cls._fields) if isinstance(value, tuple) else _parameters_of(cls)
         if isinstance(value, Struct):

@@ -87,7 +87,7 @@ class BatchFolders(OwnedFolder, ABC):
 
     @abstractmethod
     def stage(self, batch: DataFrame, row_count: int | None) -> Path:
-        """Write the rows of a micro-batch to a new path.
+        """Write the rows of a micro-batch to a new path that readers do not look at, and return the path.
 
         Args:
             batch: The rows.
@@ -164,9 +164,9 @@ class BatchFolders(OwnedFolder, ABC):
         return recorded if recorded.includes(newest_folder) else WrittenBatch(newest_folder)
 
     def undo_record(self, batch_id: int) -> None:
-        """Set the record back to the micro-batch before one that comes again, while the rows of that are replaced.
+        """If a micro-batch comes again, set the record back to the one before it, as its rows are about to be replaced.
 
-        Nothing changes if the micro-batch is not in the record, which is so unless it comes again.
+        A micro-batch that comes for the first time is not in the record yet: then nothing changes.
         """
         last = self.last
         if last is None or not last.written_batch.includes(batch_id):
@@ -318,7 +318,7 @@ def batch_folders_at(path: str | PathLike[str]) -> BatchFolders:
     """Return the folders of micro-batches in a folder, or at the address of one.
 
     Raises:
-        QueryError: The path is neither.
+        QueryError: The argument is neither a path nor an address.
     """
     if isinstance(path, str) and is_elsewhere(path):
         return StoredBatchFolders(path)

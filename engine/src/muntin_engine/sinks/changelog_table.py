@@ -46,8 +46,8 @@ class ChangelogTable(InformedSink):
         Args:
             path: A path where there is nothing yet, or the output of an earlier run of the same query. The driver and
                 the workers must see the same file system there.
-            key: The query's key columns. With `event_id` they name a row of the table. None for those of the query,
-                which `Query.write` and the results know.
+            key: The key columns, which identify a row of the table together with `event_id`. None for the key columns
+                of the query, which `Query.write` passes on.
 
         Raises:
             QueryError: The path is not one of this machine, such as a URL; or the key names no columns.
@@ -126,7 +126,7 @@ class ChangelogTable(InformedSink):
                 self._publish(batch, batch_id, row_count)
 
     def _publish(self, batch: DataFrame, batch_id: int, row_count: int | None) -> None:
-        """Publish the table with the changes of a micro-batch; without changes, the current version of its rows again.
+        """Publish the table after a micro-batch: a new version with its changes, or the current rows if it has none.
 
         Args:
             batch: The changes.

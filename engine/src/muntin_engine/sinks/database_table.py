@@ -132,7 +132,7 @@ class DatabaseTable(TableSink):
                 owner, mark = self._owner_and_mark(cursor)
         if owner == query_id:
             return mark
-        if self._last_batch is not None:
+        if self._last_batch is not None:  # the query wrote in this run, so it was the owner
             raise self._gone_error()
         return Mark()
 
@@ -214,7 +214,7 @@ class DatabaseTable(TableSink):
                 self._write_rows(cursor, columns, _converted(record_batch, converters))
 
     def _write_rows(self, cursor: Any, columns: _TableColumns, values: Mapping[str, list[Any]]) -> None:
-        """Insert rows; of a changelog, delete the rows that change before, and insert their new versions.
+        """Insert rows. Of a changelog, first delete the rows that change, and then insert their new versions.
 
         Args:
             cursor: The cursor of the transaction.
@@ -425,7 +425,8 @@ def _columns_of(schema: pa.Schema, names: Sequence[str]) -> _TableColumns:
         names: The columns of the output that identify a row; none if rows are appended.
 
     Raises:
-        QueryError: Two columns of the table would have one name, such as `window_start` and the field of `window`.
+        QueryError: Two columns of the table would have one name, such as a column `window_start` beside a record
+            `window` with a field `start`.
     """
     types: dict[str, Any] = {}
     columns_by_output: dict[str, list[str]] = {}

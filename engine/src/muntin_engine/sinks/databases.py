@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from muntin.errors import QueryError
 from muntin_engine.errors import SetupError
-from muntin_engine.needed import needed
+from muntin_engine.needed import required_module
 from muntin_engine.sinks.json_text import json_of, text_of
 
 _DECIMAL: Final = re.compile(r"decimal\d+\((\d+), (-?\d+)\)")
@@ -156,7 +156,7 @@ class _Postgresql(Database):
 
     @property
     def _psycopg(self) -> Any:
-        return needed("psycopg", "a table in PostgreSQL", "postgresql")
+        return required_module("psycopg", feature="a table in PostgreSQL", extra="postgresql")
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
@@ -263,7 +263,8 @@ class _Sqlite(Database):
         """Return the function that converts values of a type of Arrow's for SQLite; None if SQLite takes them."""
         name = str(arrow_type)
         if name in ("float", "double"):
-            return lambda value: None if isnan(value) else value  # SQLite stores NaN as null in any case
+            # SQLite stores NaN as null. A row with NaN in a key is therefore looked for with null as well.
+            return lambda value: None if isnan(value) else value
         if name.startswith("decimal"):
             return "{:f}".format
         if name.startswith(("date", "timestamp")):

@@ -73,7 +73,7 @@ class KafkaConnector(ABC):
     """Sends the rows of micro-batches to Kafka from where they are."""
 
     @abstractmethod
-    def send(  # a topic, and the parts of a message
+    def send(
         self,
         batch: Frame,
         keys: Sequence[str],

@@ -51,7 +51,7 @@ class ParquetFolder(InformedSink):
                 with options of pyarrow's behind a `?`.
 
         Raises:
-            QueryError: The path is neither.
+            QueryError: The argument is neither a path nor an address.
         """
         self._folders = batch_folders_at(path)
         self._path = self._folders.path if self._folders.is_elsewhere else path

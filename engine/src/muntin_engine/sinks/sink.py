@@ -48,7 +48,8 @@ class Sink(ABC):
     def folder(self) -> Path | None:
         """The folder that belongs to the sink alone; None if it has none.
 
-        Once a micro-batch was written there is something in it: where it is gone or empty, the query does not go on.
+        After the first micro-batch the folder must not be empty: if it is gone or empty at a later start, the query
+        does not go on.
         """
         return None
 

@@ -9,7 +9,7 @@ from muntin.errors import QueryError
 from muntin_engine.plan.text_places import PlacedError
 from muntin_engine.sql_text.message_spelling import CLAUSES, in_sql
 from muntin_engine.sql_text.sql_aggregates import AGGREGATES
-from muntin_engine.sql_text.sql_source import MarkedNodes, SqlError, SqlText, span_of
+from muntin_engine.sql_text.sql_source import MarkedNodes, SqlError, SqlText, fact_and_advice, span_of
 from muntin_engine.sql_text.step_forms import Steps
 
 _NAMES_OF_SQL: Final = {module: name for name, (module, _) in reversed([*AGGREGATES.items()])}
@@ -34,9 +34,9 @@ def call_error(source: SqlText, steps: Steps, error: QueryError) -> QueryError:
     node, within = _nodes_at(source, steps, place)
 
     # Code in the message, such as `clip="none"`, is spelled in SQL, such as `CLIP NONE`.
-    fact, _, advice = message.spelled(in_sql).partition("\n")
+    fact, advice = fact_and_advice(message.spelled(in_sql))
     start = _start_of(source, error, node, within)
-    sql_error = SqlError(source.text, start, fact, advice.replace("\n  ", "\n").strip())
+    sql_error = SqlError(source.text, start, fact, advice)
     sql_error.argument = error.argument
     sql_error.value = error.value
     return sql_error
@@ -52,11 +52,14 @@ def _nodes_at(source: SqlText, steps: Steps, place: str) -> MarkedNodes:
         steps: The steps.
         place: The place of the part, such as `query[2].aggregate.p90`; empty for the query as a whole.
     """
+    # The names on the way to the part, such as `2`, `aggregate` and `p90`; the first word is the query itself.
+    _query, *names = place.replace("[", ".").replace("]", "").split(".")
+
     # Go down the data name by name, and keep the nodes of the last part that has any.
     data: Any = steps
     first_arguments = next(iter(steps[0].values()))
     nodes = source.nodes.get(id(first_arguments), MarkedNodes(None, None))
-    for name in place.replace("[", ".").replace("]", "").split(".")[1:]:
+    for name in names:
         data = _part_of(data, name)
         nodes = source.nodes.get(id(data), nodes)
     return nodes

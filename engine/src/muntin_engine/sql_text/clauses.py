@@ -169,18 +169,22 @@ class WatermarkClause(PolicyClause):
         # A part is a word, a column or a length. `words` has a text for each part, which is empty if it is no word.
         parts = clause.expressions
         words = _words(clause)
+        is_for_column = len(parts) >= 4 and words[0] == "FOR" and words[2] == "AS"
         policy: Any
-        if words[-3:] == ["DELAY", "OF", ""] and len(parts) < 5:  # [at] DELAY OF length
+        if words[-3:] == ["DELAY", "OF", ""] and len(parts) < 5:
+            # DELAY OF length, or at DELAY OF length
             columns = parts[:-3]
             policy = length_of(parts[-1], source)
-        elif words[:3:2] == ["FOR", "AS"] and len(parts) == 4:  # FOR at AS at
-            columns = parts[1::2]
+        elif is_for_column and len(parts) == 4:
+            # FOR at AS at
+            columns = [parts[1], parts[3]]
             policy = {"kind": "ordered"}
-        elif words[:3:2] == ["FOR", "AS"] and len(parts) == 5 and isinstance(parts[4], exp.Neg):
-            # FOR at AS at - length
-            columns = parts[1:4:2]
+        elif is_for_column and len(parts) == 5 and isinstance(parts[4], exp.Neg):
+            # FOR at AS at - length: the last part is the negative length
+            columns = [parts[1], parts[3]]
             policy = length_of(parts[4].this, source)
         elif len(parts) == 1 and read_call(parts[0], source) is not None:
+            # policy(...)
             columns = []
             policy = value_of(parts[0], source)
         else:

@@ -138,7 +138,10 @@ class StreamingSpark(Spark):
             return self._keep(super()._parse_select(*arguments, **options), first)
 
         def _parse_lambda(self, alias: bool = False) -> Any:
-            # sqlglot calls this for each argument of a function, whether it is a lambda or not.
+            """Read an argument of a function: also `TABLE ...`, one by name, or a call of the trigger `when`.
+
+            sqlglot calls this for each argument, whether it is a lambda or not.
+            """
             first = self._curr
             if first.token_type == TokenType.TABLE:
                 return self._keep(self._parse_stream_table(), first)
@@ -155,19 +158,21 @@ class StreamingSpark(Spark):
         def _parse_function_call(
             self, functions: Any = None, anonymous: bool = False, optional_parens: bool = True, any_token: bool = False
         ) -> Any:
+            """Read the call of a function; aggregates and window functions of ours stay calls by their names."""
             first = self._curr
             is_called_by_name = first is not None and first.text.upper() in _CALLED_BY_NAME
             node = super()._parse_function_call(functions, anonymous or is_called_by_name, optional_parens, any_token)
             return self._keep(node, first)
 
         def _parse_table_alias(self, alias_tokens: Any = None) -> Any:
-            # The first word of a clause after a query, such as EMIT, is no alias of its table unless it is quoted.
+            """Read the alias of a table. The first word of a clause of streams, such as EMIT, is none unless quoted."""
             is_clause = self._curr.text.upper() in QUERY_CLAUSES and self._curr.token_type != TokenType.IDENTIFIER
             return None if is_clause else super()._parse_table_alias(alias_tokens)
 
         def _parse_query_modifiers(self, this: Any) -> Any:
+            """Read what follows a query: clauses of Spark such as LIMIT, then clauses of streams such as EMIT."""
             this = super()._parse_query_modifiers(this)
-            # The clauses of streams follow a query like modifiers, such as LIMIT. Its node has no argument for them.
+            # sqlglot's node has no argument for clauses of streams, so they are kept beside its arguments.
             while isinstance(this, self.MODIFIABLES) and self._curr and self._curr.text.upper() in QUERY_CLAUSES:
                 this.meta.setdefault("clauses", []).append(self._parse_clause())
             return this

@@ -101,8 +101,11 @@ class JoinColumns:
         # Expressions over both streams come last, as they may read columns that have other names in the results.
         for name, body in bodies_of_both.items():
             selected[name] = self.over_results(body)
+
+        # The streams themselves are joined without conditions on both: a left join then has a right row for some left
+        # rows that have none in SQL.
         if self.pair_conditions and self.kind == "left":
-            self._hide_other_versions(selected)
+            self._make_unmatched_null(selected)
         return selected
 
     def is_natural(self, selected: dict[str, str]) -> bool:
@@ -192,7 +195,7 @@ class JoinColumns:
         self.left[name] = text
         return name
 
-    def _hide_other_versions(self, selected: dict[str, str]) -> None:
+    def _make_unmatched_null(self, selected: dict[str, str]) -> None:
         """Make columns of the right stream null where ON is not met: a left join of SQL has no right row there.
 
         Args:
@@ -270,7 +273,7 @@ def _is_lifetime(column: Any) -> bool:
 
 
 def _free_names(name: str, alias: str) -> Iterator[str]:
-    """Yield names for a column, the plainest first."""
+    """Yield names to choose from for a column: its name, then the name after the alias of its stream, then numbers."""
     yield name
     yield f"{alias}_{name}"
     number = 2

@@ -44,7 +44,7 @@ def read_join(reader: ReadsQueries, tree: Any, table: Any) -> Steps:
         table: The table of its FROM clause.
 
     Raises:
-        SqlError: The join is none of two streams, or has a part that such joins do not have.
+        SqlError: The query does not join two streams, or has a part that joins of streams do not have.
     """
     source = reader.source
     join = tree.args["joins"][0]
@@ -113,7 +113,8 @@ def _stream_table(reader: ReadsQueries, side: Any) -> Any:
     Raises:
         SqlError: The side is a table, or reads the results of a query.
     """
-    if isinstance(side, exp.Table) and not isinstance(side.this, exp.Identifier):
+    is_function = isinstance(side, exp.Table) and not isinstance(side.this, exp.Identifier)  # which a name would be
+    if is_function:
         return side
     if isinstance(side, exp.Subquery):
         function = _selected_function(side)
@@ -236,7 +237,7 @@ class _JoinReading:
         if self.right.time is None:
             fact = f"rows of {self.right.alias} have ends, so they say themselves how long they hold"
             raise self.source.error(version, fact, "leave FOR SYSTEM_TIME AS OF out, or DESCRIPTOR(start) alone")
-        self.right.bases[0]["edge"] = True
+        self.right.bases[0]["edge"] = True  # samples, each of which lasts until the next one of its key
         self.is_as_of = True
 
     def read_conditions(self, where: Any) -> None:
@@ -271,7 +272,8 @@ class _JoinReading:
             part: The condition.
             bounds: The bounds on times so far; those that the condition sets are added.
         """
-        # A call of a function that Spark does not know is the condition of the join. A join can have one of these.
+        # A call of a function that Spark does not know is the condition of the join. A join can have one of these. The
+        # name of a plugin's function has a dot; one without a dot may be Spark's if it reads one stream alone.
         streams = self.streams.read_by(part)
         is_of_both = len(streams) == 2
         function = _function_name(part)
@@ -424,7 +426,8 @@ class _JoinReading:
             ends = [f"{self.left.alias}.{end} = {self.right.alias}.{end}" for end in _WINDOW]
             advice = f"give both the same function, and write ON ... AND {' AND '.join(ends)}"
             raise self.source.error(self.join, fact, f"{advice}; without windows: EVENTS(...)")
-        if window["kind"] not in ("tumbling", "calendar") or {"hop", "reach"} & window.keys():
+        may_overlap = window["kind"] not in ("tumbling", "calendar") or {"hop", "reach"} & window.keys()
+        if may_overlap:
             fact = "rows share several windows, and SQL has a row for each, where same_window has one for all"
             advice = "join in TUMBLE or CALENDAR, or write it in Python: join(..., same_window=...)"
             raise self.source.error(self.join, fact, advice)
@@ -462,8 +465,11 @@ class _JoinReading:
         if self.pair_conditions:
             how = {"semi": "inner", "anti": "left"}.get(how, how)
         arguments: dict[str, Any] = {"how": how, **self.arguments}
-        if not columns.left and not columns.right:  # a join must have a column besides its keys
-            selection = selection or {name: name for name in (*(self.left.keys or ()), "lifetime")}
+        if not columns.left and not columns.right:
+            # A join must have a column besides its keys: give it one, and select the others so that nobody sees it.
+            if not selection:
+                keys = self.left.keys or []
+                selection = {name: name for name in [*keys, "lifetime"]}
             columns.add_constant("is_met", selection)
         if columns.left:
             arguments["left_columns"] = columns.left

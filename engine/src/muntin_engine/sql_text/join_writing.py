@@ -109,7 +109,8 @@ class JoinedQuery:
         window = self.arguments.get("same_window")
         if window is None:
             return []
-        if window["kind"] not in ("tumbling", "calendar") or {"hop", "reach"} & window.keys():
+        may_overlap = window["kind"] not in ("tumbling", "calendar") or {"hop", "reach"} & window.keys()
+        if may_overlap:
             raise ValueError("a join with same_window= of windows that overlap")
         return [f"{_LEFT}.{end} = {_RIGHT}.{end}" for end in ("window_start", "window_end")]
 

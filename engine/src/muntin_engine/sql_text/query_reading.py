@@ -22,7 +22,7 @@ from muntin_engine.sql_text.refusals import (
     refuse_unread,
 )
 from muntin_engine.sql_text.select_columns import WINDOW_COLUMNS, SelectItem, output_columns, over_results
-from muntin_engine.sql_text.sql_source import SqlText, span_of
+from muntin_engine.sql_text.sql_source import SqlText, fact_and_advice, span_of
 from muntin_engine.sql_text.sql_values import column_of, name_of, stream_of, text_of
 from muntin_engine.sql_text.step_forms import Steps
 from muntin_engine.sql_text.stream_reading import (
@@ -154,6 +154,7 @@ class SqlReader:
                 stream_columns.append(column)
         if not stream_columns or isinstance(node, exp.Column):
             return column_of(node, after=len(stream_columns))
+        # The text of each column from the second part of its name on: the first part is the name of the stream.
         changes: list[tuple[Any, str]] = []
         for column in stream_columns:
             start, _ = span_of(column.parts[1])
@@ -199,14 +200,19 @@ class SqlReader:
         Raises:
             SqlError: The query cannot be read as events, or the columns are not those of its times.
         """
+        # A name may be that of a query of a WITH clause, which is then read in its place.
         is_table = isinstance(table, exp.Table)
         named_query: NamedQuery | None = None
         if is_table and not table.db:
             named_query = self.named_queries.get(table.name.casefold())
         body = table if named_query is None else named_query.cte.this
         reader = self if named_query is None else named_query.reader
+
+        # A query of streams: a union, or windows and joins, whose results become events.
         if not isinstance(body, exp.Table) and reader.is_streaming(body):
-            refuse_unread(self.source, body, *([] if named_query is None else [named_query.cte]))
+            refuse_unread(self.source, body)
+            if named_query is not None:
+                refuse_unread(self.source, named_query.cte)
             if isinstance(body, exp.Union):
                 return reader._within(body)._union(body, times)
             return reader._results_as_events(body, times)
@@ -309,7 +315,10 @@ class SqlReader:
         steps = self.query(query)
 
         # The results become events as they are: columns that SELECT computes and conditions on results would be lost.
-        selected: dict[str, str] = steps.pop()["select"]["columns"] if "select" in steps[-1] else {}
+        selected: dict[str, str] = {}
+        if "select" in steps[-1]:
+            selection = steps.pop()
+            selected = selection["select"]["columns"]
         computed_names: list[str] = []
         for name, text in selected.items():
             if text.strip("`") not in (name, WINDOW_COLUMNS.get(name)):
@@ -347,8 +356,12 @@ class SqlReader:
                 raise self.source.error(part, fact, AS_TABLE)
 
         # Both SELECTs become one: columns of the outer one are expressions over those of the inner one.
-        selected: dict[str, str] | None = steps.pop()["select"]["columns"] if "select" in steps[-1] else None
-        inner_columns = None if selected is None else {name.lower(): text for name, text in selected.items()}
+        selected: dict[str, str] | None = None
+        inner_columns: dict[str, str] | None = None
+        if "select" in steps[-1]:
+            inner_selection = steps.pop()
+            selected = inner_selection["select"]["columns"]
+            inner_columns = {name.lower(): text for name, text in selected.items()}
 
         def over_inner(node: Any) -> str:
             """Return an expression of the outer SELECT as one over the results of the inner query."""
@@ -392,20 +405,23 @@ class _StreamQuery:
         self._read_where(table)
         keys = self._read_keys()
 
-        # The modules that the columns of SELECT and HAVING call. An operator is the only one.
+        # The modules that the columns of SELECT and HAVING call. An operator has to be the only one.
         calls = ModuleCalls(self._source, self._reader.caller_names, self._stream.alias, self._reader.column)
         items = [calls.select_item(node) for node in self._tree.expressions]
         having = calls.select_item(self._having_node.this) if self._having_node else None
-        all_items = [*items, *([having] if having else [])]
+        all_items = list(items)
+        if having is not None:
+            all_items.append(having)
         modules = self._named_modules(all_items)
-        first_call = next(node for item in all_items for node, _ in item.calls)
+        first_item = next(item for item in all_items if item.calls)
+        first_call, _ = first_item.calls[0]
         operators = [name for name, call in modules.items() if self._is_operator(call["module"], all_items)]
         if operators and len(modules) > 1:
             fact = f"{modules[operators[0]]['module']} returns rows, so it stands alone"
             raise self._source.error(first_call, fact, "ask for the others in a query of their own")
 
-        steps = self._stream.steps
-        steps += self._window_steps(has_operator=bool(operators))
+        # The steps of the events, of their windows and of the modules, and what is done with the results.
+        steps = [*self._stream.steps, *self._window_steps(has_operator=bool(operators))]
         extent = "window" if self._stream.window is not None else "lifetime"
         if operators:
             (call,) = modules.values()
@@ -510,8 +526,8 @@ class _StreamQuery:
             return self._reader.is_operator(module)
         except MuntinError as error:  # there is no such module
             node = next(node for item in items for node, call in item.calls if call["module"] == module)
-            fact, _, advice = str(error).partition("\n")
-            raise self._source.error(node, fact, advice.replace("\n  ", "\n").strip()) from error
+            fact, advice = fact_and_advice(str(error))
+            raise self._source.error(node, fact, advice) from error
 
     def _window_steps(self, *, has_operator: bool) -> Steps:
         """Return the step that cuts the stream into windows; no step for an operator without windows.
@@ -591,10 +607,15 @@ class _StreamQuery:
         steps: Steps = []
         # The columns that SELECT may read of the results, by their names in SQL.
         columns = {**{key.strip("`").lower(): key for key in keys}, **WINDOW_COLUMNS}
-        texts = self._texts_of(items, [*items, *([having] if having else [])], columns)
+        all_items = items if having is None else [*items, having]
+        texts = self._texts_of(items, all_items, columns)
         if having is not None:
-            by_alias = {item.alias.lower(): text for item, text in zip(items, texts, strict=True) if item.alias}
-            condition = having.text(self._source, self._stream.alias, by_alias | columns)
+            # HAVING may also read columns of SELECT by their aliases.
+            text_by_alias: dict[str, str] = {}
+            for item, text in zip(items, texts, strict=True):
+                if item.alias:
+                    text_by_alias[item.alias.lower()] = text
+            condition = having.text(self._source, self._stream.alias, text_by_alias | columns)
             steps.append({"where": self._source.mark({"condition": condition}, self._having_node)})
         selected = output_columns(self._source, items, texts, natural_columns)
         if selected is not None:

@@ -30,7 +30,7 @@ def write(steps: list[dict[str, Any]]) -> str:
         return _query_text(unpacked(steps))
     except ValueError as error:
         if isinstance(error, QueryError):
-            raise
+            raise  # some of these, such as a DurationError, are ValueErrors too, and have a message of their own
         message = f"this query has no text in SQL: {error}\n  write it as data: query.to_dict()"
         raise QueryError(message) from error
 
@@ -171,7 +171,9 @@ class _ResultSelection:
             if call == "where":
                 conditions.append(arguments["condition"])
             else:
-                columns = {name: name for name in arguments.get("names") or ()} | dict(arguments.get("columns", {}))
+                names = arguments.get("names") or ()
+                columns = {name: name for name in names}
+                columns.update(arguments.get("columns", {}))
         return cls(conditions, columns)
 
     @property

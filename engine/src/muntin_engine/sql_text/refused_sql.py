@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from muntin.errors import QueryError
-from muntin_engine.sql_text.sql_source import SqlError, SqlText
+from muntin_engine.sql_text.sql_source import SqlError, SqlText, fact_and_advice
 
 
 def placed(text: str, error: Any) -> QueryError:
@@ -20,6 +20,7 @@ def placed(text: str, error: Any) -> QueryError:
     source = SqlText(text)
     part = error.value if isinstance(error.value, str) else ""
     start = source.place_of(part, 0, len(text))
+    # The fact of an error about a row is its message without the part that failed: the caret shows that.
     message = str(getattr(error, "fact", "") or error)
-    fact, _, advice = message.partition("\n")
-    return SqlError(text, start or 0, fact, advice.replace("\n  ", "\n").strip())
+    fact, advice = fact_and_advice(message)
+    return SqlError(text, start or 0, fact, advice)

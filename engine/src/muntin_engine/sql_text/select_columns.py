@@ -59,18 +59,19 @@ def over_results(
             continue
         parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
         has_alias = len(parts) > 1 and parts[0].name.casefold() == alias.casefold()
-        first = parts[1] if has_alias else parts[0]
-        text = text_by_name.get(first.name.lower())
+        name_node = parts[1] if has_alias else parts[0]
+        name = name_node.name
+        text = text_by_name.get(name.lower())
         if text is None and columns is None:
-            text = spell_name(first.name)
+            text = spell_name(name)
         if text is None:
-            fact = f"{first.name} is neither a key nor an aggregate"
-            raise source.error(column, fact, f"{closest(first.name, text_by_name)}\n{advice.format(first.name)}")
+            fact = f"{name} is neither a key nor an aggregate"
+            raise source.error(column, fact, f"{closest(name, text_by_name)}\n{advice.format(name)}")
 
         # Fields after the name of the column, such as `.start` after that of a window, stay as they are written.
-        _, first_end = span_of(first)
+        _, name_end = span_of(name_node)
         _, column_end = span_of(column)
-        fields = source.text[first_end:column_end]
+        fields = source.text[name_end:column_end]
         is_path = text.replace("`", "").replace(".", "_").isidentifier()
         needs_parentheses = not is_path and (fields or column is not node)
         changes.append((column, f"({text}){fields}" if needs_parentheses else text + fields))

@@ -26,12 +26,18 @@ def from_spark(text: str, error: Any, tables: Iterable[str] = ()) -> QueryError:
         error: The error of PySpark's, with its condition and the places that it names.
         tables: The names of the tables that the text may read.
     """
-    # The message without Spark's words for programs: its first sentence says what is wrong, the others what to do.
-    raw = _SEARCH_PATH.sub("", _CONDITION.sub("", str(error).strip()))
-    end = _END.search(raw)
-    sentences = _SENTENCES.split(raw[: end.start()] if end else raw)
-    fact = f"{sentences[0][:1].lower()}{sentences[0][1:]}".rstrip(".")
-    advice = " ".join(sentences[1:])
+    # The message without what Spark adds for programs: the condition before it, the search path in it, the SQLSTATE and
+    # the plan after it.
+    message = _CONDITION.sub("", str(error).strip())
+    message = _SEARCH_PATH.sub("", message)
+    end = _END.search(message)
+    if end is not None:
+        message = message[: end.start()]
+
+    # Its first sentence says what is wrong, the others what to do.
+    first_sentence, *other_sentences = _SENTENCES.split(message)
+    fact = f"{first_sentence[:1].lower()}{first_sentence[1:]}".rstrip(".")
+    advice = " ".join(other_sentences)
     if _is_missing_table(error):
         name = _missing_table(error)
         fact = f"`{name}` cannot be found"

@@ -19,15 +19,17 @@ class SqlError(QueryError):
     Attributes:
         line: The number of the line, from 1 on.
         column: The number of the character in it, from 1 on.
-
-    Args:
-        text: The whole text.
-        start: The position of the character below which the caret stands.
-        fact: The first line of the message, after the place: what is wrong.
-        advice: What to write instead, perhaps in several lines; empty for no advice.
     """
 
     def __init__(self, text: str, start: int, fact: str, advice: str = "") -> None:
+        """Make an error at a position in a text.
+
+        Args:
+            text: The whole text.
+            start: The position of the character below which the caret stands.
+            fact: The first line of the message, after the place: what is wrong.
+            advice: What to write instead, perhaps in several lines; empty for no advice.
+        """
         start = min(max(start, 0), len(text))
         before = text[:start]
         self.line = before.count("\n") + 1
@@ -38,6 +40,12 @@ class SqlError(QueryError):
         caret = " " * (self.column - 1) + "^"
         tail = "".join(f"\n  {line}" for line in advice.split("\n") if line)
         super().__init__(f"{place}: {fact}\n  {shown_line}\n  {caret}{tail}")
+
+
+def fact_and_advice(message: str) -> tuple[str, str]:
+    """Return the first line of an error's message, and the lines of advice after it without their indent."""
+    fact, _, advice = message.partition("\n")
+    return fact, advice.replace("\n  ", "\n").strip()
 
 
 class MarkedNodes(NamedTuple):

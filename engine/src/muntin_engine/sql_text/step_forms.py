@@ -64,6 +64,7 @@ class _Conversion(ABC):
         """Convert a step."""
 
     def steps(self, steps: Steps) -> Steps:
+        """Convert steps."""
         return [self.step(step) for step in steps]
 
     def argument(self, name: str, value: Any) -> Any:
@@ -106,10 +107,12 @@ class _Conversion(ABC):
 
 class _Packing(_Conversion):
     def column(self, column: Any) -> Any:
+        """Mark an expression as SQL, so that it is not read as a name."""
         is_expression = isinstance(column, str) and not is_name(column)
         return {"sql": column} if is_expression else column
 
     def step(self, step: Mapping[str, Any]) -> dict[str, Any]:
+        """Put the main argument of a call under the name of the call, and the others beside it."""
         call, arguments = call_of(step)
         main = main_parameter(call)
         data: dict[str, Any] = {call: None}  # the name of the call comes first, and stays if there is no main argument
@@ -120,10 +123,12 @@ class _Packing(_Conversion):
 
 class _Unpacking(_Conversion):
     def column(self, column: Any) -> Any:
+        """Return the text of a column, whether it is a name or an expression."""
         is_expression = isinstance(column, Mapping) and set(column) == {"sql"}
         return column["sql"] if is_expression else column
 
     def step(self, step: Mapping[str, Any]) -> dict[str, Any]:
+        """Put all arguments of a call into one object, by their names, under the name of the call."""
         call = next(iter(step))
         main = main_parameter(call)
         arguments: dict[str, Any] = {}

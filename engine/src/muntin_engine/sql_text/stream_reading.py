@@ -267,12 +267,14 @@ class _StreamReading:
         window = self._window_arguments(event_arguments)
         steps += event_arguments.pop("then", [])
         for base in bases:
-            self._source.mark(base, self._node).update(event_arguments)
+            base.update(event_arguments)
+            self._source.mark(base, self._node)
+        follows_rows = self._function is None or self._function.by_rows  # windows of plugins are taken to do so
         return SqlStream(
             steps,
             bases,
             window,
-            by_rows=window is not None and (self._function is None or self._function.by_rows),
+            by_rows=window is not None and follows_rows,
             function=self._name.upper(),
             node=self._node,
             alias=self._alias(table, bases[0].get("df")),
@@ -408,6 +410,7 @@ def _unnamed(argument: Any) -> Any:
 
 
 def _is_descriptor(node: Any) -> bool:
+    """Return True for an argument `DESCRIPTOR(...)`, which names the columns of times."""
     return isinstance(node, exp.Anonymous) and node.name.upper() == "DESCRIPTOR"
 
 

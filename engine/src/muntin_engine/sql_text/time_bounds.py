@@ -48,7 +48,7 @@ class _TimeSum:
     number: int | Decimal = 0
 
     def plus(self, other: _TimeSum) -> _TimeSum:
-        """Return the sum of both."""
+        """Return the sum of this and another sum."""
         return _TimeSum(
             self.left + other.left,
             self.right + other.right,
@@ -117,10 +117,11 @@ class TimeBounds:
             fact = f"{text_of(node)} does not say how far apart the times may be"
             raise self.source.error(node, fact, self._advice())
         for difference, is_strict in comparisons:
-            # The difference is not negative: `right - left + length >= 0` is a lower bound of `right - left`.
             if (difference.left, difference.right) == (-1, 1):
+                # `right - left + length >= 0`, so `right - left >= -length`
                 self.least.append(_Bound(difference.negated().length, is_strict, node))
             elif (difference.left, difference.right) == (1, -1):
+                # `left - right + length >= 0`, so `right - left <= length`
                 self.most.append(_Bound(difference.length, is_strict, node))
             else:
                 fact = f"{text_of(node)} does not compare the time of one stream with that of the other"

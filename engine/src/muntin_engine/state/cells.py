@@ -110,7 +110,7 @@ class CheckedCells:
         cells: Cells,
         owner: str = "",
         origin: Origin | None = None,
-        was_idle: Callable[[int], bool] = lambda first: False,
+        was_idle: Callable[[int], bool] = lambda batch: False,
     ) -> None:
         """Check cells.
 
@@ -119,8 +119,8 @@ class CheckedCells:
             owner: The bucket that they belong to, for errors.
             origin: The origin of the cells that are written now; None where there are no micro-batches, and so nothing
                 to compare.
-            was_idle: Returns, given a micro-batch, whether the bucket was evaluated neither in this one nor in a later
-                one; it is called if the metadata are older than the last micro-batch.
+            was_idle: Returns True if the bucket was evaluated neither in the micro-batch that it gets nor in a later
+                one. It is called if the metadata are older than the last micro-batch.
         """
         self.written = 0
         self._cells = cells
@@ -199,7 +199,7 @@ class CheckedCells:
                 raise written_wrong(name, self._owner)
             return
         sealed = seal(name, data, origin)
-        (self._checksums[name],) = _CHECKSUM.unpack_from(sealed)
+        (self._checksums[name],) = _CHECKSUM.unpack_from(sealed)  # a cell begins with its checksum
         self._cells.put(name, sealed)
 
     def remove(self, name: str) -> None:

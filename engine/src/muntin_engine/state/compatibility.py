@@ -161,6 +161,7 @@ class Compatibility:
         """Yield the reasons why modules that were added or removed keep the query from going on."""
         matched = self._matched_modules(stored)
         if self.why_fixed:
+            # As many new modules as dropped ones are modules that changed, on which there is other advice.
             if len(matched.new_places) != len(matched.dropped_places):
                 yield f"aggregates cannot be added or removed here: {self.why_fixed}"
             return

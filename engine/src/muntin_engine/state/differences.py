@@ -89,7 +89,7 @@ def differences_between(stored: QueryIdentity, present: QueryIdentity) -> tuple[
 
     # The parts on arrays follow from all else. Where they alone differ, another version of Muntin chose them.
     if not differences and stored.get(ARRAYS) != present.get(ARRAYS):
-        differences.append(Difference(_SUBJECTS[ARRAYS], _spell(ARRAYS, stored), _spell(ARRAYS, present)))
+        differences.append(Difference(_SUBJECTS[ARRAYS], _spell_part(ARRAYS, stored), _spell_part(ARRAYS, present)))
     return tuple(differences)
 
 
@@ -99,15 +99,15 @@ def _differences_of_part(name: str, stored: QueryIdentity, present: QueryIdentit
     part = present.get(name)
     if name == "modules" and stored_part and part:
         return _differences_of_modules(stored, present)
-    if name in _TYPED:
+    if name in _TYPED_PARTS:
         differences = _differences_of_types(stored_part, part)
         if differences:
             return differences
-    if name in _BY_NAME and stored_part is not None and part is not None:
-        return _differences_by_name(_BY_NAME[name], stored_part, part)
-    if name == "several" and _names(stored_part) == _names(part):
+    if name in _COMPARED_BY_NAME and stored_part is not None and part is not None:
+        return _differences_by_name(_COMPARED_BY_NAME[name], stored_part, part)
+    if name == "several" and _spell_input_names(stored_part) == _spell_input_names(part):
         return _differences_of_inputs(stored, present)
-    return [Difference(_SUBJECTS.get(name, name), _spell(name, stored), _spell(name, present))]
+    return [Difference(_SUBJECTS.get(name, name), _spell_part(name, stored), _spell_part(name, present))]
 
 
 def _differences_of_types(stored: Any, present: Any) -> list[Difference]:
@@ -246,18 +246,18 @@ def _spell_columns(module: ModuleIdentity, identity: QueryIdentity) -> str:
     return ""
 
 
-def _spell(name: str, identity: QueryIdentity) -> str:
+def _spell_part(name: str, identity: QueryIdentity) -> str:
     """Return a part of an identity in words."""
     value = identity.get(name)
-    if name not in _SPELLED:
+    if name not in _SPELLING_OF:
         return repr(value)
     if not value and value != 0:
         return _NOTHING
-    spell = _SPELLED[name]
+    spell = _SPELLING_OF[name]
     return spell(value, identity)
 
 
-def _window(value: Any, identity: QueryIdentity) -> str:
+def _spell_window(value: Any, identity: QueryIdentity) -> str:
     """Return windows in words; by their fields if their kind cannot be loaded."""
     try:
         window = from_dict(value)
@@ -272,18 +272,18 @@ def _window(value: Any, identity: QueryIdentity) -> str:
     return f"{spelled}, version {value['version']}" if is_of_plugin else spelled
 
 
-def _windows(value: Any, identity: QueryIdentity) -> str:
+def _spell_windows(value: Any, identity: QueryIdentity) -> str:
     """Return named windows in words."""
-    return ", ".join(f"{name} = {_window(window, identity)}" for name, window in value.items())
+    return ", ".join(f"{name} = {_spell_window(window, identity)}" for name, window in value.items())
 
 
-def _columns(value: Any, identity: QueryIdentity) -> str:
+def _spell_typed_columns(value: Any, identity: QueryIdentity) -> str:
     """Return columns with their types."""
     del identity
     return ", ".join(f"{name} {kind}" for name, kind in value)
 
 
-def _progress(value: Any, identity: QueryIdentity) -> str:
+def _spell_progress(value: Any, identity: QueryIdentity) -> str:
     """Return a progress policy in words."""
     del identity
     kind = value["kind"]
@@ -298,18 +298,18 @@ def _progress(value: Any, identity: QueryIdentity) -> str:
     return words
 
 
-def _emit(value: Any, identity: QueryIdentity) -> str:
+def _spell_emit(value: Any, identity: QueryIdentity) -> str:
     """Return an emit policy as its call."""
     del identity
     if isinstance(value, str):
         return value
-    return f"early({_described(value['early'])}, refinement={_described(value['refinement'])})"
+    return f"early({_spell_call(value['early'])}, refinement={_spell_call(value['refinement'])})"
 
 
-def _described(value: object) -> str:
+def _spell_call(value: object) -> str:
     """Return a trigger or a refinement as its call; a parameter of one as it is written in that call."""
     if isinstance(value, list):
-        return ", ".join(map(_described, value))
+        return ", ".join(map(_spell_call, value))
     if not isinstance(value, Mapping):
         return repr(value)
     kind = "trigger" if "trigger" in value else "refinement"
@@ -317,16 +317,16 @@ def _described(value: object) -> str:
     parameters = []
     for name, part in value.items():
         if name not in (kind, "version"):
-            parameters.append(f"{name}={_described(part)}")
+            parameters.append(f"{name}={_spell_call(part)}")
     return f"{words}({', '.join(parameters)})" if parameters else words
 
 
-def _lifetime_changes(value: Any, identity: QueryIdentity) -> str:
+def _spell_lifetime_changes(value: Any, identity: QueryIdentity) -> str:
     """Return changes of lifetimes as their calls."""
-    return ", ".join(_lifetime_change(identity, *change) for change in value)
+    return ", ".join(_spell_lifetime_change(identity, *change) for change in value)
 
 
-def _lifetime_change(identity: QueryIdentity, call: str, argument: Any = None) -> str:
+def _spell_lifetime_change(identity: QueryIdentity, call: str, argument: Any = None) -> str:
     """Return a change of lifetimes as its call.
 
     Args:
@@ -337,21 +337,21 @@ def _lifetime_change(identity: QueryIdentity, call: str, argument: Any = None) -
     if argument is None:
         return call
     if isinstance(argument, Mapping):
-        return f"{call}({_window(argument, identity)})"
+        return f"{call}({_spell_window(argument, identity)})"
     if isinstance(argument, str):
         return f"{call}({argument})"
-    return f"{call}({_length(argument, identity)})"
+    return f"{call}({_spell_length(argument, identity)})"
 
 
-def _late(value: object, identity: QueryIdentity) -> str:
+def _spell_late(value: object, identity: QueryIdentity) -> str:
     """Return a late policy that corrects results, with its allowed lateness in words."""
     allowed = str(value).removeprefix("correct(").removesuffix(")")
     if allowed.isdigit():
-        allowed = _length(int(allowed), identity)
+        allowed = _spell_length(int(allowed), identity)
     return f"correct({allowed})"
 
 
-def _length(value: Any, identity: QueryIdentity) -> str:
+def _spell_length(value: Any, identity: QueryIdentity) -> str:
     """Return a length on the axis: in words where the axis is time, as a number otherwise."""
     places = places_of(identity)
     if places is not None:
@@ -365,51 +365,51 @@ def places_of(identity: QueryIdentity) -> int | None:
     return None if match is None else int(match[1])
 
 
-def _components(value: Any, identity: QueryIdentity) -> str:
+def _spell_components(value: Any, identity: QueryIdentity) -> str:
     """Return the components that each module keeps."""
     names = [ModuleIdentity.of(data).name for data in identity.get("modules", ())]
     words: list[str] = []
     for name, components in zip_longest(names, value, fillvalue=()):
-        words.append(f"{name} keeps {', '.join(map(_component, components)) or 'nothing'}")
+        words.append(f"{name} keeps {', '.join(map(_spell_component, components)) or 'nothing'}")
     return "; ".join(words)
 
 
-def _component(part: Sequence[Any]) -> str:
+def _spell_component(part: Sequence[Any]) -> str:
     """Return a component in words."""
     name, merge, dtype, shape = part
     return f"{name} ({merge} of {dtype}{list(shape) if shape else ''})"
 
 
-def _names(value: Any, identity: QueryIdentity | None = None) -> str:
+def _spell_input_names(value: Any, identity: QueryIdentity | None = None) -> str:
     """Return the names of several inputs."""
     del identity
     return ", ".join(name for name, _ in value or ())
 
 
-def _texts(value: object, identity: QueryIdentity) -> str:
+def _spell_texts(value: object, identity: QueryIdentity) -> str:
     """Return a text, or a list of texts, as it is."""
     del identity
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-_SPELLED: Final[Mapping[str, Callable[[Any, QueryIdentity], str]]] = {
-    "keys": _columns,
-    "inputs": _columns,
-    "window": _window,
-    "windows": _windows,
-    "progress": _progress,
-    "emit": _emit,
-    "late": _late,
-    "components": _components,
-    "several": _names,
-    "forget_keys_after": _length,
-    "changed": _lifetime_changes,
+_SPELLING_OF: Final[Mapping[str, Callable[[Any, QueryIdentity], str]]] = {
+    "keys": _spell_typed_columns,
+    "inputs": _spell_typed_columns,
+    "window": _spell_window,
+    "windows": _spell_windows,
+    "progress": _spell_progress,
+    "emit": _spell_emit,
+    "late": _spell_late,
+    "components": _spell_components,
+    "several": _spell_input_names,
+    "forget_keys_after": _spell_length,
+    "changed": _spell_lifetime_changes,
     **dict.fromkeys(
-        ("id", "where", "times", "lifetimes", "clip", "timestamps", "sources", "results", "evaluator"), _texts
+        ("id", "where", "times", "lifetimes", "clip", "timestamps", "sources", "results", "evaluator"), _spell_texts
     ),
 }
 
-_BY_NAME: Final = {"functions": "function", "code": "code"}
+_COMPARED_BY_NAME: Final = {"functions": "function", "code": "code"}
 """Parts that are compared name by name, each with the subject of a difference."""
 
 _DERIVED_PARTS: Final = ("results", "components")
@@ -418,7 +418,7 @@ _DERIVED_PARTS: Final = ("results", "components")
 TYPE_OF_COLUMN: Final = "type of the column "
 """The subject of a difference of types, before the name of the column."""
 
-_TYPED: Final = ("inputs", "keys")
+_TYPED_PARTS: Final = ("inputs", "keys")
 """Parts that have columns with their types, in order."""
 
 _SUBJECTS: Final = {

@@ -87,7 +87,7 @@ class KeyPatterns:
             most: The number of patterns that may be left.
 
         Raises:
-            StateError: More are left.
+            StateError: More patterns are left.
         """
         present = self.to_data()
         beyond_watermark = [(pattern, time) for pattern, time in (*present, *reported) if time > watermark]
@@ -107,7 +107,7 @@ class KeyPatterns:
         """Yield the times of the patterns that allow a key."""
         for places, group in self._groups.items():
             # These have the values of the key: it remains to test their ranges.
-            for pattern, time in group.get(_values(key, places), ()):
+            for pattern, time in group.get(_look_up_key(key, places), ()):
                 if all(_is_in(pattern[place], key[place]) for place in _places(pattern, _RANGE)):
                     yield time
 
@@ -119,13 +119,13 @@ class KeyPatterns:
             # A pattern that allows all keys of this one has values only in columns in which this one has some.
             if not values.keys() >= set(group_places):
                 continue
-            for other_pattern, other_time in group.get(_values(values, group_places), ()):
+            for other_pattern, other_time in group.get(_look_up_key(values, group_places), ()):
                 are_both_finite_or_not = (other_time < INFINITY) == (time < INFINITY)
                 if are_both_finite_or_not and _covers(other_pattern, pattern):
                     return
 
         # In turn, this pattern makes patterns with the same values superfluous, if it covers them and is as late.
-        patterns_of_values = self._groups.setdefault(places, {}).setdefault(_values(values, places), [])
+        patterns_of_values = self._groups.setdefault(places, {}).setdefault(_look_up_key(values, places), [])
         needed: list[CompletePattern] = []
         for present_pattern, present_time in patterns_of_values:
             if present_time > time or not _covers(pattern, present_pattern):
@@ -149,7 +149,7 @@ def _places(pattern: Pattern, kind: int) -> tuple[int, ...]:
     return tuple(place for place, condition in enumerate(pattern) if len(condition) == kind)
 
 
-def _values(values: Any, places: Sequence[int]) -> Hashable:
+def _look_up_key(values: Any, places: Sequence[int]) -> Hashable:
     """Return a look-up key for the patterns of a group: the values of a key, or of a pattern, at places."""
     return tuple([freeze(values[place]) for place in places])
 

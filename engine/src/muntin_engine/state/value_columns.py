@@ -29,7 +29,7 @@ class ValueColumn:
 
 
 def split_into_columns(values: list[Any], is_known: Callable[[type], bool], depth: int = 0) -> list[Any]:
-    """Return values as simpler data: a list of the way in which they are written, and what that needs.
+    """Return values as simpler data: the number of the way in which they are written, and then the parts of that way.
 
     `join_columns` makes the values again.
 

@@ -60,7 +60,7 @@ def _progress_metrics(task: TaskPayload, evaluated: Evaluated) -> dict[str, int]
 def skipped_metrics(task: TaskPayload, row_counts: RowCounts) -> dict[str, int]:
     """Return the metrics of rows that modules did not accept or the query's filter left out."""
     metrics: dict[str, int] = {}
-    for label, count in row_counts.unaccepted_by(task.choosy_labels).items():
+    for label, count in row_counts.unaccepted_by(task.labels_of_skipping_modules).items():
         metrics[skipped_metric(label)] = count
     metrics["filtered"] = row_counts.filtered
     return metrics

@@ -119,7 +119,8 @@ def _a_crash_changes_nothing(trial: SinkTrial, law: str) -> str | None:
     for number in cycle(range(_BATCHES)):
         if number == 0:
             place = trial.new_place()
-        if number == 0 or not trial.batch(number).count():
+            trial.write(trial.started(place), number)
+        elif not trial.batch(number).count():
             trial.write(trial.started(place), number)
         elif not _crash_and_repeat(trial, law, place, number, next(lines)):
             break

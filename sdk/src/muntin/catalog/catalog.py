@@ -108,12 +108,14 @@ class Catalog:
 
     def plugin(self, name: str) -> Plugin:
         """Return a plugin by its name or the full name of an offer, importing it once; raises as `module` does."""
-        plugin = name.partition(".")[0]
+        plugin_name = name.partition(".")[0]
         if not self._is_installed(name):
-            self._raise_unknown("plugin", plugin, lambda plugin: {plugin.name: plugin})
-        if plugin not in self._loaded:
-            self._loaded[plugin] = _load(self._claims(plugin)[0])
-        return self._loaded[plugin]
+            # The names to suggest are those of plugins, and not of what they offer.
+            self._raise_unknown("plugin", plugin_name, lambda plugin: {plugin.name: plugin})
+        if plugin_name not in self._loaded:
+            rightful_entry = self._claims(plugin_name)[0]
+            self._loaded[plugin_name] = _load(rightful_entry)
+        return self._loaded[plugin_name]
 
     def plugins(self) -> tuple[list[Plugin], list[MuntinError]]:
         """Import all plugins that are allowed, so that one bad plugin hides no other.
@@ -238,7 +240,10 @@ def installed() -> Catalog:
 
 
 def _closest(name: str, full_names: Iterable[str]) -> str | None:
-    """Return the full name that is closest to a name, or None; without a plugin, the name is like a last part."""
+    """Return the full name that is closest to a name; None if none is close.
+
+    A name without a plugin is compared with the last parts of the full names.
+    """
     full_names_by_text: dict[str, str] = {}
     for full_name in sorted(full_names):
         compared_text = full_name if "." in name else _last_part(full_name)

@@ -75,8 +75,8 @@ def window(name: str, **parameters: Any) -> WindowSpecification:
 
     Args:
         name: `"<plugin>.<kind>"`, or one word for Muntin's own kinds, such as `"hopping"` or `"last"`.
-        parameters: The fields of the kind, by name; those that are lengths may be text such as `"10 minutes"`, and
-            policies of row windows are written as in `last`.
+        parameters: The fields of the kind, by name; a length may be text such as `"10 minutes"`, and policies of row
+            windows are written as in `last`.
 
     Raises:
         UnknownModuleError: No installed plugin offers the name; the closest is suggested.
@@ -93,7 +93,7 @@ def window(name: str, **parameters: Any) -> WindowSpecification:
     cls = kind_named(name)
     signature = inspect.signature(cls)
     try:
-        signature.bind(**parameters)  # for its error: a length is read before the class gets any parameter
+        signature.bind(**parameters)  # an unknown parameter is an error before any length is read
         return cls.named_by(parameters)
     except (TypeError, ValueError) as error:
         if isinstance(error, MuntinError):

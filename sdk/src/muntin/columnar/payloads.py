@@ -97,7 +97,7 @@ def _parts(field: Field, value: Any) -> Iterable[tuple[Field, object]]:
 
 
 def _type_of(values: Sequence[object]) -> Field | None:
-    """Return the type of a column of values, as a field; None if they are of several types, or of none of a column."""
+    """Return the type of a column of values, as a field; None if they are of several types, or no column has theirs."""
     classes = {type(value) for value in values if value is not None}
     # Whole numbers beside floats are floats, as a column has one type.
     if classes == {int, float}:

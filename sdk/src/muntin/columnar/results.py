@@ -116,7 +116,7 @@ def python_values(results: Array) -> list[object]:
         # Not `|=`, which would change the mask of the module's own array.
         is_null = is_null | np.isnat(array)
 
-    # NumPy would make naive datetimes, and those of a query are aware, in UTC. Days it makes dates, as they should be.
+    # NumPy would make naive datetimes, but those of a query are aware, in UTC. Of days it makes dates, which is right.
     if array.dtype.kind == "M" and array.dtype != np.dtype("datetime64[D]"):
         values = array.astype("datetime64[us]").view("int64").tolist()
         return [None if missing else moment(value) for missing, value in zip(is_null, values, strict=True)]
@@ -144,7 +144,7 @@ def python_value(result: object) -> object:
     if isinstance(result, np.ndarray) and result.ndim:
         return result.tolist()
     if isinstance(result, np.generic | np.ndarray):
-        return python_values(np.ma.atleast_1d(result))[0]
+        return python_values(np.ma.atleast_1d(result))[0]  # a single value: a scalar, or an array without axes
     return result
 
 

@@ -94,6 +94,7 @@ def check_methods(cls: Any) -> None:
         ModuleDefinitionError: A method takes more or fewer arguments.
     """
     # Collect the methods that the engine calls, with their arguments: those of the base class and the optional ones.
+    # Only Muntin's own base classes list the roles of their types.
     base = next(parent for parent in cls.__mro__ if "_roles" in vars(parent))
     base_methods = _methods_of_base(base)
     arguments_by_method = dict(_OPTIONAL)

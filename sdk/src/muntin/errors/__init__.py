@@ -126,6 +126,13 @@ class DurationError(QueryError, ValueError):
     """
 
     def __init__(self, value: object, reason: str, instead: str | None = None) -> None:
+        """Prepare the message.
+
+        Args:
+            value: The value that is not a length of time.
+            reason: The reason why not.
+            instead: Lines that say what to write instead; None if there is no advice.
+        """
         expected = "ticks as an int, a timedelta, or text such as '10 minutes' or '1 hour 30 minutes'"
         advice = "" if instead is None else f"\n  {instead}"
         super().__init__(
@@ -161,6 +168,14 @@ class ParameterError(QueryError, TypeError):
     """
 
     def __init__(self, module: str, parameters: Mapping[str, object], reason: str, signature: str) -> None:
+        """Prepare the message.
+
+        Args:
+            module: The name of the module.
+            parameters: The parameters that it was given.
+            reason: The reason why it does not accept them.
+            signature: The parameters that it takes, in parentheses.
+        """
         self.module = module
         self.parameters = dict(parameters)
         super().__init__(
@@ -291,6 +306,16 @@ class ModuleFailedError(ModuleError, RuntimeError):
     def __init__(
         self, module: str, version: str, key: object, window: Extent | None, method: str, cause: BaseException | str
     ) -> None:
+        """Prepare the message.
+
+        Args:
+            module: The name of the module.
+            version: The version of the module.
+            key: The grouping key.
+            window: The window; None outside one.
+            method: The method that failed.
+            cause: The exception of the module, or its message.
+        """
         self.module = module
         self.version = version
         self.key = key
@@ -303,7 +328,7 @@ class ModuleFailedError(ModuleError, RuntimeError):
         """Return the failure at one key and window, where a call for many of them failed."""
         return ModuleFailedError(self.module, self.version, key, window, self.method, self._cause)
 
-    def say_window(self, spell: Callable[[int, int], str]) -> None:
+    def spell_window(self, spell: Callable[[int, int], str]) -> None:
         """Change how the message spells the window.
 
         Args:
@@ -312,12 +337,12 @@ class ModuleFailedError(ModuleError, RuntimeError):
         """
         if self.window is not None:
             self.message = ErrorMessage(self._words(spell(self.window.start, self.window.end)))
-            self.args = (str(self.message),)
+            self.args = (str(self.message),)  # from which `str` of an exception is made
 
-    def say_place(self, place: str) -> None:
+    def name_place(self, place: str) -> None:
         """Begin the message with the place of the failure, such as which of two compared versions it was."""
         self.message = ErrorMessage(f"{place}: {self.message}")
-        self.args = (str(self.message),)
+        self.args = (str(self.message),)  # from which `str` of an exception is made
 
     def _words(self, window: str) -> str:
         """Return the message, with the window as it is to be spelled."""
@@ -342,6 +367,7 @@ class PluginLoadError(PluginError, ImportError):
     """
 
     def __init__(self, plugin: str, distribution: str, reason: str) -> None:
+        """Prepare the message; `distribution` is the package that the plugin came from."""
         self.plugin = plugin
         self.distribution = distribution
         self.reason = reason
@@ -362,6 +388,7 @@ class MalformedPackageError(PluginError, ValueError):
     """
 
     def __init__(self, package: str, reason: str) -> None:
+        """Prepare the message; `reason` says why the metadata of the package cannot be read."""
         self.package = package
         self.reason = reason
         super().__init__(
@@ -384,6 +411,14 @@ class DuplicateNameError(PluginError, ValueError):
     """
 
     def __init__(self, name: str, first: str, second: str, *, is_kept: bool = False) -> None:
+        """Prepare the message.
+
+        Args:
+            name: The name that is offered twice.
+            first: The first offer, and where it comes from.
+            second: The second offer, and where it comes from.
+            is_kept: True if the first offer keeps the name and works.
+        """
         self.name = name
         self.sources = (first, second)
         self.is_kept = is_kept
@@ -408,5 +443,6 @@ class StreamError(MuntinError, ValueError):
     """
 
     def __init__(self, message: str, **values: object) -> None:
+        """Prepare the error with its message and, by name, the values that are wrong."""
         self.values = values
         super().__init__(message)

@@ -190,8 +190,10 @@ class WrittenExpression(Code):
     @property
     def sql(self) -> str:
         """The expression in SQL."""
+        if self.column.isidentifier():
+            return self.template.format(self.column)
         quoted_name = "`" + self.column.replace("`", "``") + "`"
-        return self.template.format(self.column if self.column.isidentifier() else quoted_name)
+        return self.template.format(quoted_name)
 
     def __str__(self) -> str:
         return repr(self.sql)

@@ -67,9 +67,12 @@ def _chain(error: BaseException) -> list[BaseException]:
     """Return an exception, its cause, the cause of that, and so on, as a traceback shows them."""
     chain: list[BaseException] = []
     link: BaseException | None = error
-    while link is not None and all(link is not earlier for earlier in chain):  # a chain may lead back into itself
+    # A chain may lead back into itself.
+    while link is not None and all(link is not earlier for earlier in chain):
         chain.append(link)
-        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+        # Without a cause, a traceback shows the exception that was being handled, unless it was raised `from None`.
+        context = None if link.__suppress_context__ else link.__context__
+        link = link.__cause__ or context
     return chain
 
 

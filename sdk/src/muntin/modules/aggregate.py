@@ -18,7 +18,7 @@ Out = TypeVar("Out")
 Row = TypeVar("Row")
 
 
-class Whole(Module, ABC):
+class WholeWindowModule(Module, ABC):
     """The method of modules that are computed from all members of a window at once."""
 
     if not TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Whole(Module, ABC):
             """
 
 
-class Aggregate(Whole, ABC, Generic[In, Out]):
+class Aggregate(WholeWindowModule, ABC, Generic[In, Out]):
     """Reduce the payloads of a window to one value.
 
     This is the plainest module: a function over a set. You never see times, disorder, revisions or state. The engine
@@ -82,7 +82,7 @@ class Aggregate(Whole, ABC, Generic[In, Out]):
             """Return the value of a window, from its payloads, or from its events if it is time-sensitive."""
 
 
-class Operator(Whole, ABC, Generic[In, Row]):
+class Operator(WholeWindowModule, ABC, Generic[In, Row]):
     """Turn the payloads of a window into any number of rows.
 
     Each row lasts as long as its window, or is a point at its end; that is the query writer's choice. A row type

@@ -130,6 +130,7 @@ def typed_call(cls: Callable[P, Module]) -> TypedCall[P]:
         raise ModuleDefinitionError(f"typed_call() takes a module class, got {safe_repr(cls)}")
 
     def call(*columns: Any, **parameters: Any) -> ModuleCall:
+        """Name the module in a query; replaced by the docstring of the module."""
         return module_call(cls, columns, parameters)
 
     # `help` and editors show the function as if it were written out beside the class.
@@ -191,15 +192,15 @@ def _call_of_several_inputs(cls: type[Module], columns: tuple[Any, ...], paramet
         ParameterError: The constructor does not take the parameters.
     """
     inputs = cls.input_fields()
-    names = [part.name for part in inputs]
+    names = [module_input.name for module_input in inputs]
     # Inputs by place come first, in the order of the class's union; there may be fewer of them than inputs.
     arguments = {**dict(zip(names, columns, strict=False)), **parameters}
     missing: list[str] = []
-    for part in inputs:
+    for module_input in inputs:
         # A record without fields takes no columns, so its input may be left out.
-        takes_columns = not isinstance(part.type, Struct) or part.type.fields
-        if takes_columns and part.name not in arguments:
-            missing.append(part.name)
+        takes_columns = not isinstance(module_input.type, Struct) or module_input.type.fields
+        if takes_columns and module_input.name not in arguments:
+            missing.append(module_input.name)
 
     # Columns by place do not say to which stream they belong, unless `from_stream` names it.
     name_their_streams = all(isinstance(column, StreamColumns) for column in columns)
@@ -275,7 +276,7 @@ def _most_columns(code: Callable[..., object]) -> float:
 
 
 def check_column(argument: str, column: object) -> None:
-    """Refuse anything but a column: its name, an expression in SQL, or one of Spark's.
+    """Refuse anything but a column: a column's name, an expression in SQL, or a column expression of Spark.
 
     Args:
         argument: The name of the argument that the column was given as, for example `"key"`.
@@ -292,16 +293,18 @@ def check_column(argument: str, column: object) -> None:
                 value=column,
                 fault="names several columns" if column else "names no column",
             )
-    # Columns of Spark, classic or of Spark Connect, are known by a method: PySpark need not be installed here.
+    # A column of Spark, classic or of Spark Connect, is known by a method, as PySpark need not be installed here.
     elif not hasattr(type(column), "isNotNull"):
-        advice = "name columns one by one" if isinstance(column, list | tuple | set | dict) else _constant(column)
+        advice = _constant_advice(column)
+        if isinstance(column, list | tuple | set | dict):
+            advice = "name columns one by one"
         raise QueryError(
             f"{argument}={column!r:.80} is not a column\n"
             f"  expected: a column's name, or an expression such as 'a * 2'; {advice}"
         )
 
 
-def _constant(value: object) -> str:
+def _constant_advice(value: object) -> str:
     """Return the advice on a value that is not a column: a number is perhaps a constant, and None is left out."""
     if isinstance(value, int | float | bool):
         return f"a constant is '({value!r})'"

@@ -36,7 +36,7 @@ def type_arguments(cls: type, root: type) -> dict[str, object]:
 
 
 def _types_by_role(cls: type, root: type, bindings: dict[object, object]) -> dict[str, object] | None:
-    """Return the types by role, from the parents of a class; None if the class binds none.
+    """Return the types by role, such as `input`, from the brackets of a class's parents; None if there are none.
 
     The search goes up to the first parent that has roles: `class Mean(Averages[float])` finds them behind
     `class Averages(Aggregate[T, T])`.

@@ -91,6 +91,7 @@ def function(
     check_name(name)
 
     def wrap(implementation: Callable[A, R]) -> Function[A, R]:
+        """Return the function below the decorator as a `Function`."""
         field = _result_field(name, implementation, result, vectorized=vectorized)
         return Function(
             name,

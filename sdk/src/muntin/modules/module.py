@@ -229,9 +229,9 @@ class Module:
 def _check_inputs(cls: type[Module]) -> None:
     """Refuse a module with an input and a parameter of the same name."""
     parameters = signature_of(cls).parameters
-    for part in cls.input_fields():
-        if part.name in parameters:
+    for module_input in cls.input_fields():
+        if module_input.name in parameters:
             raise ModuleDefinitionError(
-                f"{cls.name} has an input and a parameter named {part.name}, and a query gives both by name\n"
+                f"{cls.name} has an input and a parameter named {module_input.name}, and a query gives both by name\n"
                 "  rename the parameter, or the class of the input's record"
             )

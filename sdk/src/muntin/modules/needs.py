@@ -60,6 +60,7 @@ class Needs:
     timestamps: TimestampPolicy | None = None
 
     def __str__(self) -> str:
+        """Describe the kinds of windows and the reach; empty if any windows will do."""
         needs: list[str] = []
         if WindowSpecification not in self.windows:
             needs.append(self._kinds())

@@ -203,8 +203,10 @@ class RowAutomaton(PartitionedRows):
 
     def is_empty(self, state: Subwindows) -> bool:
         """Return True if there is no row, no count towards the next computation and no time to wait for."""
-        if state.clock is not None or (self.partitions is not None and state.partitions):
+        if state.clock is not None:
             return False
+        if self.partitions is not None and state.partitions:
+            return False  # partitions have an age and an order of use
         windows = state.partitions.values()
         # A window that was full once is computed from then on, which a new one is not.
         return all(window.is_new and not (self._waits_until_full and window.is_full) for window in windows)
@@ -244,7 +246,7 @@ class RowAutomaton(PartitionedRows):
     def _compute(self, state: Subwindows, partition: Hashable, time: int) -> Iterator[Action]:
         """Yield the computation of a partition's window; a tumbling window ends with it, and its partition goes.
 
-        There is none of an empty window, unless these are shown, or of one that waits until it is full.
+        An empty window is computed only if empty ones are shown, and with `waits_until_full` only one that was full.
         """
         window = state.partitions.get(partition)
         if window is None:

@@ -74,6 +74,7 @@ class LastRows(RowAutomaton):
         return "last(10)"
 
     def __post_init__(self) -> None:
+        """Refuse policies that end whole windows, and a condition in place of the policy by which rows leave."""
         for role, policy in (("evicted", self.evicts), ("triggered", self.triggers)):
             if isinstance(policy, MarkerPolicy):
                 raise WindowError(
@@ -134,17 +135,21 @@ class LastRows(RowAutomaton):
 
     @property
     def _eviction_policy(self) -> RowPolicy:
+        """The policy by which rows leave one by one."""
         return self.evicts
 
     @property
     def _trigger_policy(self) -> RowPolicy:
+        """The policy that says when a window is computed."""
         return self.triggers
 
     @property
     def _waits_until_full(self) -> bool:
+        """True if a window is not computed before it was full once."""
         return self.waits_until_full
 
     def _call(self, axis: Axis) -> str:
+        """Return the call of `last`, with those of `trigger` and `when_full` behind it if they change anything."""
         call = f"last({self.evicts.spell(axis)})"
         if self.triggers != _EVERY_ROW:
             call += f".trigger({self.triggers.spell(axis)})"

@@ -275,7 +275,7 @@ def delta(attribute: str, size: str | timedelta | float, *, start: float | None 
 
 
 def elapsed(period: Duration) -> ElapsedPolicy:
-    """Return the policy of elapsed time of the axis; a length of time given as text means the same.
+    """Return the policy of elapsed time of the axis. A text such as `"10 seconds"` in its place means the same.
 
     Args:
         period: The length of time; a bare number is in ticks of an axis that is not time.

@@ -39,10 +39,12 @@ class _TumblingRows(RowAutomaton):
 
     @property
     def _eviction_policy(self) -> None:
+        """None: rows never leave one by one."""
         return None
 
     @property
     def _time_limit(self) -> int | None:
+        """The time after its first row at which a window ends if nothing has ended it; None if it stays open."""
         return None if self.within is None else self.within.length
 
 
@@ -73,6 +75,7 @@ class RowBatches(_TumblingRows):
         return "batch(10)"
 
     def __post_init__(self) -> None:
+        """Refuse policies that contradict each other, that do not end batches, or that show no empty ones."""
         if self.within is not None and isinstance(self.evicts, ElapsedPolicy):
             raise WindowError(
                 f"{self.spell()} is flushed by time twice: at multiples of {self.evicts.spell(Axis.TICKS)}, and within "
@@ -109,9 +112,11 @@ class RowBatches(_TumblingRows):
 
     @property
     def _trigger_policy(self) -> RowPolicy:
+        """The policy that flushes a batch."""
         return self.evicts
 
     def _call(self, axis: Axis) -> str:
+        """Return the call of `batch`."""
         within = "" if self.within is None else f", within={self.within.spell_length(axis)}"
         return f"batch({self.evicts.spell(axis)}{within})"
 
@@ -188,6 +193,7 @@ class RowsBetween(_TumblingRows):
         return "between(\"kind = 'login'\", \"kind = 'logout'\")"
 
     def __post_init__(self) -> None:
+        """Refuse windows without a condition, and options that mean nothing with the conditions that there are."""
         if self.opens is None and self.closes is None:
             raise WindowError(
                 "between() has no condition\n  say which rows open, which close, or both: between(\"kind = 'login'\")"
@@ -228,6 +234,7 @@ class RowsBetween(_TumblingRows):
         return _condition(self.closes)
 
     def _may_begin(self, values: Sequence[Any]) -> bool:
+        """Return True if a row opens a window: its condition is the first value, and without one any row does."""
         return self.opens is None or bool(values[0])
 
     def _compute_before(
@@ -264,6 +271,7 @@ class RowsBetween(_TumblingRows):
         yield Action(ActionKind.REMOVE, partition)
 
     def _call(self, axis: Axis) -> str:
+        """Return the call of `between`, with the options that differ from their default."""
         arguments: list[str] = []
         if self.opens is not None:
             arguments.append(repr(self.opens))

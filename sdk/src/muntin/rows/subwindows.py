@@ -193,9 +193,11 @@ class Subwindows:
         while self.expiring:
             row = self.expiring[0]
             window = self.partitions.get(row.partition)
-            # A window that keeps no rows knows the number of its oldest one, which is the only one that expires.
-            if window is not None and window.size and (row.number == window.oldest_number or row.number in window.rows):
-                return row
+            if window is not None and window.size:
+                # A window that keeps no rows knows the number of its oldest one, which is the only one that expires.
+                is_member = row.number == window.oldest_number or row.number in window.rows
+                if is_member:
+                    return row
             self.expiring.popleft()  # the row has left meanwhile
         return None
 

@@ -119,7 +119,7 @@ class RowsInWindow(Generic[In]):
 
     @property
     def partitions(self) -> dict[Hashable, tuple[MemberRow[In], ...]]:
-        """The members of each partition of the key that has any; the partition with the oldest member comes first."""
+        """The members of each partition of the key that has members, the partition with the oldest member first."""
         members = {partition: tuple(rows.values()) for partition, rows in self._members.items() if rows}
         sorted_partitions = sorted(members, key=lambda partition: members[partition][0].number)
         return {partition: members[partition] for partition in sorted_partitions}

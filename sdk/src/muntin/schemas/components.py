@@ -78,6 +78,7 @@ class Component:
     inverse: Callable[[Any, Any], Any] | None = None
 
     def __post_init__(self) -> None:
+        """Refuse a type, a function, an inverse or a shape that does not suit the way of merging."""
         _check_type(self.merge, self.dtype)
         if (self.merge is Merge.CUSTOM) != (self.function is not None):
             raise ModuleDefinitionError("a component has a function if, and only if, it merges by one of its own")

@@ -50,7 +50,7 @@ class _DataType:
         return ()
 
     def with_parts(self, change: Callable[[Field], Field]) -> DataType:
-        """Return the type with each of its parts changed."""
+        """Return the type with each of its parts changed; without parts, the type itself."""
         return cast("DataType", self)
 
     def grown(self, growth: Growth) -> DataType:

@@ -14,7 +14,7 @@ from muntin.triggers.trigger import FINISHED, Decision, Trigger, TriggerView
 from muntin.windows.extent import Window
 
 
-class Composed(Trigger):
+class ComposedTrigger(Trigger):
     """A trigger made of parts, which is woken whenever one of the parts that it waits for is to be woken."""
 
     __slots__ = ()
@@ -55,7 +55,7 @@ def check_parts(call: str, parts: Iterable[object]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Several(Composed):
+class SeveralTriggers(ComposedTrigger):
     """A trigger made of one or more others."""
 
     triggers: tuple[Trigger, ...]
@@ -68,7 +68,7 @@ class Several(Composed):
         check_parts(self.name, self.triggers)
 
 
-class Parallel(Several):
+class ParallelTriggers(SeveralTriggers):
     """Triggers in parallel.
 
     The state is a pair for each part: if the part is done, because it has fired or stopped, and the part's state.
@@ -100,6 +100,7 @@ class Parallel(Several):
         return FINISHED if is_finished else merged
 
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
+        """Return the parts that have not fired or stopped yet, each with its state."""
         waiting: list[tuple[Trigger, Any]] = []
         for part, (is_done, part_state) in zip(self.triggers, state, strict=True):
             if not is_done:
@@ -130,7 +131,7 @@ def _all_done(state: list[list[object]]) -> bool:
     return all(is_done for is_done, _ in state)
 
 
-class AllOf(Parallel):
+class AllOf(ParallelTriggers):
     """Fires once, when the last of its triggers has; made by `all_of`."""
 
     __slots__ = ()
@@ -144,7 +145,7 @@ class AllOf(Parallel):
         return state, Decision.FIRE_LAST if _all_done(state) else Decision.WAIT
 
 
-class AnyOf(Parallel):
+class AnyOf(ParallelTriggers):
     """Fires once, when the first of its triggers does; made by `any_of`."""
 
     __slots__ = ()
@@ -158,7 +159,7 @@ class AnyOf(Parallel):
         return state, Decision.STOP if _all_done(state) else Decision.WAIT
 
 
-class Each(Several):
+class Each(SeveralTriggers):
     """Fires as each of its triggers in turn; made by `each`.
 
     The state is the index of the current part, and that part's state.
@@ -189,23 +190,28 @@ class Each(Several):
         for index, part in enumerate(self.triggers):
             part_states = []
             for state in states:
-                if state is FINISHED or state[0] > index:
+                if state is FINISHED:
                     part_states.append(FINISHED)
-                # The trigger of a window that has not come to this part yet has no state for it.
-                elif state[0] == index:
-                    part_states.append(state[1])
+                    continue
+                # A window that has not come to this part yet has no state for it.
+                current_index, current_state = state
+                if current_index > index:
+                    part_states.append(FINISHED)
+                elif current_index == index:
+                    part_states.append(current_state)
             part_state = part.merge(part_states, window) if part_states else part.create_state(window)
             if part_state is not FINISHED:
                 return [index, part_state]
         return FINISHED
 
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
+        """Return the current part with its state: the others wait for their turn, or have had it."""
         index, part_state = state
         return [(self.triggers[index], part_state)]
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat(Composed):
+class Repeat(ComposedTrigger):
     """Starts a trigger again and again, and never finishes; made by `repeat`."""
 
     name: ClassVar[str] = "repeat"
@@ -237,11 +243,12 @@ class Repeat(Composed):
         return self.repeated.create_state(window) if merged is FINISHED else merged
 
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
+        """Return the repeated trigger with its state."""
         return [(self.repeated, state)]
 
 
 @dataclass(frozen=True, slots=True)
-class Until(Composed):
+class Until(ComposedTrigger):
     """Fires as one trigger until another one fires; made by `until`.
 
     The state is a list: the state of the trigger, the state of the end, and if the end can still fire. After a merge of
@@ -262,6 +269,7 @@ class Until(Composed):
 
     def step(self, state: list[Any], window: Window, view: TriggerView) -> tuple[list[object], Decision]:
         """Step the end first, and then the trigger, unless the end fires: that finishes the whole."""
+        # Only after some merges is there a fourth entry: then the trigger starts anew.
         trigger_state, end_state, end_can_fire, *starts_anew = state
         if starts_anew:
             trigger_state = self.trigger.create_state(window)
@@ -287,13 +295,13 @@ class Until(Composed):
         end_states: list[Any] = []
         for state in states:
             if state is FINISHED:
-                # The whole was finished by its end; the state of the trigger was not kept.
+                # Whichever of the two has finished the whole, it takes part in the merge as a finished end.
                 end_states.append(FINISHED)
                 continue
             trigger_state, end_state, end_can_fire, *starts_anew = state
             if end_can_fire:
                 end_states.append(end_state)
-            if not starts_anew:
+            if not starts_anew:  # a trigger that starts anew has no state yet
                 trigger_states.append(trigger_state)
 
         # The end can fire in the new window only if it could in one of those that are replaced.
@@ -307,6 +315,7 @@ class Until(Composed):
         return FINISHED if merged_trigger is FINISHED else [merged_trigger, merged_end, merged_end_can_fire]
 
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
+        """Return the trigger and, if it can still fire, the end, each with its state."""
         trigger_state, end_state, end_can_fire, *starts_anew = state
         # A trigger that starts anew has no state to ask: the step that its window gets in any case starts it.
         waiting = [] if starts_anew else [(self.trigger, trigger_state)]

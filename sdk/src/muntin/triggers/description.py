@@ -43,13 +43,17 @@ def _is_frozen(cls: Any) -> bool:
     return is_dataclass(cls) and bool(getattr(cls, "__dataclass_params__").frozen)  # noqa: B009  # untyped
 
 
-def _plain(described: Trigger | ResultRefinement, name: str) -> Any:
-    """Return a field of a trigger or a refinement as plain data.
+def _plain(owner: Trigger | ResultRefinement, name: str) -> Any:
+    """Return the value of a field of a trigger or a refinement as plain data.
+
+    Args:
+        owner: The trigger or the refinement.
+        name: The name of the field.
 
     Raises:
         PolicyError: A checkpoint cannot hold the value.
     """
-    value = getattr(described, name)
+    value = getattr(owner, name)
     if isinstance(value, Trigger):
         return to_dict(value)
     if isinstance(value, list | tuple):
@@ -57,7 +61,7 @@ def _plain(described: Trigger | ResultRefinement, name: str) -> Any:
         return [to_dict(part) if isinstance(part, Trigger) else part for part in value]
     if not isinstance(value, bool | int | float | str | None):
         raise PolicyError(
-            f"the {name} of {type(described).__qualname__} is {value!r}, which a checkpoint cannot hold\n"
+            f"the {name} of {type(owner).__qualname__} is {value!r}, which a checkpoint cannot hold\n"
             "  expected: a number, text, a trigger, or a list of these"
         )
     if isinstance(value, int) and not isinstance(value, bool):

@@ -99,7 +99,9 @@ class Timer(Trigger):
             raise PolicyError(f"a timer needs a period above zero, got {period}")
 
     def __str__(self) -> str:
-        return f"after({spell_ticks(self.period)!r}{', aligned' if self.is_aligned else ''})"
+        """Spell the timer as `after('1 minute')`, with a word if it is aligned."""
+        aligned = ", aligned" if self.is_aligned else ""
+        return f"after({spell_ticks(self.period)!r}{aligned})"
 
     @property
     def reads_clock(self) -> bool:
@@ -171,7 +173,7 @@ def every(period: Duration) -> Trigger:
     return Repeat(Timer(clock_ticks(period), is_aligned=True))
 
 
-class Once(Trigger):
+class OneShotTrigger(Trigger):
     """Fires once, when a condition is met; it keeps no state."""
 
     __slots__ = ()
@@ -190,7 +192,7 @@ class Once(Trigger):
 
 
 @dataclass(frozen=True, slots=True)
-class Past(Once):
+class Past(OneShotTrigger):
     """Fires once, when the max event time has reached a place of the window; made by `past_end` and `past_part`.
 
     Attributes:
@@ -211,8 +213,11 @@ class Past(Once):
             )
 
     def __str__(self) -> str:
+        """Spell the trigger as the call that makes it; only the end of a window has a delay."""
+        if self.part != 1:
+            return f"past_part({self.part})"
         delay = spell_as_written(self.delay) if self.delay else ""
-        return f"past_end({delay})" if self.part == 1 else f"past_part({self.part})"
+        return f"past_end({delay})"
 
     def is_met(self, window: Window, view: TriggerView) -> bool:
         """Return True if the max event time has reached the place in the window."""
@@ -267,7 +272,7 @@ def past_part(part: float) -> Trigger:
 
 
 @dataclass(frozen=True, slots=True)
-class Percentile(Once):
+class Percentile(OneShotTrigger):
     """Fires once, when a member starts in the last part of the window; made by `percentile`."""
 
     name: ClassVar[str] = "percentile"
@@ -304,7 +309,7 @@ def percentile(part: float) -> Trigger:
 
 
 @dataclass(frozen=True, slots=True)
-class OnSignal(Once):
+class OnSignal(OneShotTrigger):
     """Fires once, when a signal comes; made by `on_signal`."""
 
     name: ClassVar[str] = "on_signal"
@@ -335,7 +340,7 @@ def on_signal(signal: str) -> Trigger:
 
 
 @dataclass(frozen=True, slots=True)
-class When(Once):
+class When(OneShotTrigger):
     """Fires once, when a condition is true of a new member; made by `when`."""
 
     name: ClassVar[str] = "when"
@@ -387,7 +392,7 @@ def when(condition: str) -> Trigger:
 
 
 @dataclass(frozen=True, slots=True)
-class Reaches(Once):
+class Reaches(OneShotTrigger):
     """Fires once, when a member comes or leaves and a result is then at a limit or above; made by `reaches`."""
 
     name: ClassVar[str] = "reaches"
@@ -396,7 +401,7 @@ class Reaches(Once):
     limit: float
 
     def __post_init__(self) -> None:
-        result: object = self.result
+        result: object = self.result  # at run time a caller may give values of any type
         limit: object = self.limit
         if not isinstance(result, str) or not isinstance(limit, int | float):
             raise PolicyError(

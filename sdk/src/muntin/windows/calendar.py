@@ -63,6 +63,7 @@ class CalendarWindows(WindowKind):
     second: int = ticks("1 second")
 
     def __post_init__(self) -> None:
+        """Refuse a unit, a size, a hop, a reach, a zone or a start that makes no windows."""
         if self.unit not in _LEAST_DAYS:
             raise WindowError(f"a calendar window counts days or months, got {self.unit!r}")
         if self.size <= 0 or self.hop <= 0:
@@ -74,7 +75,7 @@ class CalendarWindows(WindowKind):
             )
         if self.reach < 0:
             raise WindowError(f"the reach of a window cannot be negative, got {spell_as_written(self.reach)}")
-        zone_named(self.zone)
+        zone_named(self.zone)  # for its error
         if self.unit == "month" and start_of(self.start).day > 28:
             raise WindowError(
                 f"not every month has the day on which windows from {self.start} on start\n"
@@ -95,7 +96,7 @@ class CalendarWindows(WindowKind):
         return start, reached_end
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
-        """Yield the windows of the calendar over a stretch."""
+        """Yield the windows of the calendar that share a tick with `[start, end)`."""
         if start < end:
             for window in self._ending_after(start):
                 if window.start >= end:
@@ -108,16 +109,16 @@ class CalendarWindows(WindowKind):
         None if the windows have a reach, or if they overlap in a zone that skipped a day: there one of the windows that
         a grid would have does not exist.
         """
-        counted = _counted(self)
+        grid = _period_grid(self)
         overlap = self.size > self.hop
-        if self.reach or (overlap and counted.periods.some_are_empty):
+        if self.reach or (overlap and grid.periods.some_are_empty):
             return None
         if self.zone != "UTC" or self.unit != "day":
-            return counted
+            return grid
         # A day in UTC always has 24 hours, so a grid of ticks has the same windows, and the engine slices it faster.
         day = DAY * self.second
         time_of_day = start_of(self.start).second * self.second
-        return HoppingWindows(self.size * day, self.hop * day, counted.offset * day + time_of_day)
+        return HoppingWindows(self.size * day, self.hop * day, grid.offset * day + time_of_day)
 
     @property
     def longest(self) -> int | None:
@@ -151,7 +152,7 @@ class CalendarWindows(WindowKind):
     def check_lengths(self, longest: int, written: WrittenWindows | None = None) -> None:
         """Refuse a size, a hop or a reach that is too long for the axis."""
         # By name, as `super()` does not work in a dataclass with slots.
-        WindowKind.check_lengths(self, longest)
+        WindowKind.check_lengths(self, longest, written)
         days = max(self.size, self.hop) * (1 if self.unit == "day" else 31)
         if days * DAY * self.second > longest:
             raise WindowError(
@@ -187,19 +188,19 @@ class CalendarWindows(WindowKind):
 
     @property
     def _has_start(self) -> bool:
-        """True if windows start otherwise than by default."""
+        """True if windows have a start other than the default."""
         return self.start != read_start(None, self.unit, self.size, self.hop)
 
     def _ending_after(self, tick: int) -> Iterator[Window]:
         """Yield the windows that end after a tick, in order and without an end."""
         if tick in (EARLIEST, INFINITY):
             return
-        counted = _counted(self)
+        grid = _period_grid(self)
         # The window with the number n ends where the period `offset + n * hop + size` begins. That is after the tick
         # only if this period has a greater number than that of the tick, for which there is a lower bound. So the
         # first such n is this quotient, rounded up, or a later one.
-        tick_period = counted.periods.number_before(tick)
-        first = -(-(tick_period + 1 - counted.offset - self.size) // self.hop)
+        tick_period = grid.periods.number_before(tick)
+        first = -(-(tick_period + 1 - grid.offset - self.size) // self.hop)
         for page in count(first // _PAGE):
             ends, windows = _page(self, page)
             # The first pages may begin with windows that have ended.
@@ -207,14 +208,14 @@ class CalendarWindows(WindowKind):
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted(PeriodWindows):
+class _CalendarGrid(PeriodWindows):
     """Calendar windows in days or months."""
 
     periods: CalendarPeriods
 
 
 @lru_cache(maxsize=256)
-def _counted(kind: CalendarWindows) -> _Counted:
+def _period_grid(kind: CalendarWindows) -> _CalendarGrid:
     """Return calendar windows as a grid whose periods are days or months, without regard to their reach."""
     start = start_of(kind.start)
     if kind.unit == "day":
@@ -223,7 +224,7 @@ def _counted(kind: CalendarWindows) -> _Counted:
     else:
         periods = CalendarPeriods("month", kind.zone, date=start.day, clock=start.second, second=kind.second)
         offset = month_of(start.year, start.month)
-    return _Counted(periods, kind.size, kind.hop, offset)
+    return _CalendarGrid(periods, kind.size, kind.hop, offset)
 
 
 @lru_cache(maxsize=256)
@@ -236,10 +237,10 @@ def _page(kind: CalendarWindows, page: int) -> tuple[list[int], list[Window]]:
         kind: The windows.
         page: The number of the page, negative before the start of the windows.
     """
-    counted = _counted(kind)
-    begins = counted.periods.begins
-    first = counted.offset + page * _PAGE * kind.hop
-    previous_end = begins(first - kind.hop + kind.size)
+    grid = _period_grid(kind)
+    begins = grid.periods.begins
+    first = grid.offset + page * _PAGE * kind.hop
+    previous_end = begins(first - kind.hop + kind.size)  # of the last window before the page
     start = begins(first)
     windows: list[Window] = []
     for number in range(first, first + _PAGE * kind.hop, kind.hop):

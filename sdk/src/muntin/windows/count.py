@@ -69,7 +69,8 @@ class CountWindows(WindowKind):
         """Yield the windows that share a tick with `[start, end)`."""
         times = stretches.starts
         successors = self.count - 1
-        # A window spans its opening time and so many successors: one that opened that many times earlier may last here.
+        # A window lasts from its opening time over `successors` later times, so the first one to share a tick may have
+        # opened that many times before `start`.
         first = max(self._frontier_index(stretches), bisect_left(times, start) - successors)
         for index in range(self._next_opening(stretches, first), len(times) - successors, self.every):
             if times[index] >= end:
@@ -90,7 +91,7 @@ class CountWindows(WindowKind):
         return start, end if self.every == 1 else INFINITY
 
     def unborn(self, stretches: Stretches) -> int:
-        """Return the first time that will open a window when it has more successors."""
+        """Return the first time that will open a window when it has more successors; `INFINITY` if there is none."""
         times = stretches.starts
         # Earlier times have enough successors, and so their windows, already.
         first_without_window = len(times) - self.count + 1
@@ -99,7 +100,7 @@ class CountWindows(WindowKind):
         return times[index] if index < len(times) else INFINITY
 
     def carried(self, stretches: Stretches, frontier: int) -> Any:
-        """Return the number of times before the frontier, from the last that opened a window on, itself included.
+        """Return the number of times before the frontier, counted from the last that opened a window, which counts too.
 
         None if the first time from the frontier on opens a window: then nothing needs to be kept.
         """

@@ -49,6 +49,7 @@ class CumulateWindows(WindowKind):
     offset: int = 0
 
     def __post_init__(self) -> None:
+        """Refuse a step that is not above zero, and a size that is not a multiple of it."""
         if self.step <= 0 or self.size < self.step or self.size % self.step:
             size = spell_as_written(self.size)
             step = spell_as_written(self.step)
@@ -56,7 +57,7 @@ class CumulateWindows(WindowKind):
                 "cumulating windows need a step above zero and a size that is a multiple of it, "
                 f"got the size {size} and the step {step}"
             )
-            # The arguments would be right the other way round: Flink's CUMULATE has the step first.
+            # In Flink's CUMULATE the step comes first: perhaps the arguments are right the other way round.
             is_swapped = 0 < self.size < self.step and self.step % self.size == 0
             if is_swapped:
                 offset = f", {spell_as_written(self.offset)}" if self.offset else ""

@@ -33,6 +33,7 @@ class HoppingWindows(Grid, WindowKind):
     reach: int = 0
 
     def __post_init__(self) -> None:
+        """Refuse a size or a hop that is not above zero, and a reach below zero."""
         if self.size <= 0 or self.hop <= 0:
             if self.size == self.hop:
                 raise WindowError(f"a tumbling window needs a size above zero, got {spell_as_written(self.size)}")
@@ -44,12 +45,13 @@ class HoppingWindows(Grid, WindowKind):
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, prolonged by the reach; nothing for an event between two windows."""
         reached_end = end if end == INFINITY else end + self.reach
-        # There are gaps between windows if the hop is longer than the size.
+        # The first window that ends after the event's start may begin only after the event, if the hop is longer than
+        # the size: then the event lies in a gap.
         is_between_windows = self.next_start(start) >= reached_end
         return (start, start) if is_between_windows else (start, reached_end)
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
-        """Yield the windows of the grid over a stretch."""
+        """Yield the windows of the grid that share a tick with `[start, end)`."""
         if start < end:
             for window_start in range(self.next_start(start), end, self.hop):
                 yield Window(window_start, window_start + self.size)
@@ -64,7 +66,7 @@ class HoppingWindows(Grid, WindowKind):
         return self.size
 
     def with_reach(self, reach: int) -> Self:
-        """Return the windows with a reach of at least so many ticks."""
+        """Return the windows with a reach of at least `reach` ticks."""
         return replace(self, reach=max(self.reach, reach))
 
     @classmethod

@@ -52,7 +52,7 @@ class Periods(ABC):
         return False
 
     def spell(self, count: int) -> str:
-        """Return the length of so many periods in words, for `explain()`."""
+        """Return a length of `count` periods in words, for `explain()`."""
         return "1 period" if count == 1 else f"{count} periods"
 
 

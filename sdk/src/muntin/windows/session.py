@@ -46,7 +46,7 @@ class SessionWindows(WindowKind):
         return start, end - 1 + self.gap
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
-        """Yield the connected parts that the stretches cover."""
+        """Yield the sessions that share a tick with `[start, end)`: the connected parts that the stretches cover."""
         sessions = stretches.covered
         # The last session that starts at `start` or before may last into the stretch.
         first = max(0, bisect_right(sessions, (start, INFINITY)) - 1)

@@ -175,6 +175,7 @@ class WindowSpecification(ABC):
         """
 
         def checked(length: int) -> int:
+            """Return a length as it is, or refuse it."""
             if abs(length) > longest:
                 raise WindowError(
                     "{windows} has a length that is too long for a window\n"

@@ -48,13 +48,16 @@ def zone_named(name: str) -> tzinfo:
                 f"the time zone {name!r} cannot be looked up: this machine has no time zone database\n"
                 "  install one, for example with pip install tzdata, here and where the workers run"
             ) from error
-        close = get_close_matches(str(name), names, n=1, cutoff=0.6)
-        suggestion = f"did you mean {close[0]!r}?" if close else "expected a name such as 'Europe/Berlin' or 'UTC'"
+        close_names = get_close_matches(str(name), names, n=1, cutoff=0.6)
+        suggestion = "expected a name such as 'Europe/Berlin' or 'UTC'"
+        if close_names:
+            suggestion = f"did you mean {close_names[0]!r}?"
         raise WindowError(f"no time zone is named {name!r}\n  {suggestion}") from error
 
 
 def shown_at(zone: tzinfo, instant: int) -> int:
     """Return the reading of a zone's clock at an instant."""
+    # The same moment in a year that datetimes cover; the calendar repeats, and so do the rules of a zone.
     covered_instant = instant + _shift(instant)
     offset = (_EPOCH + timedelta(seconds=covered_instant)).astimezone(zone).utcoffset()
     assert offset is not None, "a zone of the database has an offset at any time"

@@ -44,8 +44,8 @@ def test_nothing_else_is_an_axis(data_type: pa.DataType, advice: str) -> None:
 
 
 def test_only_decimals_have_places() -> None:
-    assert column(pa.decimal128(9, 3)).places == 3
-    assert column(pa.int64()).places is None
+    assert column(pa.decimal128(9, 3)).decimal_places == 3
+    assert column(pa.int64()).decimal_places is None
 
 
 def test_a_type_without_a_word_in_arrow_cannot_travel() -> None:

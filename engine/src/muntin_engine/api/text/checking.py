@@ -40,13 +40,15 @@ class _Checker:
 
     Faults are not raised but returned, because `anyOf` compares the faults of its branches. They are generated one by
     one, as those after the first one are seldom needed.
-
-    Args:
-        definitions: The schemas that others refer to, by name.
-        shown_places: The places that errors name in the place of others.
     """
 
     def __init__(self, definitions: Mapping[str, Any], shown_places: Mapping[str, str]) -> None:
+        """Begin with the schemas of a text.
+
+        Args:
+            definitions: The schemas that others refer to, by name.
+            shown_places: The places that errors name in the place of others.
+        """
         self._definitions = definitions
         self._shown_places = shown_places
 
@@ -55,7 +57,13 @@ class _Checker:
         return next(self.faults(data, schema, here), None)
 
     def faults(self, data: Any, schema: Mapping[str, Any], here: str) -> Iterator[PlacedError]:
-        """Yield the faults of data, the outermost fault first."""
+        """Yield the faults of data, the outermost fault first.
+
+        Args:
+            data: The data.
+            schema: The schema that they should fit.
+            here: The place of the data in the text, with which errors begin.
+        """
         if "$ref" in schema:
             name = _name_of(schema)
             if name not in READ_ALONE:
@@ -123,6 +131,11 @@ class _Checker:
         """Return a fault of data that fit no branch of `anyOf`; None if they fit one.
 
         If only one branch is meant for such data, this is the fault that the data have there.
+
+        Args:
+            data: The data.
+            schema: The schema with `anyOf`.
+            here: The place of the data in the text, with which errors begin.
         """
         branches = [branch for branch, _ in self._branches(schema)]
         branches_of_type = [branch for branch in branches if _is_of_type(data, branch)]

@@ -41,7 +41,7 @@ class ProgramClasses:
         """
         classes: dict[str, Any] = {Partitions.policy: Partitions}
         for thing in things:
-            program_class = getattr(thing, "cls", thing)
+            program_class = getattr(thing, "cls", thing)  # a module with its columns has its class as `cls`
             name = getattr(program_class, "name", None)
             if name:
                 classes[str(name)] = program_class
@@ -107,7 +107,7 @@ class ProgramClasses:
             here: The place of the data in the text.
 
         Raises:
-            PlacedError: As for `read`.
+            PlacedError: The data are not those of a value.
         """
         if isinstance(data, list):
             return [self.parameter(part, f"{here}[{place}]") for place, part in enumerate(data)]
@@ -133,7 +133,7 @@ class ProgramClasses:
         try:
             value = value_from_data(data, self.classes)
         except MuntinError:
-            raise
+            raise  # its message says what is wrong; one of Python's would not
         except Exception as error:
             raise QueryError(f"{dict(data)!r:.80} is no value that to_dict writes") from error
         if isinstance(value, Unwritable):

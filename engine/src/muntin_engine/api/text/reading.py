@@ -253,12 +253,14 @@ class QueryReader:
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for entry, data in step.items():
-            # The main argument stands under the name of the call, and is null if the call has none.
+            # The main argument stands under the name of the call.
             is_main = entry == call
             name = main if is_main else entry
             place = here if is_main else f"{here}.{entry}"
-            if name is None or (is_main and data is None and is_left_out(parameters[name])):
-                continue
+            if name is None:
+                continue  # the call has no main parameter
+            if is_main and data is None and is_left_out(parameters[name]):
+                continue  # null says that the main argument is left out
             parameter = parameters[name]
             if parameter.kind is parameter.VAR_KEYWORD:
                 _check_names(data, parameters, name, call, place)

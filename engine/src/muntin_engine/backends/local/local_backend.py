@@ -191,8 +191,10 @@ class LocalBackend(Backend):
         from muntin_engine.backends.local.expressions.plugin_functions import register_function  # it imports sqlglot
 
         del session  # only Spark has one
-        functions = [installed().function(name) if isinstance(name, str) else name for name in names]
-        for function in functions:
+        functions: list[Function[..., Any]] = []
+        for name in names:
+            functions.append(installed().function(name) if isinstance(name, str) else name)
+        for function in functions:  # only now: if a name is unknown, no function is registered
             register_function(function)
         return [function.sql_name for function in functions]
 

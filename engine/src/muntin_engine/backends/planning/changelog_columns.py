@@ -56,7 +56,7 @@ class ChangelogColumns:
         """Find the columns of a changelog.
 
         Args:
-            columns: The names of its columns.
+            columns: The names of the columns of the changelog.
             stored_keys: The key columns that the metadata of the changelog names; None if it names none.
             key: The key columns that the caller names; None to use those that the changelog names.
 
@@ -121,7 +121,7 @@ def _key_columns(
 
 
 def lifetime_column(columns: Sequence[str]) -> str:
-    """Return the name of the column of lifetimes, by which rows are final.
+    """Return the name of the column with the lifetimes of rows: a row is final once the watermark has passed its own.
 
     Args:
         columns: The names of the columns of the rows.

@@ -62,8 +62,8 @@ class ColumnReader(ABC):
         Args:
             request: The input, with the condition on its rows, its heartbeats and its clock.
             columns: The columns by the names that they have in the projection.
-            identities: By those names, the identities of columns that only name one of the input; see
-                `ProjectedRows.column_texts`.
+            identities: By the same names, a text for each column that is text: columns with equal texts are the same
+                column. They become `ProjectedRows.column_texts`.
             scale: The meaning of the input's times.
 
         Returns:

@@ -52,7 +52,7 @@ class InputColumn:
         return data_type.kind if isinstance(data_type, Scalar) else None
 
     @property
-    def places(self) -> int | None:
+    def decimal_places(self) -> int | None:
         """The decimal places of its values; None if they are no decimals."""
         return self.type.scale if self.kind is ScalarKind.DECIMAL else None
 
@@ -80,7 +80,7 @@ class InputColumn:
         """
         if self.kind is ScalarKind.TIMESTAMP:
             return Axis.TIME
-        if self.kind is ScalarKind.INTEGER or (self.places is not None and self.places <= MOST_PLACES):
+        if self.kind is ScalarKind.INTEGER or (self.decimal_places is not None and self.decimal_places <= MOST_PLACES):
             return Axis.TICKS
         raise QueryError(
             "the time column {value} is of type {kind}\n"

@@ -80,7 +80,7 @@ class PlannedStream:
         """
         times = [self.columns[name] for name in ("start", "end", "new_end") if name in self.columns]
         axes = {time.axis for time in times}
-        scales = {time.places for time in times}
+        scales = {time.decimal_places for time in times}
         spelled_types = {time.spelled_type for time in times}
         # Integers of several sizes are one type; timestamps with and without a zone are not.
         has_several_types = Axis.TIME in axes and len(spelled_types) > 1
@@ -90,9 +90,9 @@ class PlannedStream:
         return axes.pop()
 
     @property
-    def places(self) -> int | None:
+    def decimal_places(self) -> int | None:
         """The decimal places of its times, if these are decimals."""
-        return self.columns["start"].places
+        return self.columns["start"].decimal_places
 
     @property
     def keys(self) -> list[InputColumn]:
@@ -143,7 +143,8 @@ class PlannedStream:
             )
         self._check_lengths()
 
-        # Columns and policies have the same names in the request and in the plan.
+        # The columns of the events, in words for explanations and errors. Roles and policies have the same names in the
+        # request and in the plan.
         columns = Columns(
             **{name: _named(self.columns[name]) for name in ROLES if name in self.columns},
             keys=tuple(map(_named, self.keys)),
@@ -178,9 +179,9 @@ class PlannedStream:
             if self.axis is Axis.TIME:
                 fits = input_column.kind is ScalarKind.INTERVAL
                 expected = "an interval: expression(\"minutes * INTERVAL '1' MINUTE\")"
-            elif self.places is not None:
-                fits = input_column.places == self.places
-                expected = f"of {self.places} places, as the times: cast it"
+            elif self.decimal_places is not None:
+                fits = input_column.decimal_places == self.decimal_places
+                expected = f"of {self.decimal_places} places, as the times: cast it"
             else:
                 fits = input_column.kind is ScalarKind.INTEGER
                 expected = "of whole numbers, as the times"

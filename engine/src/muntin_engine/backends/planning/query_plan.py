@@ -59,7 +59,7 @@ def plan_query(
     _check_streams(reader, streams)
     events = request.events
     first = streams[0]
-    scale = AxisScale(first.axis, events.unit, first.columns["start"].name, first.places)
+    scale = AxisScale(first.axis, events.unit, first.columns["start"].name, first.decimal_places)
 
     # Modules, joins and triggers add the columns that they read to their streams, so a stream is projected after them.
     module_plans: list[ModulePlan] = []
@@ -98,7 +98,7 @@ def plan_query(
             inputs=tuple(stream.input_plan(scale, order) for stream, order in zip(streams, orders, strict=True)),
             axis=first.axis,
             unit=events.unit,
-            decimal_places=first.places,
+            decimal_places=first.decimal_places,
             window=scale.resolve(request.specification),
             clip=request.clip or clip_by_modules or ClipPolicy.NONE,
             timestamps=request.timestamps or timestamps_by_modules or TimestampPolicy.ALIGN,
@@ -140,7 +140,7 @@ def _check_streams(reader: ColumnReader, streams: Sequence[PlannedStream]) -> No
             "  a table without times is joined before events(): events(df.join(table, 'station'), ...)\n"
             "  one with times is read as a stream too, with spark.readStream"
         )
-    if len({(stream.axis, stream.places, stream.request.unit) for stream in streams}) > 1:
+    if len({(stream.axis, stream.decimal_places, stream.request.unit) for stream in streams}) > 1:
         spelled_times = ", ".join(f"{stream.request.name} {stream.spelled_times}" for stream in streams)
         raise QueryError(
             "the inputs of a query have times of one kind, and of one unit if they are integers; got {spelled_times}\n"

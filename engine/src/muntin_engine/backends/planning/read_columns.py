@@ -79,7 +79,7 @@ class ReadColumns:
 
         Args:
             columns: The columns, as the query writer names them.
-            reader: The reader of the columns, for errors.
+            reader: The words for what reads the columns, for errors, such as `join()`.
 
         Raises:
             QueryError: There is no such column.
@@ -143,7 +143,11 @@ def orders_by_name(order: ColumnLike | tuple[ColumnLike, ...] | None) -> dict[st
     if order is None:
         return {}
     columns = order if isinstance(order, tuple) else (order,)
-    return {"order" if place == 1 else f"order {place}": column for place, column in enumerate(columns, 1)}
+    named_columns: dict[str, ColumnLike] = {}
+    for place, column in enumerate(columns, 1):
+        name = "order" if place == 1 else f"order {place}"
+        named_columns[name] = column
+    return named_columns
 
 
 def ranges_of(

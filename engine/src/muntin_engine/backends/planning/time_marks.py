@@ -26,10 +26,10 @@ def check_heartbeat(start: InputColumn, beat: InputColumn) -> None:
     """
     if beat.axis is Axis.TIME:
         is_same = beat.spelled_type == start.spelled_type  # a timestamp without a zone is another type
-    elif beat.places is not None:
-        is_same = beat.places == start.places
+    elif beat.decimal_places is not None:
+        is_same = beat.decimal_places == start.decimal_places
     else:
-        is_same = start.axis is Axis.TICKS and start.places is None  # integers, of any size
+        is_same = start.axis is Axis.TICKS and start.decimal_places is None  # integers, of any size
     if not is_same:
         raise QueryError(
             f"the events' times are {start.spelled_type}, those of the heartbeat are {beat.spelled_type}\n"

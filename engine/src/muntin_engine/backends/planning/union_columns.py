@@ -56,7 +56,7 @@ class UnionColumns:
         return cls(keys, frozenset(shared), orders, _condition_name(streams))
 
     @property
-    def typed(self) -> list[str]:
+    def names_of_one_type(self) -> list[str]:
         """The names of the columns that are of one type in all streams."""
         return [*self.keys, *self.orders, *(name for name in ROLES if name in self.shared)]
 

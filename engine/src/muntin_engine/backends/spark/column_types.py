@@ -49,14 +49,14 @@ _BINARY: Final = "UTF8_BINARY"
 
 
 def input_column(part: spark_types.StructField) -> InputColumn:
-    """Describe a column of a DataFrame in the words that backends have in common."""
+    """Describe a column of a DataFrame as the planner reads it, which knows no types of Spark."""
     data_type = part.dataType
-    unknown = next(_parts_without_type(data_type), None)
+    type_without_arrow = next(_parts_without_type(data_type), None)
     return InputColumn(
         part.name,
         _arrow_or_null(data_type),
         data_type.simpleString(),
-        part_without_type=None if unknown is None else unknown.simpleString(),
+        part_without_type=None if type_without_arrow is None else type_without_arrow.simpleString(),
         collation=_collation_in(data_type),
     )
 
@@ -94,7 +94,7 @@ def _arrow_or_null(data_type: spark_types.DataType) -> pa.DataType:
 
 
 def _parts_without_type(data_type: spark_types.DataType) -> Iterator[spark_types.DataType]:
-    """Yield the parts of a type that Arrow has no type for."""
+    """Yield those parts of a type for which Arrow has no type: the type itself, or types that it contains."""
     if isinstance(data_type, spark_types.ArrayType):
         yield from _parts_without_type(data_type.elementType)
     elif isinstance(data_type, spark_types.MapType):

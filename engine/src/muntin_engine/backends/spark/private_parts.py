@@ -57,7 +57,7 @@ def java_configuration(spark: SparkSession) -> Any:
 
 
 def java_session_id(spark: SparkSession) -> str:
-    """Return the id of a classic session, by which functions that were registered with it are remembered.
+    """Return the id of a classic session, under which functions that were registered with it are remembered.
 
     Without it, queries would not know which code their SQL calls.
     """
@@ -78,9 +78,9 @@ def connect_plan(df: Any) -> bytes:
 
 
 def connect_relation(df: Any) -> Any:
-    """Return the plan of a DataFrame of Spark Connect as a message, by which a stream is known without the server.
+    """Return the plan of a DataFrame of Spark Connect as a message, which says whether the DataFrame is a stream.
 
-    Without it, a query in a declarative pipeline would have to ask Spark, which Spark refuses there.
+    Without it, a query in a declarative pipeline would have to ask Spark, which refuses to answer there.
     """
     return df._plan.plan(df.sparkSession.client)
 

@@ -84,12 +84,13 @@ class SparkInputs(SparkColumnReader, Inputs):
         keys: Sequence[ColumnLike],
         key_ranges: Mapping[str, tuple[ColumnLike | None, ColumnLike | None]],
     ) -> Mapping[str, ColumnLike]:
-        """Return the columns with the bounds of keys, by the names that they have in the projection.
+        """Return the columns with the bounds of keys, by the names that they have in the projection, as `low0`.
 
         Args:
             df: The DataFrame.
             keys: The key columns.
-            key_ranges: By key, the columns with the first and the last value of a range of keys; None for no bound.
+            key_ranges: By the name of a key, the column of the least value and that of the first value which is too
+                large; None for no bound.
         """
         return ranges_of(self, df, keys, key_ranges)
 

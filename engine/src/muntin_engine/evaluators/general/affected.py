@@ -192,11 +192,11 @@ class AffectedWindows:
         if previous.horizon >= progress.horizon or self._query.window.waits_for_events:
             return []
         # As the horizon moves on, more windows exist of the events that have no end, and of those that had none before.
-        endless = state.events.until_after(INFINITY - 1)
+        endless_events = state.events.until_after(INFINITY - 1)
         for change in changes:
             if change.present is not None and change.previous is not None and change.previous.is_endless:
-                endless.append(change.present)
-        windows = assigner.ending(endless, previous.horizon, INFINITY, progress.horizon)
+                endless_events.append(change.present)
+        windows = assigner.ending(endless_events, previous.horizon, INFINITY, progress.horizon)
         return [window for window in windows if window.start >= previous.horizon]
 
 

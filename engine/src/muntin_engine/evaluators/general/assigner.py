@@ -168,8 +168,8 @@ class GeneralAssigner(Assigner):
     def __init__(self, kind: WindowKind) -> None:
         """Cut windows by a kind."""
         self._kind = kind
-        self._counts: Counter[tuple[int, int]] = Counter()
-        self._carried: Any = None
+        self._counts: Counter[tuple[int, int]] = Counter()  # the number of events of each stretch
+        self._carried: Any = None  # the data that the kind keeps of events that are forgotten
         self._cached_stretches: Stretches | None = None  # of the present counts; None after a change
         self.cut_at = INFINITY
 

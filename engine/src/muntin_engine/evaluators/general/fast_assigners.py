@@ -323,7 +323,8 @@ class CountAssigner(Assigner):
 
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
         """Return the windows with a counted time in a stretch."""
-        # A window that has a time begins at that time, or at one of the `count - 1` times before it.
+        # A window that has a time begins at that time, or at one of the `count - 1` times before it. Its last time has
+        # to lie before the limit.
         first = self._marks.place(start) - self._count + 1
         stop = min(self._marks.place(end), self._marks.place(limit) - self._count + 1)
         return list(self._windows(first, stop))

@@ -50,7 +50,7 @@ class GeneralRun(KeyedRun):
         elif query.emit is not EmitPolicy.FINAL:
             self.emission = query.once(SpeculativeEmission)
         self.is_signalled = self.emission.is_signalled
-        self._affected = query.once(AffectedWindows) if self.emission.follows_windows else None
+        self._affected_windows = query.once(AffectedWindows) if self.emission.follows_windows else None
 
         # Where patterns advance keys, each key has a watermark of its own, which small keys do not know.
         self._small_keys: SmallKeys | None = None
@@ -100,10 +100,10 @@ class GeneralRun(KeyedRun):
     ) -> list[OutputChange]:
         """Apply net changes to the state of a key, or of one of its lives; emit and close its windows."""
         affected: dict[Window, Affected] = {}
-        if self._affected is None:
+        if self._affected_windows is None:
             net.apply()
         else:
-            affected = self._affected.apply(state, net, previous, progress)
+            affected = self._affected_windows.apply(state, net, previous, progress)
             if state.closes_out_of_order:
                 self.closing.leave_out(state, affected, previous.watermark)
         output = self.emission.emit(key, state, affected, previous, progress)
@@ -137,7 +137,7 @@ class GeneralRun(KeyedRun):
     def why_unstorable(self, key: Key, state: KeyState) -> StateError | None:
         """Return an error that names the module of a live result that cannot be stored; None if all can."""
         for window, entry in state.entries:
-            for live_row in entry.live:
+            for live_row in entry.live_rows:
                 error = self.serializer.why_unstorable(live_row.row.value, key, window)
                 if error is not None:
                     return error

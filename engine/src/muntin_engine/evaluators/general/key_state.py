@@ -129,7 +129,7 @@ class KeyState(KeyEvents):
                 yield row
             if entry.trigger_state is not None:
                 yield row._replace(kind="trigger", value=entry.trigger_state._asdict())
-            for live_row in entry.live:
+            for live_row in entry.live_rows:
                 start, end, value = live_row.row
                 yield StateRow("result", (), start, end, value)
 
@@ -350,12 +350,12 @@ class _WindowData(NamedTuple):
 
 def _window_to_data(window: Window, entry: WindowEntry) -> list[object]:
     """Return a window and its entry as plain data, without the module states."""
-    live = [[live_row.id, *live_row.row] for live_row in entry.live]
-    return [window.start, window.end, entry.size, live, *(entry.trigger_state or ())]
+    live_rows = [[live_row.id, *live_row.row] for live_row in entry.live_rows]
+    return [window.start, window.end, entry.size, live_rows, *(entry.trigger_state or ())]
 
 
 def _entry_from_data(data: _WindowData, states: list[Any]) -> WindowEntry:
     """Return the entry of a window that `_window_to_data` wrote, with its module states."""
-    live = [LiveRow(id, OutputRow(*row)) for id, *row in data.live_rows]
+    live_rows = [LiveRow(id, OutputRow(*row)) for id, *row in data.live_rows]
     trigger_state = TriggerState(*data.trigger_state) if data.trigger_state else None
-    return WindowEntry(data.size, states, live, trigger_state)
+    return WindowEntry(data.size, states, live_rows, trigger_state)

@@ -193,12 +193,15 @@ def _add_piece(piece: _Piece, life_changes: LifeChanges, changes_by_life: dict[L
     origin = piece.origin
     has_moved = origin is not None and origin is not life_changes.life
     if piece.change is None:
+        # The events of a whole life, which move together if the life is joined to another one.
         if origin is not None and has_moved:
             assert origin.forgotten_span is None, "nothing after a change was forgotten"
             for event in origin.events:
                 changes_by_life[origin].changes_by_id[event.id] = EventChange(event, None)
                 life_changes.inserted.append(event)
         return
+
+    # A single event: it is new, has moved to another life, or stays in its own, changed or not.
     previous, present = piece.change
     assert present is not None, "the pieces of a key are those after the batch"
     if previous is None or origin is None:

@@ -15,6 +15,7 @@ from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.window_index import WindowEntry
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import KeyEvents
+from muntin_engine.evaluators.keyed.live_output import LiveRow
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.bucket_reader import NamedInput, StateReader, StateRow
@@ -46,7 +47,7 @@ class LifeState(KeyState):
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
         """Begin a life, which has no events yet."""
         super().__init__(query, serial)
-        self.number = serial
+        self.number = serial  # each new life of a key gets a new serial number of the key
         self.span = Span(EARLIEST, INFINITY)
         self.forgotten_span: Span | None = None
         self.life_assigner = GeneralAssigner(query.window)
@@ -128,9 +129,12 @@ class KeyLives(KeyState):
         for window in {change.window for change in insertions}:
             for life in self.lives:
                 entry = life.windows.get(window)
-                if entry.live:
-                    live = [live_row._replace(id=live_ids.get(live_row.id, live_row.id)) for live_row in entry.live]
-                    life.windows.put(window, entry._replace(live=live))
+                live_rows: list[LiveRow] = []
+                for live_row in entry.live_rows:
+                    id = live_ids.get(live_row.id, live_row.id)
+                    live_rows.append(live_row._replace(id=id))
+                if live_rows:
+                    life.windows.put(window, entry._replace(live_rows=live_rows))
 
     @property
     def plain_count(self) -> int:
@@ -168,11 +172,11 @@ class KeyLives(KeyState):
 
     def event(self, id: Hashable) -> StoredEvent | None:
         """Return the event of an id, or None."""
-        for life in reversed(self.lives):
+        for life in reversed(self.lives):  # rows are mostly about the events of the last life
             event = life.events.get(id)
             if event is not None:
                 return event
-        return self.events.get(id)
+        return self.events.get(id)  # it may be one that a filter left out
 
     def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
         """Return the state as plain data: the data that any key has, and those of each life."""

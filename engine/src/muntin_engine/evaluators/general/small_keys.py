@@ -100,7 +100,7 @@ class SmallKeys:
         return []
 
     def _are_plain(self, rows: Sequence[InputChange]) -> bool:
-        """Return True if rows are legal insertions that no other row can be about, of payloads of one length."""
+        """Return True if all rows are legal insertions that no other row can be about, with payloads of one length."""
         if not rows:
             return True
         watermark = self._intake.previous.watermark
@@ -135,6 +135,7 @@ class SmallKeys:
         output = self._emission.rows(work.key, sweep(windows, events), serial)
         serial += len(output)
 
+        # The rows that later windows need become the only record of the key.
         grid.close(progress.watermark)
         needed = [event for event in events if event.until > grid.frontier]
         previous_count = len(events) - len(work.rows)

@@ -117,6 +117,7 @@ class SpeculativeEmission(Emission):
             return False
         if change.removed and not self._computations[place].can_remove:
             return False
+        # To build the state anew, the module gets all members after the change.
         return len(change.added) + len(change.removed) < entry.size + change.growth
 
     def _is_last_piece(self, window: Window, change: Affected, event_starts: Sequence[int]) -> bool:
@@ -189,11 +190,13 @@ class SpeculativeEmission(Emission):
         window = step.window
         members = step.members.values()
         if self._query.is_cut_at_changes:
+            # Of a window that was emitted already, the pieces before the change stay as they are.
             since = change.sync_time if entry.size else window.start
             ticks = self._as_known.ticks(window, members, since)
             if len(ticks) == 1 and not self._query.hides_later_ends:
                 return None
             return self._as_known.rows(key, window, members, ticks)
+        # A window that becomes visible with a change inside it has output of before the change, too.
         if self._query.is_time_bound and change.is_new and window.start < change.sync_time < INFINITY:
             return self._as_known.rows_around(key, window, members, change.sync_time)
         return None
@@ -205,20 +208,20 @@ class SpeculativeEmission(Emission):
         output: list[OutputChange] = []
         for window, end in output_ends(self._query, state.windows, affected, contents.keys()).items():
             entry = state.windows.get(window)
-            live, changes = replace_rows_from(end, window, entry.live, rows=(), next_id=state.next_serial)
-            state.windows.put(window, entry._replace(live=live))
+            live_rows, changes = replace_rows_from(end, window, entry.live_rows, rows=(), next_id=state.next_serial)
+            state.windows.put(window, entry._replace(live_rows=live_rows))
             output += changes
         return output
 
     def _replace(self, state: KeyState, window: Window, content: Content, change: Affected) -> list[OutputChange]:
         """Replace the live rows of a window by those of its new content; return the changes of the output."""
-        previous_live = state.windows.get(window).live
+        previous_live = state.windows.get(window).live_rows
         if self._query.is_time_bound and not change.is_new:
-            since = change.sync_time
-            live, output = replace_rows_from(since, window, previous_live, content.rows, next_id=state.next_serial)
+            since = change.sync_time  # output before the change stays as it is
+            live_rows, output = replace_rows_from(since, window, previous_live, content.rows, next_id=state.next_serial)
         else:
-            live, output = replace_rows(window, previous_live, content.rows, next_id=state.next_serial)
-        state.windows.put(window, WindowEntry(content.size, content.states, live))
+            live_rows, output = replace_rows(window, previous_live, content.rows, next_id=state.next_serial)
+        state.windows.put(window, WindowEntry(content.size, content.states, live_rows))
         return output
 
 

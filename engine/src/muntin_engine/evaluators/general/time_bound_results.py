@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import count, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from muntin import INFINITY, Window
 from muntin_engine.evaluators.general.affected import Affected
@@ -20,6 +20,18 @@ from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow, repla
 from muntin_engine.evaluators.keyed.timestamps import Timestamper
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.frozen_values import freeze
+
+
+class _ReplacedWindows(NamedTuple):
+    """The windows that have live output and do not exist, each with its entry.
+
+    Attributes:
+        before: The windows that did not exist before the batch; some may exist again after it.
+        after: The windows that do not exist after the batch.
+    """
+
+    before: list[tuple[Window, WindowEntry]]
+    after: list[tuple[Window, WindowEntry]]
 
 
 def output_ends(
@@ -38,17 +50,7 @@ def output_ends(
 
     Cost: linear in the entries of the index, by a logarithmic factor.
     """
-    # The replaced windows with live output: those that were replaced before the batch, and those that are after it.
-    replaced_before: list[tuple[Window, WindowEntry]] = []
-    replaced_after: list[tuple[Window, WindowEntry]] = []
-    for window, entry in index.items():
-        if not entry.live:
-            continue
-        if not entry.size:
-            replaced_before.append((window, entry))
-        exists = affected[window].exists if window in changed_windows else bool(entry.size)
-        if not exists:
-            replaced_after.append((window, entry))
+    replaced = _replaced_windows(index, affected, changed_windows)
 
     # Only a changed window can be a successor that alters anything: those that existed before the batch, and after it.
     existing_before = {window for window in changed_windows if index.get(window).size}
@@ -56,11 +58,11 @@ def output_ends(
 
     # A change of a successor may move the tick at which the output of the window before it ends.
     ends: dict[Window, int] = {}
-    for window, successor in _successors(query, replaced_before, existing_before):
+    for window, successor in _successors(query, replaced.before, existing_before):
         ends[window] = affected[successor].sync_time
 
     # A window that this batch replaces has output up to the first tick of its change, or of that of its successor.
-    for window, successor in _successors(query, replaced_after, existing_after):
+    for window, successor in _successors(query, replaced.after, existing_after):
         change = affected[window] if window in existing_before else affected[successor]
         ends[window] = min(change.sync_time, affected[successor].sync_time, ends.get(window, INFINITY))
         affected[successor].sync_time = ends[window]
@@ -70,6 +72,23 @@ def output_ends(
         if window in changed_windows and affected[window].exists:
             affected[window].sync_time = min(affected[window].sync_time, ends.pop(window))
     return ends
+
+
+def _replaced_windows(
+    index: WindowIndex, affected: dict[Window, Affected], changed_windows: Collection[Window]
+) -> _ReplacedWindows:
+    """Find the windows of a key that have live output, but did not exist before the batch or do not exist after it."""
+    replaced = _ReplacedWindows([], [])
+    for window, entry in index.items():
+        if not entry.live_rows:
+            continue
+        existed = bool(entry.size)
+        exists = affected[window].exists if window in changed_windows else existed
+        if not existed:
+            replaced.before.append((window, entry))
+        if not exists:
+            replaced.after.append((window, entry))
+    return replaced
 
 
 def _successors(
@@ -87,7 +106,7 @@ def _successors(
     """
     candidates = sorted(existing, key=by_start)
     for window, entry in replaced:
-        first_output = min(live_row.row.start for live_row in entry.live)
+        first_output = min(live_row.row.start for live_row in entry.live_rows)
         possible_starts = query.window.successor(window, first_output)
         if possible_starts is None:
             continue
@@ -178,9 +197,9 @@ class ResultsAsKnown:
         rows_before = self._rows_of_members(key, window, first_members)
         rows_after = self._rows_of_members(key, window, all_members)
         # The rows before the change are treated as live ones, which the rows after it replace from the tick on.
-        live = [LiveRow(number, row) for number, row in enumerate(rows_before)]
+        live_rows = [LiveRow(number, row) for number, row in enumerate(rows_before)]
         new_number = count(len(rows_before)).__next__
-        rows_on_both_sides, _ = replace_rows_from(since, window, live, rows_after, next_id=new_number)
+        rows_on_both_sides, _ = replace_rows_from(since, window, live_rows, rows_after, next_id=new_number)
         return [live_row.row for live_row in rows_on_both_sides]
 
     def _rows_of_members(self, key: object, window: Window, members: Sequence[StoredEvent]) -> list[OutputRow]:

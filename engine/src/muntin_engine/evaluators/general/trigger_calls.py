@@ -85,7 +85,7 @@ class TriggerCall:
         for trigger_state in trigger_states:
             states.append(FINISHED if trigger_state.is_finished else trigger_state.state)
         merged_state = self._call("merge", key, window, state=states)
-        # What the trigger itself does not know goes on from the window that fired most.
+        # All that is not the trigger's own state goes on from the window that fired most. The members are others now.
         most_fired = max(trigger_states, key=attrgetter("firings"))._replace(is_changed=True)
         if merged_state is FINISHED:
             return most_fired.finished()

@@ -138,7 +138,7 @@ class TriggeredEmission(Emission):
             if trigger_state is not None:
                 trigger_state = self._trigger_call.merge(key, new_window, [trigger_state])
             state.windows.put(old_window, NEW)
-            state.windows.put(new_window, entry._replace(live=[], trigger_state=trigger_state))
+            state.windows.put(new_window, entry._replace(live_rows=[], trigger_state=trigger_state))
         return output
 
     def _retract_removed(self, state: KeyState, affected: dict[Window, Affected]) -> list[OutputChange]:
@@ -187,8 +187,8 @@ class TriggeredEmission(Emission):
         Its live rows were retracted in the life that it came from. They are inserted again with the same firing index:
         so retraction and insertion cancel out, and the output does not change.
         """
-        live = [LiveRow(state.next_serial(), live_row.row) for live_row in entry.live]
-        entry = entry._replace(live=live)
+        live_rows = [LiveRow(state.next_serial(), live_row.row) for live_row in entry.live_rows]
+        entry = entry._replace(live_rows=live_rows)
         state.windows.put(window, entry)
         return _changes_of_live_rows(OutputKind.INSERT, window, entry)
 
@@ -209,7 +209,7 @@ class TriggeredEmission(Emission):
         replaced_states = [replaced_window.trigger_state for replaced_window in replaced_windows]
         trigger_state = self._trigger_call.merge(key, step.window, replaced_states)
         state.windows.put(step.window, NEW._replace(size=size, trigger_state=trigger_state))
-        had_live_result = len(replaced_windows) == 1 and bool(replaced_windows[0].entry.live)
+        had_live_result = len(replaced_windows) == 1 and bool(replaced_windows[0].entry.live_rows)
         return _WindowChange(
             size=size,
             alters_result=True,
@@ -340,16 +340,16 @@ class TriggeredEmission(Emission):
             refined, rows = self._refinement_call.refine(key, window, trigger_state.refined, rows, is_final=is_final)
             trigger_state = trigger_state._replace(refined=refined)
 
-        output = _retractions(window, entry)
+        output = _retractions(window, entry)  # live rows are kept only if the refinement retracts them
         last_serial = state.serial  # all members have smaller ones; the rows emitted here get larger ones
         firings = trigger_state.firings
-        live = [LiveRow(state.next_serial(), row) for row in rows]
-        for live_row in live:
+        live_rows = [LiveRow(state.next_serial(), row) for row in rows]
+        for live_row in live_rows:
             output.append(live_row.change(OutputKind.INSERT, window, timing=timing, firing=firings))
         if timing is Timing.EARLY:
             trigger_state = trigger_state._replace(firings=firings + 1, is_changed=False, last_serial=last_serial)
-            revisable = live if self._refinement is Refinement.RETRACT else []
-            state.windows.put(window, entry._replace(live=revisable, trigger_state=trigger_state))
+            revisable = live_rows if self._refinement is Refinement.RETRACT else []
+            state.windows.put(window, entry._replace(live_rows=revisable, trigger_state=trigger_state))
         return output
 
 
@@ -363,6 +363,6 @@ def _changes_of_live_rows(kind: OutputKind, window: Window, entry: WindowEntry) 
     # The last firing emitted them: any later one would have replaced them.
     firing = 0 if entry.trigger_state is None else entry.trigger_state.firings - 1
     changes: list[OutputChange] = []
-    for live_row in entry.live:
+    for live_row in entry.live_rows:
         changes.append(live_row.change(kind, window, timing=Timing.EARLY, firing=firing))
     return changes

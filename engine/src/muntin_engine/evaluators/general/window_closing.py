@@ -48,8 +48,9 @@ class Closing:
         else:
             limit = self._limit(state, progress.watermark)
         frontier = assigner.frontier
-        if assigner.first_open(state.events.earliest(frontier)).end > limit:
-            return ()
+        first_open = assigner.first_open(state.events.earliest(frontier))
+        if first_open.end > limit:
+            return ()  # no window with a member ends at the limit or before: the common case
         members = state.events.overlapping(frontier, limit)
         steps = sweep(assigner.ending(members, EARLIEST, limit, progress.horizon), members)
         if not state.closes_out_of_order:

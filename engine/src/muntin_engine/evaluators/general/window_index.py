@@ -58,13 +58,13 @@ class WindowEntry(NamedTuple):
     Attributes:
         size: The number of its members; zero for a replaced window, which no longer exists but has live output.
         states: The state of each module, None for one without; empty while none is worth keeping.
-        live: Its live output events.
+        live_rows: Its live output events.
         trigger_state: The state of the query's trigger; None without one.
     """
 
     size: int
     states: list[Any]
-    live: list[LiveRow]
+    live_rows: list[LiveRow]
     trigger_state: TriggerState | None = None
 
 
@@ -115,7 +115,7 @@ class PackedWindows:
         plain_rows: list[LiveRow] = []
         for place, (window, entry) in enumerate(zip(windows, entries, strict=True)):
             if _is_plain(window, entry):
-                plain_rows.append(entry.live[0])
+                plain_rows.append(entry.live_rows[0])
             else:
                 other_entries[place] = entry
         starts = array("q", [window.start for window in windows])
@@ -149,10 +149,10 @@ class PackedWindows:
 
 def _is_plain(window: Window, entry: WindowEntry) -> bool:
     """Return True if arrays can hold the entry: one live row of the window's own extent, and no states."""
-    _, states, live, trigger_state = entry
-    if states or trigger_state is not None or len(live) != 1:
+    _, states, live_rows, trigger_state = entry
+    if states or trigger_state is not None or len(live_rows) != 1:
         return False
-    start, end, _ = live[0].row
+    start, end, _ = live_rows[0].row
     return start == window.start and end == window.end
 
 
@@ -283,7 +283,7 @@ class WindowIndex:
         """Set the entry of a window; an entry without members and live rows is removed."""
         if self._packed and window not in self._entries:
             self._unpack_at(window)
-        if not entry.size and not entry.live:
+        if not entry.size and not entry.live_rows:
             self._discard(window)
             return
         if window in self._gone:
@@ -363,9 +363,9 @@ class WindowIndex:
     def _drop_final_rows(self, watermark: int) -> None:
         """Drop the live rows that end at a watermark or before it."""
         for window, entry in self.items():
-            open_rows = [live_row for live_row in entry.live if live_row.row.end > watermark]
-            if len(open_rows) < len(entry.live):
-                self.put(window, entry._replace(live=open_rows))
+            open_rows = [live_row for live_row in entry.live_rows if live_row.row.end > watermark]
+            if len(open_rows) < len(entry.live_rows):
+                self.put(window, entry._replace(live_rows=open_rows))
 
     def unsettled(self) -> Iterable[int]:
         """Return, for each replaced window, the watermark at which all its output is final."""
@@ -374,7 +374,7 @@ class WindowIndex:
         watermarks: list[int] = []
         for entry in self._entries.values():
             if not entry.size:
-                watermarks.append(max(live_row.row.end for live_row in entry.live))
+                watermarks.append(max(live_row.row.end for live_row in entry.live_rows))
         return watermarks
 
     def wake_ups(self) -> tuple[int, int]:

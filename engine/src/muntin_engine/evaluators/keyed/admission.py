@@ -70,8 +70,8 @@ class Admission(RevisedEvents):
         """Admit the valid insertions that no other row can be about, all at once; return the other rows."""
         state = self._state
         watermark = self._late_rule.watermark
-        # This runs for every row: so it reads fields by their places, which are those of id, start, end, payload and
-        # new_end, and decides lateness in place of `LateRule`.
+        # A row is plain if it is no revision, is not late, and ends after its start. This runs for every row: so it
+        # reads fields by their places (id, start, end, payload, new_end), and decides lateness in place of `LateRule`.
         plain = [
             change
             for change in changes
@@ -79,7 +79,8 @@ class Admission(RevisedEvents):
         ]
         ids: Sequence[Hashable] = [(change[0], change[1]) for change in plain if change[0] is not None]
         if ids:
-            # Insertions with ids are plain only if all are: each of another event, and of one that has no row yet.
+            # Insertions with ids are admitted here only if they are all rows of the batch, no two of one event, and
+            # none of an event that the key knows already.
             are_new = len(ids) == len(changes) == len(set(ids)) and not any(map(state.event, ids))
             if not (are_new and state.pending.keys().isdisjoint(ids)):
                 ids = ()

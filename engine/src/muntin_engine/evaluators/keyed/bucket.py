@@ -66,7 +66,7 @@ class KeyedBucket:
         self._trackers = trackers or [ProgressTracker() for _ in query.sides]
         first_input = query.sides[0]
         modules = [binding.module for binding in first_input.bindings]
-        compatibility = Compatibility(identity, modules, (), [first_input.window])
+        compatibility = Compatibility(identity, modules, windows=[first_input.window])
         self._open_state = partial(BucketState, cells, codec, compatibility, cache, name)
         self._most_patterns = first_input.most_patterns
 

@@ -31,7 +31,7 @@ class ModuleComputation(MethodCalls):
             events keeps one only where events come in that order: elsewhere a late event may belong before events that
             the state has already.
         can_remove: True if the module can remove events from a state: any, or the oldest if it reads their order.
-        is_choosy: True if the module does not accept every payload.
+        skips_rows: True if the module does not accept every payload.
         can_slide: True if the state of a window can be updated to that of the next one, at least if no event leaves.
             That is so if the module's view of an event does not depend on the window.
         lifetime: Returns a member's lifetime as the module sees it: see `Clipping`.
@@ -58,7 +58,7 @@ class ModuleComputation(MethodCalls):
 
         # A module that skips payloads is called by a wrapper, which counts in its state how many were accepted.
         self._called = binding.called
-        self.is_choosy = binding.called is not module
+        self.skips_rows = binding.called is not module
 
         # Events are sorted only for a module that reads their order.
         self._place = place if module.reads_order else None
@@ -193,7 +193,7 @@ class ModuleComputation(MethodCalls):
                 results.append(self.result_of_inputs(group, key, window))
             return results
         compute = self._compute
-        if self.is_choosy and not payloads.has_skipped:
+        if self.skips_rows and not payloads.has_skipped:
             # No payload is skipped: the module is called without the wrapper, which would count the accepted ones.
             compute = self.module.compute_result if self._is_plain else self._compute_accepted
         return self.call_for_each("compute_result", windows, compute, groups)

@@ -202,15 +202,15 @@ class Filter:
 
     def count(self, changes: Sequence[InputChange]) -> int:
         """Return the number of rows that metrics count: all but the insertions that the filter leaves out."""
-        return len(changes) if self._keeps is None else sum(map(self.is_counted, changes))
+        return len(changes) if self._keeps is None else sum(map(self.is_visible, changes))
 
     def visible(self, rejections: list[Rejection]) -> list[Rejection]:
         """Return rejections without those of insertions that are left out anyway."""
         if self._keeps is None:
             return rejections
-        return [rejection for rejection in rejections if self.is_counted(rejection.change)]
+        return [rejection for rejection in rejections if self.is_visible(rejection.change)]
 
-    def is_counted(self, change: InputChange) -> bool:
+    def is_visible(self, change: InputChange) -> bool:
         """Return True if metrics count a row: it is not an insertion that the filter leaves out."""
         is_revision = change.new_end is not None
         return self._keeps is None or is_revision or bool(self._keeps(change.payload))

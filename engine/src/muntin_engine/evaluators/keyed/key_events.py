@@ -205,7 +205,8 @@ class KeyEvents:
         if self.key_watermark > EARLIEST:
             times.append(self.key_watermark)
         for identity, pending in self.pending.items():
-            # The nodes of the graph of `row_chain`: once the watermark has passed one, no row leads to it or from it.
+            # The rows of an event lead from its start, or an end that it may have, to another: see `row_chain`. Once
+            # the watermark has passed one of these nodes, no row that leads to it or from it can come.
             nodes = {identity[1]}
             for row in pending.rows:
                 nodes.update(end for end in (row.end, row.new_end) if end is not None)
@@ -363,7 +364,9 @@ def payloads_of(values: Sequence[Any], width: int, count: int) -> list[tuple[Any
     """
     if not width:
         return [()] * count
-    return list(zip(*[iter(values)] * width, strict=True))
+    # Each payload takes the next values of one iterator, which `zip` gets once for each value of a payload.
+    value_iterator = iter(values)
+    return list(zip(*[value_iterator] * width, strict=True))
 
 
 def _pending_to_data(identity: Identity, pending: PendingRows) -> list[object]:

@@ -204,8 +204,8 @@ class TimerIndex:
         """Remove the keys that are due from the index, and return them; `update` enters them again.
 
         Args:
-            due: The progress that timers are compared with. It is below `INFINITY`: the index does not have timers that
-                are never reached before the end of the input.
+            due: The progress that timers are compared with. The input has not ended: fields of timers that only its end
+                reaches are not in the index.
         """
         due_keys: set[bytes] = set()
         for field, limit in zip(_DUE_FIELDS, due, strict=True):
@@ -471,10 +471,10 @@ class KeyStore(Generic[StateT]):
         return key_records
 
     def forget_decoded(self, size: int) -> None:
-        """Drop decoded states until so many bytes are free, or none is left; their records stay.
+        """Drop decoded states until `size` bytes are free, or none is left; their records stay.
 
-        The states that were written first go first. Where each batch changes all keys, a batch so decodes only those
-        for which there was no room.
+        The states that were written longest ago are dropped first. So where each batch changes all keys, a batch has to
+        decode only the keys for which there was no room.
         """
         if size <= 0:
             return

@@ -42,7 +42,7 @@ class KeyedEvaluator(KeepsState):
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Process a micro-batch of a bucket and write its state."""
-        STORE_CACHE.most = task.worker.cache_bytes
+        STORE_CACHE.most = task.worker.cache_bytes  # a setting of the session, for all of this process
         keyed_bucket = KeyedBucket(
             self.run_class(task.plan),
             self.query_of_task(task),

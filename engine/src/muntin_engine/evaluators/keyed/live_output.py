@@ -46,21 +46,21 @@ class LiveRow(NamedTuple):
 
 
 def replace_rows(
-    window: Window, live: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
+    window: Window, live_rows: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
 ) -> tuple[list[LiveRow], list[OutputChange]]:
     """Replace a window's live rows by its new rows; return the rows that are live then, and the output changes.
 
     A row that is live already keeps its id and causes no change; other live rows are retracted in full.
     """
-    matched = _match(live, rows)
-    new_live = [LiveRow(next_id(), row) for row in matched.new_rows]
+    matched = _match(live_rows, rows)
+    inserted_rows = [LiveRow(next_id(), row) for row in matched.new_rows]
     changes = [live_row.change(OutputKind.RETRACT, window) for live_row in matched.obsolete]
-    changes += [live_row.change(OutputKind.INSERT, window) for live_row in new_live]
-    return matched.unchanged + new_live, changes
+    changes += [inserted_row.change(OutputKind.INSERT, window) for inserted_row in inserted_rows]
+    return matched.unchanged + inserted_rows, changes
 
 
 def replace_rows_from(
-    since: int, window: Window, live: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
+    since: int, window: Window, live_rows: list[LiveRow], rows: Iterable[OutputRow], next_id: Callable[[], int]
 ) -> tuple[list[LiveRow], list[OutputChange]]:
     """Replace a window's live rows from a tick on; return the rows that are live then, and the output changes.
 
@@ -69,13 +69,13 @@ def replace_rows_from(
     Args:
         since: The tick.
         window: The window.
-        live: Its live rows.
+        live_rows: Its live rows.
         rows: Its new rows.
         next_id: Returns a new id for an output event.
     """
     past_rows: list[LiveRow] = []
     rows_by_id: dict[int, LiveRow] = {}
-    for live_row in live:
+    for live_row in live_rows:
         if live_row.row.end <= since:
             past_rows.append(live_row)
         else:
@@ -86,20 +86,21 @@ def replace_rows_from(
     new_parts = [_part_from(since, row) for row in rows if row.end > since]
     matched = _match(live_parts, new_parts)
 
-    live_rows = past_rows + [rows_by_id[part.id] for part in matched.unchanged]
+    # Obsolete rows end at the tick, or are retracted if they start there or later; then the new rows are inserted.
+    rows_then_live = past_rows + [rows_by_id[part.id] for part in matched.unchanged]
     changes: list[OutputChange] = []
     for part in matched.obsolete:
         live_row = rows_by_id[part.id]
         if live_row.row.start < since:
-            live_rows.append(LiveRow(live_row.id, live_row.row._replace(end=since)))
+            rows_then_live.append(LiveRow(live_row.id, live_row.row._replace(end=since)))
             changes.append(live_row.change(OutputKind.REVISE, window, since))
         else:
             changes.append(live_row.change(OutputKind.RETRACT, window))
     for row in matched.new_rows:
-        new_live = LiveRow(next_id(), row)
-        live_rows.append(new_live)
-        changes.append(new_live.change(OutputKind.INSERT, window))
-    return live_rows, changes
+        inserted_row = LiveRow(next_id(), row)
+        rows_then_live.append(inserted_row)
+        changes.append(inserted_row.change(OutputKind.INSERT, window))
+    return rows_then_live, changes
 
 
 def _part_from(since: int, row: OutputRow) -> OutputRow:
@@ -173,10 +174,10 @@ class _MatchedRows(NamedTuple):
     new_rows: list[OutputRow]
 
 
-def _match(live: Iterable[LiveRow], rows: Iterable[OutputRow]) -> _MatchedRows:
+def _match(live_rows: Iterable[LiveRow], rows: Iterable[OutputRow]) -> _MatchedRows:
     """Match each new row with a live row that equals it; a live row matches one new row at most."""
     live_by_row: dict[Hashable, list[LiveRow]] = {}
-    for live_row in live:
+    for live_row in live_rows:
         live_by_row.setdefault(_identity(live_row.row), []).append(live_row)
     unchanged: list[LiveRow] = []
     new_rows: list[OutputRow] = []

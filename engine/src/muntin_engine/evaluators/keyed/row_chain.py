@@ -86,11 +86,41 @@ class _RowEdge(NamedTuple):
     row: InputChange
 
 
+class _Walk(NamedTuple):
+    """The way of an event along its rows.
+
+    Attributes:
+        base: The state of the event before the edges: that before all rows, or after the last blind revision.
+        edges: The edges of the walk, in order.
+        end: The end of the event after them.
+    """
+
+    base: EventState
+    edges: list[_RowEdge]
+    end: int
+
+
+class _RowsBeside(NamedTuple):
+    """The rows of an event that its walk does not lead over.
+
+    Attributes:
+        edges: The edges of the rows that are not rejected.
+        imbalance: The number of edges that lead to each node less the number of those that lead from it, of all rows.
+        are_waiting: True if rows are missing, so that these wait for them; False if all are detours.
+        rejected: The edges of the rows that can no longer be applied.
+    """
+
+    edges: list[_RowEdge]
+    imbalance: Counter[int]
+    are_waiting: bool
+    rejected: Sequence[_RowEdge] = ()
+
+
 _Edges: TypeAlias = dict[int, list[_RowEdge]]
 """Edges by the node that they leave, the one to take first at the end of its list."""
 
 
-def chain_rows(base: EventState, rows: Sequence[InputChange], until: int) -> ChainedRows:
+def chain_rows(base: EventState, rows: Sequence[InputChange], watermark: int) -> ChainedRows:
     """Apply rows to an event, in the order in which they chain.
 
     From the end that the event has, edges are followed until none leads on, the one to the smallest end first. If the
@@ -103,77 +133,111 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], until: int) -> Cha
     can no longer come legally: waiting rows with a sync time before the watermark are rejected, except detours.
 
     Args:
-        base: The state of the event before all of them.
-        rows: Waiting and new rows, in any order.
-        until: The watermark from now on.
+        base: The state of the event before the rows.
+        rows: The rows of the event, those that waited and new ones, in any order.
+        watermark: The watermark from now on.
 
     Cost: linear in the number of rows, and sorting of those that leave one node.
     """
     start = base.start
-    first_legal = INFINITY + 1 if until == INFINITY else until  # all rows are late once the input has ended
-    blind_rows = [row for row in rows if row.end is None and row.new_end is not None]
+    first_legal = INFINITY + 1 if watermark == INFINITY else watermark  # all rows are late once the input has ended
+
+    # The event walks along its rows. These leave `edges` and `blind_rows`, which then have the rows beside the walk.
+    edges = _by_source([_edge(start, row) for row in rows if not _is_blind(row)])
+    blind_rows = [row for row in rows if _is_blind(row)]
     if len(blind_rows) > 1:
         blind_rows = sorted_by_value(blind_rows, lambda row: (row.new_end, row))
-    edges = _by_source([_edge(start, row) for row in rows if row.end is not None or row.new_end is None])
-
-    # Walk from the event's end as far as rows lead; a blind revision then leads on from there.
-    event_before_walk = base
-    walk = _walk(edges, base.end)
-    end = walk[-1].target if walk else base.end
-    while blind_rows and end != start:
-        blind_edge = _edge(start, blind_rows.pop())
-        payload_at_end, _ = _payload(event_before_walk, end, walk)
-        event_before_walk = EventState(start, blind_edge.target, payload_at_end)
-        walk = _walk(edges, event_before_walk.end)
-        end = walk[-1].target if walk else event_before_walk.end
-
-    # The rows beside the walk are detours if their nodes are in balance; otherwise rows are missing.
-    is_over = end < first_legal
-    edges_beside = list(chain.from_iterable(edges.values()))
-    imbalance = Counter[int]()
-    if edges_beside:
-        imbalance.update(edge.target for edge in edges_beside)
-        imbalance.subtract(edge.source for edge in edges_beside)
-    are_detours = not any(imbalance.values())
-
-    # Where the missing rows can no longer come, the rows that would need them are rejected.
-    rejected: list[InputChange] = []
-    if not are_detours and (is_over or _lacks_late_rows(imbalance, first_legal)):
-        detours, misfits = _detours(edges_beside)
-        waiting_misfits: list[_RowEdge] = []
-        for edge in misfits:
-            if is_over or min(edge.source, edge.target) < first_legal:
-                rejected.append(edge.row)
-            else:
-                waiting_misfits.append(edge)
-        edges_beside = detours + waiting_misfits
-        are_detours = not waiting_misfits
-    waiting_edges = [] if are_detours else edges_beside
+    walk = _walk_of_event(base, edges, blind_rows)
+    is_over = walk.end < first_legal
+    beside = _rows_beside(list(chain.from_iterable(edges.values())), first_legal, is_over=is_over)
+    waiting_edges = beside.edges if beside.are_waiting else []
+    rejected = [edge.row for edge in beside.rejected]
+    if is_over:
+        rejected += blind_rows
+        blind_rows = []
 
     # The state of the event now. Insertions and retractions are the edges at the start. If one of them is missing, the
     # rows beside the walk say nothing of the payload yet.
-    is_open = any(start in (edge.source, edge.target) for edge in waiting_edges)
-    applied = walk if is_open and imbalance[start] else walk + edges_beside
-    payload, has_retracted_payloads = _payload(event_before_walk, end, applied)
-    event = EventState(start, end, payload)
-    if blind_rows and is_over:
-        rejected += blind_rows
-        blind_rows = []
+    waits_at_start = _has_node(waiting_edges, start)
+    applied = walk.edges if waits_at_start and beside.imbalance[start] else walk.edges + beside.edges
+    payload, has_retracted_payloads = _payload(walk.base, walk.end, applied)
+    event = EventState(start, walk.end, payload)
 
     # The payload is unsure if a row retracts one that was not inserted, and that insertion may still come; or if an
     # insertion or a retraction waits after others have changed the payload. All rows wait then, from the state before
     # them: they are chained again together with the next ones.
     is_unsure = not has_retracted_payloads and start >= first_legal
-    if is_open and not is_unsure:
-        leads_through_start = any(start in (edge.source, edge.target) for edge in walk)
-        is_unsure = leads_through_start or payload != event_before_walk.payload
+    if waits_at_start and not is_unsure:
+        is_unsure = _has_node(walk.edges, start) or payload != walk.base.payload
     if is_unsure:
-        waiting_edges = walk + edges_beside
+        waiting_edges = walk.edges + beside.edges
     waiting_rows = [edge.row for edge in waiting_edges] + blind_rows
     if not waiting_rows:
         return ChainedRows(event, NO_PENDING, rejected)
-    base_of_waiting = event_before_walk if is_unsure else None
+    base_of_waiting = walk.base if is_unsure else None
     return ChainedRows(event, PendingRows(tuple(waiting_rows), base_of_waiting), rejected)
+
+
+def _walk_of_event(base: EventState, edges: _Edges, blind_rows: list[InputChange]) -> _Walk:
+    """Follow the rows of an event from its end as far as they lead; a blind revision then leads on from there.
+
+    Args:
+        base: The state of the event before the rows.
+        edges: The edges of the rows; those of the walk are taken out.
+        blind_rows: The blind revisions, the next one to apply at the end; those that are applied are taken out.
+    """
+    event = base
+    walk = _follow(edges, event.end)
+    end = walk[-1].target if walk else event.end
+    while blind_rows and end != base.start:
+        blind_edge = _edge(base.start, blind_rows.pop())
+        payload_at_end, _ = _payload(event, end, walk)
+        event = EventState(base.start, blind_edge.target, payload_at_end)
+        walk = _follow(edges, event.end)
+        end = walk[-1].target if walk else event.end
+    return _Walk(event, walk, end)
+
+
+def _rows_beside(edges: list[_RowEdge], first_legal: int, *, is_over: bool) -> _RowsBeside:
+    """Tell the rows beside the walk of an event apart: detours, rows that wait, and rows that are rejected.
+
+    All are detours if their nodes are in balance; otherwise rows are missing. Where missing rows can no longer come,
+    the rows that need them are rejected if they are late.
+
+    Args:
+        edges: The edges that the walk does not lead over.
+        first_legal: The earliest tick that a row which comes from now on may change.
+        is_over: True if the event has ended before that tick.
+    """
+    imbalance = Counter[int]()
+    if edges:
+        imbalance.update(edge.target for edge in edges)
+        imbalance.subtract(edge.source for edge in edges)
+    are_detours = not any(imbalance.values())
+    if are_detours:
+        return _RowsBeside(edges, imbalance, are_waiting=False)
+    if not is_over and not _lacks_late_rows(imbalance, first_legal):
+        return _RowsBeside(edges, imbalance, are_waiting=True)
+
+    detours, misfits = _detours(edges)
+    waiting: list[_RowEdge] = []
+    rejected: list[_RowEdge] = []
+    for edge in misfits:
+        if is_over or min(edge.source, edge.target) < first_legal:
+            rejected.append(edge)
+        else:
+            waiting.append(edge)
+    return _RowsBeside(detours + waiting, imbalance, are_waiting=bool(waiting), rejected=rejected)
+
+
+def _has_node(edges: Iterable[_RowEdge], node: int) -> bool:
+    """Return True if an edge leads from a node or to it."""
+    return any(node in (edge.source, edge.target) for edge in edges)
+
+
+def _is_blind(row: InputChange) -> bool:
+    """Return True for a revision that expects no end: it leads from whichever end the event has."""
+    return row.end is None and row.new_end is not None
 
 
 def _lacks_late_rows(imbalance: Counter[int], first_legal: int) -> bool:
@@ -190,7 +254,7 @@ def sync_time(start: int, row: InputChange) -> int:
 def _edge(start: int, row: InputChange) -> _RowEdge:
     """Return the edge of a row of an event with a start, other than that of a blind revision, which has no source."""
     end = INFINITY if row.end is None else row.end
-    if row.new_end is None:
+    if row.new_end is None:  # an insertion leads from the start, where the event is absent, to its end
         return _RowEdge(start, end, row)
     # Ends before the start of an event that was adjusted are ends at its start: there it is absent.
     return _RowEdge(max(start, end), max(start, row.new_end), row)
@@ -207,7 +271,7 @@ def _by_source(edges: Iterable[_RowEdge]) -> _Edges:
     return leaving_by_node
 
 
-def _walk(edges: _Edges, node: int) -> list[_RowEdge]:
+def _follow(edges: _Edges, node: int) -> list[_RowEdge]:
     """Follow edges from a node until none leads on, take them out, and return them in order."""
     walk: list[_RowEdge] = []
     while leaving := edges.get(node):
@@ -222,9 +286,12 @@ def _detours(edges: Iterable[_RowEdge]) -> tuple[list[_RowEdge], list[_RowEdge]]
     detours: list[_RowEdge] = []
     misfits: list[_RowEdge] = []
     for node in sorted(edges_by_source):
-        while walk := _walk(edges_by_source, node):
+        while walk := _follow(edges_by_source, node):
             # Up to the last return to the node, the walk is a detour.
-            detour_length = max((length for length, edge in enumerate(walk, 1) if edge.target == node), default=0)
+            detour_length = 0
+            for length, edge in enumerate(walk, 1):
+                if edge.target == node:
+                    detour_length = length
             detours += walk[:detour_length]
             misfits += walk[detour_length:]
     return detours, misfits
@@ -245,9 +312,9 @@ class _OfferedPayload(NamedTuple):
 def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[tuple[object, ...], bool]:
     """Return the payload of an event after rows, and True if each payload that these retract was inserted.
 
-    There is a choice only where an event was inserted again. A retraction retracts the payload that it repeats; one
-    without a payload, or with one that was not inserted, retracts the first. Of several that are not retracted, those
-    count whose insertion can have led to the end last, and of these the greatest by its values.
+    There is a choice only where an event was inserted again. A retraction retracts the payload that it repeats; if it
+    has no payload, or one that was not inserted, it retracts the first. If several payloads remain, those are preferred
+    after whose insertion rows can have led to the present end, and of these the greatest by its values is chosen.
 
     Args:
         base: The state of the event before the rows.
@@ -259,7 +326,7 @@ def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[t
     if not inserted and not retracted:
         return base.payload, True
 
-    # Each retraction takes the payload out that it repeats.
+    # Each retraction removes the payload that it repeats.
     repeated = Counter(freeze(payload) for payload in retracted if any(value is not None for value in payload))
     first_offers = [_OfferedPayload(base.end, base.payload)] if base.is_alive else []
     offers: list[_OfferedPayload] = []

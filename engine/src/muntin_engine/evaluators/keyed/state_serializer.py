@@ -135,6 +135,7 @@ class StateSerializer:
         version = self._schema_versions[schema_version].versions[place]
         if not is_outdated(computation.module, computation.module.version, version):
             return self._unpack(data)
+        # Records of an older version come as dicts of their fields: the class may have other fields now.
         states: list[Any] = []
         for state, window in zip(self._codec.reading_fields().unpack(data), windows, strict=True):
             states.append(None if state is None else computation.upgrade(state, version, key, window))

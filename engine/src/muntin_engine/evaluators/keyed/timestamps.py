@@ -20,7 +20,7 @@ class Timestamper:
         self._policy = query.timestamps
         self._is_operator = query.is_operator
         self._module = query.bindings[0].module
-        self._is_of_window = not query.timestamps.is_set_by_module
+        self._has_window_lifetimes = not query.timestamps.is_set_by_module
         # Time-bound output does not start before the tick at which a window's members are known.
         self._known_at = query.window.known_at if query.is_cut_at_changes else None
         self._extent = extent_of(query)
@@ -55,7 +55,7 @@ class Timestamper:
         for value in results[0]:
             if not isinstance(value, Event):
                 rows.append(OutputRow(start, end, value))
-            elif self._is_of_window:
+            elif self._has_window_lifetimes:
                 rows.append(OutputRow(start, end, value.payload))
             elif self._policy is TimestampPolicy.UNCHANGED:
                 check_start(self._module, value, window, key)

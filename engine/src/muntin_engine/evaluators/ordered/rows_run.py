@@ -34,8 +34,9 @@ class RowsRun(OrderedRun):
         super().__init__(query, start)
         self.windows = cast(RowWindows, query.window)
         self.results = query.once(results_in_order)
-        self._is_aligned = query.timestamps is not TimestampPolicy.POINT_AT_END
-        self._start_of_new = self.windows.earliest_start(self.windows.create_state(), LATER)
+        # Results start where their windows do, which may be before the watermark, unless they are points at the end.
+        self._results_span_windows = query.timestamps is not TimestampPolicy.POINT_AT_END
+        self._start_without_rows = self.windows.earliest_start(self.windows.create_state(), LATER)
 
     @abstractmethod
     def process_row(self, event: StoredEvent) -> None:
@@ -78,10 +79,10 @@ class RowsRun(OrderedRun):
     def _end(self, previous: Progress, progress: Progress) -> int:
         """Return the tick at which the stream ends for the key.
 
-        A key that is done ends with its own rows and watermarks, and not with the rows of others, which a micro-batch
-        may bring or not.
+        If the key is done before the stream is, that is after its own rows and watermarks. The rows of other keys do
+        not count: which of them have come by now depends on micro-batches.
         """
-        if self.progress.watermark == INFINITY:
+        if self.progress.watermark == INFINITY:  # the stream is done, for all keys
             return progress.horizon
         return max(
             self.state.newest + 1,
@@ -123,16 +124,16 @@ class RowsRun(OrderedRun):
             earliest: The least such start for the rows of any key.
         """
         watermark = self.progress.watermark
-        if watermark in (EARLIEST, INFINITY) or not self._is_aligned:
+        if watermark in (EARLIEST, INFINITY) or not self._results_span_windows:
             return watermark
-        start_of_new = self.windows.earliest_start(self.windows.create_state(), watermark)
-        return min(watermark, start_of_new, earliest)
+        start_without_rows = self.windows.earliest_start(self.windows.create_state(), watermark)
+        return min(watermark, start_without_rows, earliest)
 
     def timer_of(self, state: RowsState) -> KeyTimer:
         """Return the timer of a key: when its next row is released, or its windows act without a row."""
         watermark = self.key_progress.watermark
         output_watermark = INFINITY
-        if self._is_aligned:
-            output_watermark = state.earliest_start(watermark, self._start_of_new)
+        if self._results_span_windows:
+            output_watermark = state.earliest_start(watermark, self._start_without_rows)
         closing = min(state.due(watermark), state.next_tick())
         return KeyTimer(closing, INFINITY, output_watermark)

@@ -153,18 +153,19 @@ class RowsState(DelayBuffer):
         """Return the next tick at which time does something to the windows without a row."""
         return INFINITY if self.windows_state is None else self._windows.next_tick(self.windows_state)
 
-    def earliest_start(self, watermark: int, start_of_new: int) -> int:
+    def earliest_start(self, watermark: int, start_without_rows: int) -> int:
         """Return the earliest start of windows that may yet be computed from the rows of the key.
 
         Args:
             watermark: The watermark of the key.
-            start_of_new: The earliest start that windows without rows have at the tick `LATER`.
+            start_without_rows: The earliest start that windows without rows have at the tick `LATER`, which is so late
+                that only rows hold a start back.
         """
         first_waiting = next((event.start for event in self.events if event.is_member), INFINITY)
         if self.windows_state is None:
             return first_waiting
-        if self._windows.earliest_start(self.windows_state, LATER) >= start_of_new:
-            # No row holds the start back: it advances with the watermark, as that of windows without rows.
+        if self._windows.earliest_start(self.windows_state, LATER) >= start_without_rows:
+            # No row holds the start back: it advances with the watermark, as that of windows without rows does.
             return first_waiting
         return min(first_waiting, self._windows.earliest_start(self.windows_state, watermark))
 

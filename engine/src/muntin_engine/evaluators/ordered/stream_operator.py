@@ -228,7 +228,7 @@ class StreamRun(OrderedRun):
             tick = Window(time, time + 1)
             if state.operator_state is None:
                 state.operator_state = calls.create_state(key, tick)
-            self._wake_ups_left += 1
+            self._wake_ups_left += 1  # each event allows one more
             rows = calls.on_event(key, tick, state.operator_state, payload, is_end=not is_start)
             # The next event may have the same time. The operator is woken between events of different times only: so
             # the next wake-up lies a tick later at the earliest.

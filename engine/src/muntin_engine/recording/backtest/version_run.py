@@ -66,7 +66,7 @@ class VersionRun:
         try:
             changes = self._replay.changes(batch)
         except ModuleFailedError as error:
-            error.say_place(f"the {self._label} version")
+            error.name_place(f"the {self._label} version")
             raise
         self.processor_ns += process_time_ns() - started
         self.state_bytes = max(self.state_bytes, self._replay.state_bytes)

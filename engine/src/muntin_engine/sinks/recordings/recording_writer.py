@@ -122,6 +122,8 @@ class RecordingWriter:
                 (folder / STOPPED).unlink(missing_ok=True)
             last_recorded = _NO_BATCH
 
+        # A replay begins with no state, or with that of the recording's first micro-batch. If micro-batches are missing
+        # between the last recorded one and this start, it needs the state of now.
         needs_state = last_commit > _NO_BATCH and last_recorded < last_commit and not is_full
         for recorded_query, rows in zip((*inner_queries, query), (*self.inner_rows, self.rows), strict=True):
             write_run(

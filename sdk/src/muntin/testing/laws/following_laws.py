@@ -80,7 +80,7 @@ class FollowingTrial(Trial):
     _raised = "a handler"
 
     def __init__(self, law: Law, laws: Any, data: object) -> None:
-        """Prepare an attempt."""
+        """Prepare an attempt; the arguments are those of `Trial`."""
         super().__init__(law, laws, data)
         # A class that is not complete may have no types yet; the law that says so draws nothing.
         self._records = records_in(self.tested.state_type()) if law.is_random else frozenset()
@@ -164,7 +164,7 @@ class RowOperatorTrial(FollowingTrial):
     """Draws windows and rows: their times, the values that the windows read, and the payloads."""
 
     def __init__(self, law: Law, laws: Any, data: object) -> None:
-        """Prepare an attempt, and draw the windows."""
+        """Prepare an attempt, and draw the windows; the arguments are those of `Trial`."""
         super().__init__(law, laws, data)
         if law.is_random:
             self._windows = self.draw(st.sampled_from(laws.windows))
@@ -179,7 +179,8 @@ class RowOperatorTrial(FollowingTrial):
             values = tuple(self.draw(self.laws.values) for _ in self._windows.reads)
             payload = self.draw(self.laws._payload_strategy())
             rows.append(FollowedRow(time, values, payload))
-            self.stream.append(Bar(f"row{label}", time, time + 1, ", ".join(map(repr, (payload, *values)))))
+            text = ", ".join(map(repr, (payload, *values)))
+            self.stream.append(Bar(f"row{label}", time, time + 1, text))
         return rows
 
     def run(self, *, forgets: bool) -> RowOperatorRun:

@@ -147,7 +147,8 @@ def _translate_negation(translator: Translator, node: exp.Neg) -> DuckdbExpressi
     if written_out is not None and not isinstance(node.this, exp.Paren):
         if isinstance(node.this, exp.Literal):
             return number(translator, node, written_out)
-        # The sign belongs to the number, as in `-128Y`: 128 alone would not fit the type of -128.
+        # `-128Y` is parsed as a minus before a cast of 128 to tinyint, which 128 does not fit: the minus is moved into
+        # the cast.
         typed_number = node.this.copy()
         typed_number.set("this", exp.Neg(this=node.this.this.copy()))
         return translator.translate(typed_number)

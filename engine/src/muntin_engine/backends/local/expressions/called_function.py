@@ -92,7 +92,7 @@ class CalledFunction:
             _FailedCallError: The function raised an exception, or returned a value of another type than it declares.
                 The exception itself stays in `failure`, as DuckDB passes on only the text of an error.
         """
-        with self._lock:
+        with self._lock:  # DuckDB calls this from all of its threads; on Spark, a function runs in one thread
             try:
                 return self._values(rows.combine_chunks()).cast(duckdb_storage(self.type))
             except MuntinError as error:
@@ -156,7 +156,7 @@ class CalledFunction:
         """True if other processes can get the function."""
         try:
             _ = self._packed
-        except Exception:  # whatever the parts of the function raise when they are pickled
+        except Exception:  # anything that the parts of the function raise when they are pickled
             return False
         return True
 

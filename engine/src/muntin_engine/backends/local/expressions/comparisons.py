@@ -45,7 +45,7 @@ def _translate_comparison(translator: Translator, node: exp.Binary) -> DuckdbExp
     sign = _SIGNS[type(node)]
     left, right = in_one_type(translator, node, [node.this, node.expression])
     sql = f"({left.sql} {sign} {right.sql})"
-    if sign not in (NULL_SAFE, _NULL_SAFE_UNEQUAL):
+    if sign not in (NULL_SAFE, _NULL_SAFE_UNEQUAL):  # these compare nulls, too, and so need both operands
         sql = unless_null(left, right, sql)
     return DuckdbExpression(sql, pa.bool_(), may_raise=any_raises(left, right))
 

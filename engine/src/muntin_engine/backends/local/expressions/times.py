@@ -404,7 +404,7 @@ def _translate_make_date(translator: Translator, node: exp.Anonymous) -> DuckdbE
 
 @rule(exp.TimestampDiff)
 def _translate_timestampdiff(translator: Translator, node: exp.TimestampDiff) -> DuckdbExpression:
-    """Translate `timestampdiff(unit, start, end)`: the number of whole units between two moments."""
+    """Translate `timestampdiff(unit, start, end)`: the number of units between two moments, cut off towards zero."""
     length = _LENGTHS.get(node.args["unit"].name.upper())
     if length is None:
         raise translator.refusal(node, "counts units of several lengths", f"expected: {', '.join(_LENGTHS)}")
@@ -585,7 +585,11 @@ def product_of_length(translator: Translator, node: exp.Mul) -> DuckdbExpression
     right = translator.translate(node.expression)
     if LENGTH not in (left.type, right.type):
         return None
-    length, number = (left, right) if left.type == LENGTH else (right, left)
+    length = left
+    number = right
+    if left.type != LENGTH:
+        length = right
+        number = left
     # The microseconds are multiplied, and rounded where the number has a fraction.
     if not is_number(number.type):
         raise translator.type_refusal(node, left, right)

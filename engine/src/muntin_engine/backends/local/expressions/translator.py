@@ -269,6 +269,8 @@ class Translator:
     def failure(self, node: exp.Expr, fact: str) -> str:
         """Return an expression in SQL that raises an error for a row, or is null if the translation is lenient.
 
+        The error ends with the character `FAILURE` and the text of the node, so that its reader can tell the two parts.
+
         Args:
             node: The node that cannot be computed for the row.
             fact: The message, as an expression in SQL.

@@ -94,11 +94,11 @@ def _nested_type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:
             return None
         parts.append(part.with_type(part_type))
     if parts == [data_type.field(place) for place in range(data_type.num_fields)]:
-        return data_type  # as it is: casting it to its like would copy all values
+        return data_type  # the type itself: a cast to one that only equals it would copy all values
     if pa.types.is_struct(data_type):
         return pa.struct(parts)
     if pa.types.is_map(data_type):
-        (entries,) = parts
+        (entries,) = parts  # the only part of a map is a struct of a key and a value
         return pa.map_(entries.type.field(0), entries.type.field(1))
     is_large = pa.types.is_large_list(data_type) or pa.types.is_large_list_view(data_type)
     return pa.large_list(parts[0]) if is_large else pa.list_(parts[0])

@@ -326,8 +326,8 @@ class NamedFiles:
         """
         file_by_type: dict[str, str] = {}  # of each type, the first file that has the column in it
         for file_path, columns in columns_by_file.items():
-            alike = _columns_named(name, columns)
-            if not alike:
+            namesakes = _columns_named(name, columns)
+            if not namesakes:
                 # `km_1` may be DuckDB's name for the second of two columns `km` of the file.
                 doubled_name = _second_name_of(name)
                 if len(_columns_named(doubled_name, columns)) > 1:
@@ -336,12 +336,13 @@ class NamedFiles:
                     f"{file_path!r} has no column {name!r}, and other files of {self.path!r} have it\n"
                     "  read the files that have it, or write the column to all of them"
                 )
-            if len(alike) > 1:
+            if len(namesakes) > 1:
                 return f"{file_path!r} has several columns {name!r}\n  rename all but one of them"
-            file_by_type.setdefault(alike[0].type, file_path)
+            file_by_type.setdefault(namesakes[0].type, file_path)
 
-        is_of_numbers = file_by_type.keys() <= _WHOLE_NUMBERS or file_by_type.keys() <= _FLOATS
-        if len(file_by_type) < 2 or is_of_numbers:
+        # Numbers of several sizes fit together: the column is of the largest.
+        are_numbers = file_by_type.keys() <= _WHOLE_NUMBERS or file_by_type.keys() <= _FLOATS
+        if len(file_by_type) < 2 or are_numbers:
             return None
         spelled = ", ".join(f"{data_type} in {file_path!r}" for data_type, file_path in file_by_type.items())
         return f"the column {name!r} of {self.path!r} is of several types: {spelled}\n  write it in one type"

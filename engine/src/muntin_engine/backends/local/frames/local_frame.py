@@ -288,7 +288,7 @@ class OpenFrame(LocalFrame):
         for name in names:
             value = self.columns.named(name).reading.sql(quoted(name))
             columns.append(f"{value} AS {quoted(name)}")
-        yield relation.project(", ".join(columns) or "1")
+        yield relation.project(", ".join(columns) or "1")  # a relation needs a column, even to count its rows
 
     def columns_in_memory(self, names: Sequence[str]) -> pa.Table | None:
         """Return columns as the table holds them in memory; None if they would be read in other types."""
@@ -408,7 +408,7 @@ class ChangedFrame(LocalFrame):
         sqls = [expressions[name].sql for name in names]
         columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in zip(names, sqls, strict=True))
         for relation in self.frame.relations(self.frame.names_in(*sqls)):
-            yield relation.project(columns or "1")  # rows without columns are counted all the same
+            yield relation.project(columns or "1")  # a relation needs a column, even to count its rows
 
 
 def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, DuckdbExpression]]:

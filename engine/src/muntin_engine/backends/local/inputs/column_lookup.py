@@ -57,7 +57,7 @@ def look_up_column(frame: LocalFrame, column: ColumnLike, reader: str) -> InputC
     Args:
         frame: The table.
         column: The column.
-        reader: The reader of the column, for errors.
+        reader: The words for what reads the column, for errors, such as `where`.
 
     Raises:
         QueryError: The table does not have the column, or it cannot be computed.
@@ -117,7 +117,7 @@ def column_expression(frame: LocalFrame, column: ColumnLike, reader: str) -> Duc
     Args:
         frame: The table.
         column: A name, a path into a struct, or an expression, as text; or a `StructColumn` or a `TextColumn`.
-        reader: The reader of the column, for errors.
+        reader: The words for what reads the column, for errors, such as `where`.
 
     Raises:
         QueryError: The table does not have the column, or it cannot be computed.

@@ -54,7 +54,7 @@ class LocalRows:
         if table is None:
             yield from self._projected_batches()
         else:
-            # A batch also has about `BATCH_BYTES` at most. The `+ 1` keeps both divisions above zero.
+            # A batch also has about `BATCH_BYTES` at most. Each `+ 1` keeps a quotient above zero.
             row_bytes = table.nbytes // max(len(table), 1) + 1
             yield from table.to_batches(max_chunksize=min(most_rows, BATCH_BYTES // row_bytes + 1))
         for mark_rows in self.marks:

@@ -65,8 +65,8 @@ def _punctuation(start: InputColumn, heartbeat: Heartbeat, delay: int, schema: p
     # The delay is in ticks: microseconds of a timestamp, steps in the last place of a decimal, or ones of an integer.
     if beat.axis is Axis.TIME:
         time = f"{at} - to_microseconds({delay})"
-    elif beat.places is not None:
-        time = f"{at} - CAST('{decimal_of(delay, beat.places)}' AS DECIMAL(19, {beat.places}))"
+    elif beat.decimal_places is not None:
+        time = f"{at} - CAST('{decimal_of(delay, beat.decimal_places)}' AS DECIMAL(19, {beat.decimal_places}))"
     else:
         time = f"{at} - CAST({delay} AS BIGINT)"
 

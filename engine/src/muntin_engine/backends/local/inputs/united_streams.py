@@ -114,7 +114,7 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
         frames[name] = _rows(reader, union_columns, name, stream)
 
     # Keys, times and orders have to be of one type; other columns only need a type in common.
-    for column in union_columns.typed:
+    for column in union_columns.names_of_one_type:
         types: dict[str, str | None] = {}
         for name, frame in frames.items():
             if column in frame.schema.names:
@@ -256,8 +256,8 @@ def _after(start: str, times: InputColumn) -> str:
     if times.axis is Axis.TIME:
         return f"{start} + to_microseconds(1)"
     tick = "1"
-    if times.places is not None:
-        tick = f"CAST('1e-{times.places}' AS DECIMAL(18, {times.places}))"
+    if times.decimal_places is not None:
+        tick = f"CAST('1e-{times.decimal_places}' AS DECIMAL(18, {times.decimal_places}))"
     return f"TRY({start} + {tick})"
 
 

@@ -93,9 +93,9 @@ def renamed(node: exp.Expr, query: QueryOverTables) -> QueryOverTables:
         QueryError: The alias names another number of columns than the query has.
     """
     alias = node.args.get("alias")
-    names = [] if alias is None else [column.name for column in alias.args.get("columns") or ()]
-    if not names:
+    if alias is None or not alias.args.get("columns"):
         return query
+    names = [column.name for column in alias.args["columns"]]
     if len(names) != len(query.columns):
         raise refusal_of(node, f"names {len(names)} columns of {len(query.columns)}")
     columns = [replace(column, name=name) for name, column in zip(names, query.columns, strict=True)]
@@ -187,7 +187,7 @@ def _joined_using(left: FromClause, right: FromClause, kind: str, join: exp.Join
             types = f"{spelled(of_left.column.type)} and {spelled(of_right.column.type)}"
             raise refusal_of(join, f"compares {types} in USING", "cast one of them in a query in FROM")
         conditions.append(f"{of_left.sql} = {of_right.sql}")
-        joint_columns.append(SourceColumn(of_left.column, _joint_value(of_left, of_right, kind), ""))
+        joint_columns.append(SourceColumn(of_left.column, _joint_value(of_left, of_right, kind), source=""))
         replaced_columns += [of_left, of_right]
 
     sql = f"{left.sql} {kind} {right.sql} ON {' AND '.join(conditions)}"

@@ -102,6 +102,7 @@ class JoinSides:
             return True
         if not isinstance(node, exp.EQ | exp.NullSafeEQ):
             return False
+        # An equality of an expression of the left side and one of the right side compares keys.
         sides_of_operands = {self._sides_in(node.this), self._sides_in(node.expression)}
         return sides_of_operands == {_LEFT, _RIGHT}
 

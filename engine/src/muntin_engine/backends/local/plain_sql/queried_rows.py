@@ -58,7 +58,7 @@ class QueriedRows(LocalFrame):
         for number, frame in enumerate(frames.values()):
             if query.reads(number):
                 read_tables[number] = frame
-        # A row of a stream would have to meet rows of earlier micro-batches, of which only this one's are here.
+        # Such a query would need the rows of earlier micro-batches, and a stream has only those of this one.
         if query.combines_rows and any(frame.micro_batch is not None for frame in read_tables.values()):
             raise not_yet("a query of a stream's rows that joins, groups or orders them, before windows")
         return cls(query, read_tables)

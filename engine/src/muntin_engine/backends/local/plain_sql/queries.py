@@ -40,7 +40,7 @@ def translated_query(text: str, tables: Mapping[str, Sequence[TableColumn]]) -> 
         QueryError: The text cannot be read, or something in it has no translation of the same meaning.
     """
     tree = _parsed(text)
-    queries: dict[str, QueryOverTables] = {}
+    queries: dict[str, QueryOverTables] = {}  # each table is a query of all of its columns
     for number, (name, columns) in enumerate(tables.items()):
         listed = ", ".join(_column_of_table(column) for column in columns)
         queries[name.casefold()] = QueryOverTables(f"SELECT {listed} FROM {quoted(table_view(number))}", tuple(columns))

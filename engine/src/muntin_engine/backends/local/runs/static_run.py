@@ -179,7 +179,7 @@ class StaticRun:
             return False
         seconds = stage.expected_seconds
         if seconds < WARM_SECONDS:
-            return False
+            return False  # less work is left than pays for sending it, even to workers that run already
         from muntin_engine.backends.local.runs.worker_pool import WorkerPool  # small queries do without its imports
 
         if seconds < START_SECONDS and not WorkerPool.is_running(self._workers):
@@ -200,7 +200,7 @@ class StaticRun:
 
         try:
             return pickled_with_local_code(cloudpickle, self._task)
-        except Exception as error:
+        except Exception as error:  # anything that the parts of a module raise when they are pickled
             _LOG.warning(
                 "the query runs in one process, as its modules cannot be sent to others: %s\n"
                 "  results(workers=1) says that this is meant",

@@ -66,8 +66,8 @@ class WorkerPool:
         import loky  # it takes as long to import as a small query takes
 
         self.workers = workers
-        self._users = 0
-        self._queries = 0
+        self._users = 0  # the number of queries that use the processes now
+        self._queries = 0  # the number of all queries that have used them
         # Processes with a timeout of their own may end in the moment in which a query has a job for them.
         self._executor: ProcessPoolExecutor = loky.ProcessPoolExecutor(
             workers - 1, timeout=None, initializer=begin_worker, initargs=(workers,), env=_NO_RESTARTS

@@ -198,7 +198,8 @@ class Checkpoint:
                 changes[change] = None
 
         if reads_state and self._last_commit >= 0:
-            # When Spark gives the state another number of partitions, the buckets stay those of the micro-batch before.
+            # If Spark gave the state another number of partitions in the last micro-batch, it moved buckets unchanged:
+            # their state is of an earlier one.
             last_batch = None if self.repartitioned else self._last_commit
             self.state.check_partitions(buckets_of(plans, names), self.query_id, last_batch)
         return list(changes)
@@ -297,7 +298,9 @@ class Checkpoint:
             StateError: The folder is gone or empty.
         """
         folder = sink.folder
-        if folder is None or (folder.is_dir() and next(folder.iterdir(), None) is not None):
+        if folder is None:
+            return
+        if folder.is_dir() and any(folder.iterdir()):
             return
         raise StateError(
             f"{name}: {folder} is gone or empty, and the checkpoint {self._path} has written its micro-batches "
@@ -503,11 +506,12 @@ class Checkpoint:
             return None  # there is no micro-batch before it to compare with
         partition_counts: list[str] = []
         for number in (last - 1, last):
-            settings = _PARTITIONS.findall(self._folder.text(f"offsets/{number}"))
-            if not settings:
-                return None
-            partition_counts.append(settings[-1])
-        return last if partition_counts[0] != partition_counts[1] else None
+            counts = _PARTITIONS.findall(self._folder.text(f"offsets/{number}"))
+            if not counts:
+                return None  # Spark has not written the setting
+            partition_counts.append(counts[-1])
+        previous_count, last_count = partition_counts
+        return last if last_count != previous_count else None
 
     def note_of_queries(
         self,
@@ -530,6 +534,8 @@ class Checkpoint:
         """
         identities: list[Mapping[str, Any]] = [plan_identity(plan) for plan in plans]
         if self._record is not None:
+            # Code that was changed without a new version keeps the hash of the first run of its version: so each start
+            # warns of the change, and not only the first one after it.
             stored_identities = self._record.queries
             new_identities = identities
             identities = []

@@ -214,7 +214,8 @@ class CheckpointFiles:
         yield from damages
         if damages:
             return
-        for store in json.loads(newest.read_text().split("\n", 1)[1])["stateStoreInfo"]:
+        _, text = newest.read_text().split("\n", 1)  # after a line with a version
+        for store in json.loads(text)["stateStoreInfo"]:
             yield from self._schema_damage(operator, newest, store)
             yield from self._partitions_damage(operator, store, version)
 
@@ -239,7 +240,7 @@ class CheckpointFiles:
             data = file.read_bytes()
             if not data:
                 yield f"{self._name(file)} is empty"
-            elif data.count(b"{") != data.count(b"}"):
+            elif data.count(b"{") != data.count(b"}"):  # a cut-off end of JSON lacks braces
                 yield f"{self._name(file)} is cut short or changed: its JSON is not whole"
             elif has_wrong_checksum(file):
                 yield self._changed(file)

@@ -209,7 +209,10 @@ class StoredState:
         return rows
 
     def progress(self, buckets: Buckets) -> list[Progress]:
-        """Return the progress of each query.
+        """Return the progress of each query: that of its bucket that is furthest.
+
+        Args:
+            buckets: The buckets of the queries.
 
         Raises:
             StateError: The state is damaged, or cannot be read.
@@ -308,8 +311,9 @@ class StoredState:
     def _operators(self, path: str) -> list[_StatefulOperator]:
         """Return the stateful operators of Muntin's queries, in the order in which rows pass them."""
         operators = self._spark.read.format("state-metadata").options(**self._options).load(path)
-        ours = operators.where(F.col("operatorProperties").contains('"stateName":"cells"'))
-        rows = ours.select("operatorId", "numPartitions").distinct().collect()
+        # Only Muntin's operators have a variable `cells`.
+        with_cells = operators.where(F.col("operatorProperties").contains('"stateName":"cells"'))
+        rows = with_cells.select("operatorId", "numPartitions").distinct().collect()
         # Spark numbers operators from the end of the plan: rows pass the one with the highest number first.
         return sorted((_StatefulOperator(*row) for row in rows), reverse=True)
 

@@ -119,7 +119,8 @@ class _Shape(ChangelogColumns):
         stored_keys: list[str] | None = None
         if EVENT_ID in changelog.columns:
             stored_keys = changelog.schema[EVENT_ID].metadata.get(KEYS)
-        return cls(**vars(ChangelogColumns.of(changelog.columns, stored_keys, key)))
+        columns = ChangelogColumns.of(changelog.columns, stored_keys, key)
+        return cls(**vars(columns))  # the same columns, with the methods of this class
 
     @property
     def ids(self) -> list[Column]:
@@ -193,7 +194,7 @@ def settled(table: DataFrame, watermark: int | None, *, is_revisable: bool) -> D
     assert isinstance(times, spark_types.StructType)
     is_settled = _is_before(watermark, lifetime, "start", times["start"].dataType)
     if is_revisable:
-        # A row that starts before the watermark may still get another end, unless its end is before it as well.
+        # A row that starts before the watermark may still get another end, unless it ends before the watermark as well.
         is_settled = is_settled & _is_before(watermark, lifetime, "end", times["end"].dataType)
     return table.where(is_settled)
 
@@ -259,8 +260,8 @@ def _signed_ends(shape: _Shape) -> Column:
     terms = terms.when(F.col(CHANGE) == "retract", F.array(subtracted))
     if not shape.has_ends:
         return terms
-    revised = _signed_end(1, F.col(NEW_END))
-    return terms.otherwise(F.array(subtracted, revised))
+    added_with_new_end = _signed_end(1, F.col(NEW_END))
+    return terms.otherwise(F.array(subtracted, added_with_new_end))
 
 
 def _signed_end(sign: int, end: Column | None) -> Column:

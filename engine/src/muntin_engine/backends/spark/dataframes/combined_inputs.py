@@ -89,14 +89,25 @@ def shared(sources: Sequence[Projection]) -> SharedRows:
     # Add the rows of heartbeats and clocks. Only the flag of their own query is true in them.
     schema = df.schema
     for projection, names, query_columns in zip(projections, shared_names, columns_by_query, strict=True):
-        flags: dict[str, Column] = {}
-        for other_columns in columns_by_query:
-            if other_columns.condition is not None:
-                flags[other_columns.condition] = F.lit(other_columns is query_columns)
+        flags = _flags_of(query_columns, columns_by_query)
         for stream, mark_columns in projection.marks:
             renamed = {names[name]: column for name, column in mark_columns.items()}
             df = df.unionByName(fitted(schema, stream, flags | renamed))
     return SharedRows(df, tuple(columns_by_query))
+
+
+def _flags_of(reader: QueryColumns, columns_by_query: Sequence[QueryColumns]) -> dict[str, Column]:
+    """Return the flags of rows that only one query reads: true for that query, and false for all others.
+
+    Args:
+        reader: The columns of the query that reads the rows.
+        columns_by_query: The columns of all queries.
+    """
+    flags: dict[str, Column] = {}
+    for query_columns in columns_by_query:
+        if query_columns.condition is not None:
+            flags[query_columns.condition] = F.lit(query_columns is reader)
+    return flags
 
 
 def _shared_names(projections: Sequence[ProjectedRows]) -> list[dict[str, str]]:

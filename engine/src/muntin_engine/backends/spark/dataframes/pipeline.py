@@ -132,7 +132,7 @@ def streaming_blobs(
     else:
         exchanged = _exchanged(queries, packed_tasks, recordings)
         processor = BucketProcessor(_tasks_by_bucket(tasks, packed_tasks), has_begun=has_begun)
-        blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, "Append", "None")
+        blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, outputMode="Append", timeMode="None")
     blobs = like(first_query.source.df, blobs, OUTPUT)
 
     # The metrics of all queries are in one stream of blobs. Each query observes the stream under its own name.
@@ -174,12 +174,12 @@ def closing_blobs(queries: Sequence[PlannedQuery], cells: DataFrame) -> DataFram
 
 
 def typed_rows(blobs: DataFrame, output: str, schema: spark_types.StructType, place: int = 0) -> DataFrame:
-    """Return the rows of one output of a query, out of the blobs of all.
+    """Return the rows of one output of a query, which are in the blobs of all outputs of all queries.
 
     Args:
         blobs: The blobs.
-        output: The output.
-        schema: The schema of its rows.
+        output: The output, such as `results`.
+        schema: The schema of the rows.
         place: The place of the query among those of one pass.
     """
     has_rows = F.col("data").isNotNull()  # metrics and watermarks are rows without data

@@ -34,8 +34,7 @@ def after_its_tables(query: PlannedQuery, blobs: DataFrame) -> DataFrame:
     if not query.plan.choice.keeps_state or not is_in_pipeline() or not is_connect(session):
         return blobs  # without state Spark finds the tables by itself, and outside a pipeline nothing has an order
 
-    # The tables that the query reads, by name; True if it reads the table as a stream, so that it is named as one
-    # below.
+    # The tables that the query reads, by name; True for a table that it reads as a stream.
     tables: dict[str, bool] = {}
     for source in query.sources:
         for read in reads_of(connect_relation(source.df)):

@@ -28,7 +28,7 @@ def refused_schema(query: PlannedQuery) -> spark_types.StructType:
 
 
 def evicted_schema(query: PlannedQuery) -> spark_types.StructType:
-    """Return the schema of the second output of a query.
+    """Return the schema of the evicted rows of a query, which are its second output.
 
     Raises:
         QueryError: The query has no such output.
@@ -42,10 +42,14 @@ def result_time_type(query: PlannedQuery) -> spark_types.DataType:
 
 
 def _schema(query: PlannedQuery, schema: pa.Schema) -> spark_types.StructType:
-    """Return a schema in Spark's types.
+    """Return the schema of an output of a query in Spark's types.
 
-    Columns that pass through from an input keep the types of its DataFrame: Spark has types that Arrow has not, such as
-    strings with a collation.
+    A column that passes through from an input keeps the type that it has in the DataFrame: Spark has types that Arrow
+    lacks, such as strings with a collation.
+
+    Args:
+        query: The query.
+        schema: The schema in Arrow's types.
     """
     inputs = projected_columns(query.plan)
     fields: list[spark_types.StructField] = []

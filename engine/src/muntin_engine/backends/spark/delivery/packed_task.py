@@ -90,7 +90,7 @@ def _opened(data: bytes) -> TaskPayload:
     try:
         labels, task = cloudpickle.loads(data)
     except MuntinError:
-        raise
+        raise  # as it is: it says what is wrong, and may be an ImportError as well
     except (ImportError, AttributeError) as error:
         raise ModuleNotOnWorkerError(str(error)) from error
     assert isinstance(task, TaskPayload)

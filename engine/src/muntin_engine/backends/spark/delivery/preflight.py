@@ -156,7 +156,9 @@ def _troubles(report: Mapping[str, Any], needs: Needed, python: str) -> Iterator
             advice = f", the driver has {driver_version}" if driver_version else ""
             yield package, f"{package} is missing{advice}"
         elif package in needs.same and version and driver_version and version != driver_version:
+            # A package in `needs.same` must have the driver's version.
             yield package, f"{package} is {version}, and the driver has {driver_version}"
+    # Each failure has a module, the reason, and the missing module, which is empty if the reason is another one.
     for module, reason, missing in report["failures"]:
         subject = needs.home(missing or module)
         is_missing = worker_versions.get(subject, "") is None

@@ -31,7 +31,7 @@ def ship_packages(target: Any, packages: Sequence[str | PathLike[str]]) -> list[
 
     Args:
         target: The session, or a DataFrame of it.
-        packages: The names of installed packages, or the paths of wheels and folders.
+        packages: The names of installed packages or plugins, or the paths of wheels.
 
     Returns:
         The names and versions of the packages.

@@ -28,7 +28,7 @@ _LAST_DATETIME: Final = 253_402_300_799_999_999
 
 
 def progress_schema(query: PlannedQuery) -> spark_types.StructType:
-    """Return the columns of the progress of a query."""
+    """Return the columns of the output `metrics` of a query, which has a row for each micro-batch."""
     schema = spark_types.StructType()
     for name in ("batch_id", *COUNTED):
         schema.add(name, spark_types.LongType())

@@ -97,7 +97,8 @@ class QueriesWithSinks(NamedTuple):
     @property
     def plans(self) -> tuple[Plan, ...]:
         """The plans of the inner queries, whose results these queries read; then those of the queries themselves."""
-        return (*self.queries[0].plans[:-1], *(query.plan for query in self.queries))
+        inner_plans = self.queries[0].plans[:-1]  # all queries of a pass read the same inner queries
+        return (*inner_plans, *(query.plan for query in self.queries))
 
     @property
     def names(self) -> tuple[str, ...]:

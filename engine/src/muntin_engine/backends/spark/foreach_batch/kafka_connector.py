@@ -75,7 +75,8 @@ def messages(batch: DataFrame, keys: Sequence[str], query_id: str, batch_id: int
 
     # The id of a message has to be the same when its micro-batch comes again, with its rows in another order. So it is
     # a hash of the row's own text, and of its number among equal rows.
-    number = F.row_number().over(Window.partitionBy("value").orderBy("value"))
+    equal_rows = Window.partitionBy("value").orderBy("value")  # any order will do, but Spark demands one
+    number = F.row_number().over(equal_rows)
     identity = F.concat_ws(" ", F.lit(query_id), F.lit(batch_id), number, "value")
     headers = {"muntin-id": F.substring(F.sha2(identity, 256), 1, 32), "muntin-batch": F.lit(str(batch_id))}
     header_structs: list[Column] = []

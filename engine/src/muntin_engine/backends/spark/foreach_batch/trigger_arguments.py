@@ -42,7 +42,7 @@ def trigger_arguments(every: Duration | None, *, available_now: bool = False) ->
         raise PolicyError(f"every={every!r} is not a time\n  to stop when all has been read: available_now=True")
     if not isinstance(every, str | timedelta):
         raise PolicyError(f"every={every!r} has no unit\n  expected, for example, every='10 seconds'")
-    period = ticks(every)
+    period = ticks(every)  # in microseconds
     if period < 0:
         raise PolicyError(f"every={every!r} is negative\n  expected, for example, every='10 seconds'")
     return {"processingTime": f"{period // 1000} milliseconds"}

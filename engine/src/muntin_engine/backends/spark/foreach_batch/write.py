@@ -170,7 +170,8 @@ def check_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | Path
     stored_checkpoint = Checkpoint(first_query.source.df.sparkSession, checkpoint)
     ordered_queries = stored_checkpoint.in_order(queries)
     names = [name for name in ordered_queries if name]
-    plans = [*first_query.plans[:-1], *(query.plan for query in ordered_queries.values())]
+    inner_plans = first_query.plans[:-1]  # all queries of a pass read the same inner queries
+    plans = [*inner_plans, *(query.plan for query in ordered_queries.values())]
     changes = stored_checkpoint.check(plans, names)
     stored_checkpoint.check_open()
     return changes

@@ -51,7 +51,7 @@ class WrittenQuery(StreamingQuery):
         Raises:
             StreamingQueryException: The query has failed. The message begins with the code that failed: a module with
                 its version and method, the key and the window.
-            KeyboardInterrupt: The program was interrupted. If it does not catch this, it ends with one line.
+            KeyboardInterrupt: The program was interrupted. Without a handler it ends with one line, and no traceback.
         """
         try:
             return _wait_interruptibly(lambda: super(WrittenQuery, self).awaitTermination(timeout))

@@ -30,8 +30,8 @@ _PERIOD: Final = "period"
 def clock_stream(spark: AnySession, every: Duration = "10 seconds") -> DataFrame:
     """Return the readings of a clock as a stream of one column, `reading`.
 
-    With a trigger that goes on, there is a reading each time a period has passed. With `availableNow` there is one, of
-    when the query starts; a query that is started again goes on from there.
+    There is a reading each time that a period has passed. With the trigger `availableNow` there is one reading, that of
+    the start of the query; a query that is started again goes on from there.
 
     Args:
         spark: The session.
@@ -39,7 +39,7 @@ def clock_stream(spark: AnySession, every: Duration = "10 seconds") -> DataFrame
 
     Raises:
         PolicyError: The period is not above zero, or a number without a unit.
-        DurationError: It cannot be read.
+        DurationError: The period cannot be read.
     """
     period = period_of(every)
     spark.dataSource.register(ClockSource)

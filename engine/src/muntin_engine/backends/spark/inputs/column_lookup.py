@@ -66,8 +66,9 @@ def text_of_column(df: DataFrame, column: Column) -> str | None:
         with unlogged():
             # Spark spells an expression in SQL when it names a column after it, and when it prints a column. Neither
             # text is meant to be read again: it is returned only if Spark says that it means the same as the column.
-            selected = df.select(column)
-            for text in (selected.columns[0], str(column).removeprefix("Column<'").removesuffix("'>")):
+            name_of_column = df.select(column).columns[0]
+            printed_column = str(column).removeprefix("Column<'").removesuffix("'>")
+            for text in (name_of_column, printed_column):
                 with suppress(PySparkException):  # an alias, for example, is no expression over the DataFrame
                     if df.select(F.expr(text).alias("c")).sameSemantics(df.select(column.alias("c"))):
                         return text

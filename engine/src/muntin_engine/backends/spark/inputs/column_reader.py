@@ -47,7 +47,10 @@ class SparkColumnReader(ColumnReader):
         return column_lookup.as_column(df, column).cast("string")
 
     def conjunction(self, conditions: Sequence[Any]) -> ColumnLike:
-        """Make a column that says whether a row meets all conditions."""
+        """Make a column that says whether a row meets all conditions.
+
+        Conditions are texts if the query writer has declared the columns, and otherwise columns of Spark's.
+        """
         if all(isinstance(condition, str) for condition in conditions):
             return SqlExpression(" AND ".join(f"({condition})" for condition in conditions))
         condition: Column = reduce(and_, conditions)

@@ -66,10 +66,16 @@ def declared(df: DataFrame, schema: pa.Schema) -> DataFrame:
         declared_columns = [input_column(part) for part in spark_schema_of(schema)]
         actual_columns = check_declared(declared_columns, [input_column(part) for part in df.schema])
         return df.select(*(F.col(_quoted(column.name)) for column in actual_columns))
+
+    # Queries of one pass have to read the same DataFrame: it is made once for a schema.
     frames = _DECLARED.setdefault(df, {})
     if schema not in frames:
-        columns = [_of_type(F.col(_quoted(part.name)), part.name, part.type).alias(part.name) for part in schema]
-        frames[schema] = with_known_columns(df.select(*columns), spark_schema_of(schema), is_stream=_is_stream(df))
+        columns: list[Column] = []
+        for part in schema:
+            column = _of_type(F.col(_quoted(part.name)), part.name, part.type)
+            columns.append(column.alias(part.name))
+        selected = df.select(*columns)
+        frames[schema] = with_known_columns(selected, spark_schema_of(schema), is_stream=_is_stream(df))
     return frames[schema]
 
 
@@ -176,6 +182,7 @@ def text_of_known(df: DataFrame, column: ColumnLike, reader: str) -> str:
     """
     if isinstance(column, str):
         return column
+    # PySpark prints a column as Column<'km'>. If that is the name of a column, the column is known.
     text = str(column).removeprefix("Column<'").removesuffix("'>").replace("`", "")
     if text in df.columns:
         return text if text.isidentifier() else SqlExpression(_quoted(text))

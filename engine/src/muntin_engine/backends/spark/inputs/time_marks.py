@@ -91,8 +91,8 @@ def _punctuation(start: InputColumn, heartbeat: Heartbeat) -> tuple[DataFrame, M
     if time_column.axis is Axis.TIME:
         seconds = f"{heartbeat.delay // _SECOND}.{heartbeat.delay % _SECOND:06}"
         time = at - F.expr(f"make_dt_interval(0, 0, 0, {seconds})")
-    elif time_column.places is not None:
-        time = at - F.lit(decimal_of(heartbeat.delay, time_column.places))
+    elif time_column.decimal_places is not None:
+        time = at - F.lit(decimal_of(heartbeat.delay, time_column.decimal_places))
     else:
         time = at - F.lit(heartbeat.delay)
 

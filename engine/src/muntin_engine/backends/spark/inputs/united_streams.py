@@ -41,6 +41,8 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
     reader = SparkColumnReader()
     union_columns = UnionColumns.of(reader, streams)
     tables = {name: _rows(reader, union_columns, name, stream) for name, stream in streams.items()}
+
+    # If the query writer has declared the columns of all streams, Spark is not asked for them.
     are_known = all(is_known(stream.df) for stream in streams.values())
     if are_known:
         schema = known_schema_of_union(streams)
@@ -54,12 +56,15 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
             "  cast or rename those of the same name, for example with select(...)"
         ) from error
 
+    if are_known:
+        first_stream = next(iter(streams.values()))
+        df = like(first_stream.df, df, schema)
+
+    # The conditions of all streams are one column, which says whether a row meets those of its own stream.
     conditions: tuple[ColumnLike, ...] = ()
     if union_columns.condition:
-        conditions = (F.col(f"`{union_columns.condition}`"),)
-    if are_known:
-        df = like(next(iter(streams.values())).df, df, schema)
-        conditions = tuple(SqlExpression(f"`{union_columns.condition}`") for _ in conditions)
+        quoted_name = f"`{union_columns.condition}`"
+        conditions = (SqlExpression(quoted_name) if are_known else F.col(quoted_name),)
     heartbeats: list[Heartbeat] = []
     for name, stream in streams.items():
         heartbeats += _heartbeats(name, stream)
@@ -77,7 +82,7 @@ def _check_types(union_columns: UnionColumns, tables: Mapping[str, DataFrame]) -
     Raises:
         QueryError: A column has different types.
     """
-    for column in union_columns.typed:
+    for column in union_columns.names_of_one_type:
         types: dict[str, str | None] = {}
         for name, table in tables.items():
             if column in table.columns:
@@ -150,8 +155,8 @@ def _tick_after(start: Column, times: InputColumn) -> Column:
     if times.axis is Axis.TIME:
         return start + F.expr("INTERVAL 0.000001 SECOND")
     tick = F.lit(1)
-    if times.places is not None:
-        tick = F.lit(10**-times.places).cast(f"decimal(18, {times.places})")
+    if times.decimal_places is not None:
+        tick = F.lit(10**-times.decimal_places).cast(f"decimal(18, {times.decimal_places})")
     return F.try_add(start, tick).cast(times.spelled_type)
 
 

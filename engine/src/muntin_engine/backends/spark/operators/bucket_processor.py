@@ -133,6 +133,7 @@ class BucketProcessor(StatefulProcessor):
         bucket_of_query = (origin.query if origin else "", bucket)
         self._cells.may_be_new = bucket_of_query not in _WITH_STATE
 
+        # Called with the first micro-batch that the state of the bucket lacks, if it is not of the previous one.
         def was_idle(first: int) -> bool:
             return origin is not None and self._was_idle(first, origin, task)
 
@@ -143,7 +144,10 @@ class BucketProcessor(StatefulProcessor):
         _WITH_STATE.add(bucket_of_query)
 
     def close(self) -> None:
-        """Freeze the state of the buckets; if none was evaluated, write the note of idle micro-batches instead."""
+        """End the task of a partition: if none of its buckets was evaluated, write the note of idle micro-batches.
+
+        Otherwise the decoded state of the buckets is kept from the garbage collector, which PySpark runs next.
+        """
         if not self._is_idle:
             from muntin_engine.backends.spark.operators.settled_worker import FROZEN_STATE
 

@@ -26,7 +26,7 @@ _ARCHIVES_OF_SPARK: Final = ("pyspark.zip", "py4j-", "spark-core_")
 """The beginnings of the names of archives that Spark puts on the path of its workers. None of them ever changes."""
 
 _TASKS_PER_LOOK: Final = 100
-"""After so many tasks the frozen objects are counted, which takes a fiftieth of a second for a million."""
+"""The number of tasks after which frozen objects are counted again: counting a million takes a fiftieth of a second."""
 
 _GROWTH: Final = 2
 """Frozen objects are collected once they are this many times as many as after the last collection."""
@@ -61,9 +61,12 @@ class FrozenState:
         self._objects_after_collection = 0
 
     def end_task(self) -> None:
-        """Freeze what a task leaves, before PySpark runs the collector. Call it where a task of buckets ends."""
+        """Freeze the objects that a task of buckets leaves behind; called at its end, before PySpark's collection."""
         self._tasks += 1
         gc.freeze()
+
+        # Now and then the frozen objects are counted. If they have doubled since the last collection, cycles among them
+        # are collected.
         if self._tasks % _TASKS_PER_LOOK:
             return
         if gc.get_freeze_count() <= _GROWTH * self._objects_after_collection:

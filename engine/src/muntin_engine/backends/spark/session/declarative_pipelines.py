@@ -23,7 +23,7 @@ def is_in_pipeline() -> bool:
         return False
     try:
         registry.get_active_graph_element_registry()
-    except PySparkException:
+    except PySparkException:  # raised if no pipeline is being read
         return False
     return True
 

@@ -44,7 +44,7 @@ class Java:
     version: int
 
     def has_module(self, name: str) -> bool:
-        """Return False only if the runtime has a list of its modules, and this one is not on it."""
+        """Return False if the runtime lists its modules and lacks this one; without a list, True is assumed."""
         release = self.home / "release"
         if not release.is_file():
             return True
@@ -166,7 +166,7 @@ def spark_java_home(java: Java, environment: Mapping[str, str] = os.environ) -> 
 
 
 def wrap_java(java: Java, cache: Path) -> Path:
-    """Return the home of a Java that runs like this one and ignores the demand for the missing module.
+    """Return the home of a wrapper around a Java, which drops the argument that demands the missing module.
 
     Args:
         java: The Java that the wrapper runs.

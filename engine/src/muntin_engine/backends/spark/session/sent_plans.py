@@ -19,5 +19,5 @@ def reads_of(relation: Any) -> Iterator[Any]:
             yield message
         for field, value in message.ListFields():
             if field.message_type is None or field.message_type.GetOptions().map_entry:
-                continue  # a plain value, or options of a source by name: no part of the plan
+                continue  # a plain value, or a map of options: neither has parts of the plan in it
             messages += value if field.is_repeated else [value]

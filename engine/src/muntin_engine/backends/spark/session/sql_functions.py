@@ -28,11 +28,11 @@ _TIMES: Final = pa.timestamp("us", tz="UTC")
 def register(spark: AnySession, names: Sequence[str | Function[..., object]]) -> list[str]:
     """Register functions with Spark SQL, and return their names there.
 
-    Code of no installed package is pickled whole, as that of modules is.
+    Code that belongs to no installed package travels to the workers with the function, as that of modules does.
 
     Args:
         spark: The session.
-        names: Functions, or the full names of installed ones; all installed functions if there are none.
+        names: The functions, or the full names of installed ones; empty for all installed functions.
     """
     functions: list[Function[..., object]] = []
     for name in names:

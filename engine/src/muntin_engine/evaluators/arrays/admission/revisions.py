@@ -102,7 +102,7 @@ class Revisions(RowAdmission[EventStore]):
         # filter leaves out do not count.
         rejections: list[tuple[Key, Rejection]] = []
         for key, rejection in single.rejections:
-            if self._filter.is_counted(rejection.change):
+            if self._filter.is_visible(rejection.change):
                 rejections.append((key, rejection))
         now_waiting = self._filter.count(store.waiting.rows)
         accepted = previously_waiting + incoming.rows - len(rejections) - now_waiting

@@ -58,9 +58,9 @@ class RowValues:
             return RowValues.of(selected.table)
         return selected
 
-    def concat(self, others: Sequence[RowValues]) -> RowValues:
-        """Join the rows of several batches."""
-        batches = [self, *others]
+    def followed_by(self, further: Sequence[RowValues]) -> RowValues:
+        """Return these rows and, behind them, those of further batches."""
+        batches = [self, *further]
         shift = 0  # the number of rows of the tables before
         places: list[IntArray] = []
         for batch in batches:
@@ -228,9 +228,9 @@ class RowLists:
         counts = np.bincount(list_of_run, self.lengths, len(self)).astype(np.int64)
         return RowLists.of(self.table.take(arrow_array(self.places())), counts)
 
-    def concat(self, others: Sequence[RowLists]) -> RowLists:
-        """Join the lists of several batches."""
-        batches = (self, *others)
+    def followed_by(self, further: Sequence[RowLists]) -> RowLists:
+        """Return these lists and, behind them, those of further batches."""
+        batches = (self, *further)
         shift = 0  # the number of rows of the tables before
         firsts: list[IntArray] = []
         for batch in batches:
