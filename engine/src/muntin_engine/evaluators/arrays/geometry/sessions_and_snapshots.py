@@ -204,7 +204,8 @@ def are_past(events: StretchTable, live: StretchTable, watermark: int) -> BoolAr
         watermark: The watermark.
     """
     # Live events that began before the watermark are cut at the start of the first open snapshot of their key.
-    snapshot_starts = np.full(1 + int(max(events.keys.max(initial=-1), live.keys.max(initial=-1))), EARLIEST)
+    largest_key = int(max(events.keys.max(initial=-1), live.keys.max(initial=-1)))
+    snapshot_starts = np.full(largest_key + 1, EARLIEST)
     is_begun = ends_before(live.low, watermark)
     snapshot_starts[live.keys[is_begun]] = live.low[is_begun]
     are_past: BoolArray = ends_before(events.high, watermark) & (events.high != snapshot_starts[events.keys])
