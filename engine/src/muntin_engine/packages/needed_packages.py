@@ -165,7 +165,7 @@ def needed_by(references: Iterable[Reference]) -> Needed:
         homes[import_name] = home_name
         if home_name in versions:
             continue
-        same.add(home_name)
+        same.add(home_name)  # but not what the package requires: no object of those is in the pickle
         for dist in (home, *requirements_of(home)):
             name = canonicalize_name(dist.name)
             versions.setdefault(name, dist.version)

@@ -155,14 +155,14 @@ def with_origins(
     for plan, upstream_story in zip(plans, stories, strict=True):
         changes_by_query.append(_ChangesByResult(plan, upstream_story))
     rows = list(story.rows)
-    number = 0
+    row_number = 0  # rows are numbered on over all micro-batches
     for batch, results in batches:
         for result in results:
             if result is not None:
-                change = changes_by_query[result.place].pop(batch.number, result.row)
-                if change is not None:
-                    rows[number] = replace(rows[number], origin=(result.place, change))
-            number += 1
+                change_number = changes_by_query[result.place].pop(batch.number, result.row)
+                if change_number is not None:
+                    rows[row_number] = replace(rows[row_number], origin=(result.place, change_number))
+            row_number += 1
     return replace(story, rows=rows)
 
 

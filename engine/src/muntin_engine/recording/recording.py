@@ -225,11 +225,12 @@ class Recording:
             else:
                 replayed_batches.append(replay.process(batch.number, batch.parts, run))
 
-        last = self.unfinished
-        if last is not None:
-            if last.run != run and restarts:
-                replay.restart(self.task(last.run, evaluator))
-            replay.process(last.number, last.parts, last.run)  # for its exception: it has no results
+        unfinished = self.unfinished
+        if unfinished is not None:
+            if unfinished.run != run and restarts:
+                replay.restart(self.task(unfinished.run, evaluator))
+            # It is run for its exception: it has no results.
+            replay.process(unfinished.number, unfinished.parts, unfinished.run)
         return Replayed(replay.task, replayed_batches)
 
     def _check_evaluator(self, evaluator: str | None) -> None:
@@ -368,7 +369,7 @@ class Recording:
             return lambda batches: holds(self.with_batches(batches).replay())
         exception = _raised_class(self)
         if exception is None:
-            return lambda batches: False
+            return lambda batches: False  # so `shrink` refuses: already the whole recording raises nothing
         return lambda batches: _raised_class(self.with_batches(batches)) is exception
 
     def _with_shrunk_upstream(self, place: int) -> Recording:
@@ -386,7 +387,8 @@ class Recording:
             emitted_results: Counter[Hashable] = Counter()
             for batch in upstream.with_batches(batches).replay().batches:
                 emitted_results.update((batch.number, freeze(row)) for row in batch.changes)
-            return not results_read - emitted_results
+            missing_results = results_read - emitted_results  # a difference of counters has only positive counts
+            return not missing_results
 
         if not emits_all(upstream.batches):
             return self  # the modules that are here emit other results than the recorded ones: keep all rows
@@ -424,6 +426,7 @@ class Recording:
         for earlier in self.before:
             earlier_folder = folder / BEFORE / earlier.path.name
             write_recording(earlier_folder, earlier.runs, earlier.batches)
+            # From these files a reader finds out which results of the earlier query a later one read.
             copytree(earlier.path / PASSED_ON, earlier_folder / PASSED_ON)
 
     def check_evaluators(self) -> None:

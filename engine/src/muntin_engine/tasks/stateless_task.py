@@ -137,7 +137,8 @@ class StatelessEvaluation:
         return PackedReport(self._progress)
 
     def metrics(self) -> dict[str, int]:
-        """Return the metrics of the task by name, over all rows so far; some of them are then counted anew."""
+        """Return the metrics of the task by name, over all rows so far. Durations and overflows begin anew at zero."""
+        # Sources are counted for the first bucket of the query alone: a task without buckets counts in its place.
         metrics = {
             **skipped_metrics(self._task, self._counts),
             ACCEPTED: self._accepted,

@@ -355,6 +355,7 @@ def _bridged(steps: list[Step], key: Hashable, removed: Revision[object]) -> lis
 
     The revision that expects the event as the removed one left it now expects the event as it was before that.
     """
+    # The event as the removed revision left it; None if it was retracted, which no revision continues.
     revised_event = None if removed.is_retraction else replace(removed.event, end=removed.new_end)
     for place, step in enumerate(steps):
         if isinstance(step, KeyedChange) and (step.key, step.change.id) == (key, removed.id):

@@ -193,7 +193,7 @@ def crashing_at(line: int, sink: Sink) -> Iterator[list[str]]:
     prefixes: list[str] = []
     for name in modules:
         package, _, _ = name.rpartition(".")
-        prefixes.append(f"{package}." if package else name)
+        prefixes.append(f"{package}." if package else name)  # a module of no package counts alone
     packages = tuple(prefixes)
     places: list[str] = []
 

@@ -97,7 +97,7 @@ class InputsProgress(NamedTuple):
 
 
 def furthest_progress(data_by_bucket: Iterable[Sequence[Any]]) -> Progress:
-    """Return the progress of the bucket that has come furthest.
+    """Return the progress of the bucket that has come furthest, by its watermark and, if these are equal, its horizon.
 
     Args:
         data_by_bucket: The progress of each bucket, as `InputsProgress.to_data` wrote it; empty for a bucket that has

@@ -90,7 +90,7 @@ class SliceGrid:
             first_slice = _cuts_up_to(start, cuts, cycle)
             slices = _cuts_up_to(end, cuts, cycle) - first_slice
             stride = windows.hop // cycle * len(cuts)
-            grids.append(cls(grid_of(windows), stride, slices, first_slice, cycle, cuts))
+            grids.append(cls(grid_of(windows), stride, slices, shift=first_slice, cycle=cycle, cuts=cuts))
         return tuple(grids)
 
     @property
@@ -116,7 +116,7 @@ class SliceGrid:
     @cached_property
     def runs(self) -> Grid:
         """The windows as runs of slices: a grid with the same numbers, over an axis whose ticks are the slices."""
-        return Grid(self.slices, self.stride, self.shift)
+        return Grid(size=self.slices, hop=self.stride, offset=self.shift)
 
     def slice_at(self, tick: int) -> int:
         """Return the slice that a tick lies in."""

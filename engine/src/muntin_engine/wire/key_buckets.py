@@ -69,16 +69,16 @@ def by_bucket(rows: pa.Table, names: Sequence[str], count: int) -> Iterator[tupl
     is_good = flags(rows.column("problem").is_null())
     good_rows = rows if is_good.all() else rows.filter(arrow_array(is_good))
     keys = [good_rows.column(name).combine_chunks() for name in names]
-    places = np.empty(len(rows), np.int64)
-    places[is_good] = buckets_of(keys, len(good_rows), count)
+    buckets = np.empty(len(rows), np.int64)
+    buckets[is_good] = buckets_of(keys, len(good_rows), count)
     if not is_good.all():
-        places[~is_good] = _buckets_of_bad_rows(rows.filter(arrow_array(~is_good)), names, count)
+        buckets[~is_good] = _buckets_of_bad_rows(rows.filter(arrow_array(~is_good)), names, count)
 
     # Numbers of 16 bits are ordered by counting, an order of magnitude faster than larger ones.
-    order = np.argsort(places.astype(np.min_scalar_type(count - 1)), kind="stable")
+    order = np.argsort(buckets.astype(np.min_scalar_type(count - 1)), kind="stable")
     ordered_rows = rows.take(arrow_array(order)).combine_chunks()
     start = 0
-    for bucket, row_count in enumerate(np.bincount(places).tolist()):
+    for bucket, row_count in enumerate(np.bincount(buckets).tolist()):
         if row_count:
             yield bucket, ordered_rows.slice(start, row_count)
             start += row_count

@@ -111,9 +111,10 @@ def _scalars(
     classes = set(map(type, values))
     wrong_classes = {cls for cls in classes if not _is_accepted(cls, kind)}
     if wrong_classes:
-        raise MisfitError(next(value for value in values if type(value) in wrong_classes), field)
+        first_wrong_value = next(value for value in values if type(value) in wrong_classes)
+        raise MisfitError(first_wrong_value, field)
     fit = _FIT_OF_KIND.get(kind)
-    if fit is None:
+    if fit is None:  # a column holds every value of such a kind, as of text
         return _array(values, field, arrow_type)
 
     # Most columns are of numbers that Arrow takes as they are. If the column cannot hold one of them, Arrow refuses

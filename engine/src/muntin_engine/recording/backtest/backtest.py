@@ -159,8 +159,11 @@ def backtest(
             if fail_if:
                 _check_condition(fail_if, columns, old_run.task.results, new_run.task.results, folder)
             rows = _run_both(recording, old_run, new_run)
-            since = _last_incomplete_start(recording)
-            results = columns.of_results(old_run.results(since), new_run.results(since))
+            last_incomplete_start = _last_incomplete_start(recording)
+            results = columns.of_results(
+                old=old_run.results(last_incomplete_start),
+                new=new_run.results(last_incomplete_start),
+            )
             comparison = compare(results, folder)
 
         return Backtest(
@@ -333,10 +336,10 @@ def _failing(column: ColumnDifferences, condition: str) -> ColumnDifferences:
 
 
 def _last_incomplete_start(recording: Recording) -> int | None:
-    """Return the last tick at which a window may begin of which rows are missing in the recording.
+    """Return the last tick at which a window may begin that has rows which are missing in the recording.
 
-    None if no rows are missing, because the recording begins with the query. Otherwise it begins with a state: the
-    newest event in it is the last one whose windows had rows before.
+    None if no rows are missing, because the recording begins with the query. Otherwise the recording begins with a
+    state, whose rows are missing: no window that begins after the newest event of this state has any of them.
     """
     runs_with_state = [run for run in recording.runs if run.cells_file is not None]
     return runs_with_state[-1].newest() if runs_with_state else None

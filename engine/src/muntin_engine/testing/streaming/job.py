@@ -71,7 +71,9 @@ class StreamingJob(ABC):
         Raises:
             QueryError: A stream or column is unknown, or a value does not fit its column.
         """
-        rows_by_stream = {**streams, ROWS: rows} if rows or not streams else streams
+        rows_by_stream: dict[str, Iterable[Any]] = dict(streams)
+        if rows or not streams:  # without any argument it is a micro-batch without rows, of the only stream
+            rows_by_stream[ROWS] = rows
         fed_rows: dict[str, list[Row]] = {}
         for stream, stream_rows in rows_by_stream.items():
             if stream not in self._columns:
