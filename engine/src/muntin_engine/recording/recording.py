@@ -217,7 +217,7 @@ class Recording:
             if batch.run != run and restarts:
                 replay.restart(self.task(batch.run, evaluator))
             run = batch.run
-            # If a start was recorded with a state, rows that are not in the recording came before it.
+            # If a start was recorded with a state, rows that are not in the recording led to this state: go on from it.
             while runs_with_state and runs_with_state[0].first_batch <= batch.number:
                 replay.load_state(runs_with_state.pop(0).cells())
             if batch.is_end:

@@ -268,6 +268,7 @@ def _methods_of_windows(module: Any, notes: Notes, place: int, *, skips_rows: bo
         place: The place of the module among the modules of the query.
         skips_rows: True if the module does not accept all rows.
     """
+    # The wrapper returns the `empty_result` of a module that accepts no member of a window.
     called: Any = CountingModule(module) if skips_rows else module
 
     def compute_result(_: Any, members: Sequence[Any], *window: Window) -> Any:

@@ -113,14 +113,14 @@ def _sorted_by_key(input_task: InputTask, table: pa.Table) -> Iterator[KeyRows]:
     is_first[0] = True
     for column_codes in codes:
         is_first[1:] |= np.diff(column_codes[order]) != 0
-    firsts = np.flatnonzero(is_first)  # the place of the first row of each key
+    first_places = np.flatnonzero(is_first)  # of the first row of each key
 
     table = table.take(arrow_array(order))
     changes = list(changes_of(table, input_task.payload_names, input_task.side))
     keys: list[Key] = [()]  # a query without key columns has one key
     if names:
-        keys = tuples_of(table.select(names).take(arrow_array(firsts)), names)
-    bounds = pairwise([*firsts.tolist(), len(changes)])
+        keys = tuples_of(table.select(names).take(arrow_array(first_places)), names)
+    bounds = pairwise([*first_places.tolist(), len(changes)])
     for key, (start, stop) in zip(keys, bounds, strict=True):
         yield KeyRows(lookup=key, key=key, changes=changes[start:stop])
 

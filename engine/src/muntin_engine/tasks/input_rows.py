@@ -176,7 +176,8 @@ def _marked_columns(
         has_payload |= flags(columns[name].is_valid())  # a retraction may repeat the payload
     is_blank = arrow_array(has_payload & ~meets_conditions)
 
-    # Of two samples at one time the last one holds, and a filtered sample may be that one: its order is still needed.
+    # Of two samples at one time the last one holds, and a filtered sample may be that one: its order is still needed,
+    # so the columns of the order keep their values.
     order_places: set[int | None] = set()
     if input_task.plan_input.has_samples:
         order_places = {input_task.plan_input.order, *input_task.plan_input.then_by}

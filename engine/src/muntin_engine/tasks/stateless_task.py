@@ -47,11 +47,11 @@ def run_task(
             blobs = stateless_task.process(batch)
         except ModuleFailedError:
             if row_file is not None:  # a reader of the recording looks for the rows that led to the failure
-                row_file.finish([stateless_task.report()], ())
+                row_file.finish([stateless_task.report()], signals=())
             raise
         yield from blobs
     if row_file is not None:
-        row_file.finish([stateless_task.report()], ())
+        row_file.finish([stateless_task.report()], signals=())  # without windows there are no triggers to signal to
     for name, value in stateless_task.metrics().items():
         yield OutputBlob(name, value)
 

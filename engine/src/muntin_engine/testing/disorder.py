@@ -160,8 +160,8 @@ def _punctuated(script: Script, groups: Sequence[list[KeyedChange]], every: int)
     Args:
         script: The stream.
         groups: Its changes, as they arrive.
-        every: The least number of ticks from a punctuation to the next; a group after which it would rise by less has
-            none.
+        every: The least number of ticks from a punctuation to the next. There is none after a group if it would lie
+            closer to the last one.
     """
     if not groups:
         return script

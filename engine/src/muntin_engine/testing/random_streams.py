@@ -258,7 +258,7 @@ def _punctuated(random: Random, changes: Sequence[KeyedChange], share: float) ->
     latest: int | None = None
     for step, limit in zip(changes, limits, strict=True):
         steps.append(step)
-        time = limit - random.choice((0, 0, 0, 1, 5))
+        time = limit - random.choice((0, 0, 0, 1, 5))  # mostly as high as it may be
         if random.random() < share and (latest is None or time > latest):
             steps.append(Punctuation(time))
             latest = time

@@ -124,8 +124,9 @@ def _a_repetition_changes_nothing(trial: SinkTrial, law: str) -> str | None:
 
 def _a_crash_changes_nothing(trial: SinkTrial, law: str) -> str | None:
     """Crash at each line that a sink executes for a micro-batch, and write the micro-batch again; return None."""
-    # First in later micro-batches: each crash is one line further than the one before it, and in the next micro-batch,
-    # until a sink executes no line as far as that. No crash is in the first micro-batch of a place, nor in empty ones.
+    # First, crash in later micro-batches: at the first line of one micro-batch, at a later line of the next one, and so
+    # on, until a sink executes fewer lines than that. Each place gets ten micro-batches. Its first one, and those
+    # without rows, are written without a crash.
     lines = count(1, trial.every)
     for number in cycle(range(_BATCHES)):
         if number == 0:
@@ -138,7 +139,7 @@ def _a_crash_changes_nothing(trial: SinkTrial, law: str) -> str | None:
 
     # Then in the very first micro-batch of a place.
     lines = count(1, trial.every)
-    while _crash_and_repeat(trial, law, trial.new_place(), 0, next(lines)):
+    while _crash_and_repeat(trial, law, trial.new_place(), number=0, line=next(lines)):
         pass
     return None
 
@@ -273,6 +274,8 @@ def _removed_rows_are_missed(trial: SinkTrial, law: str) -> str | None:
     folder = trial.started(place).folder
     files_before = _files_in(folder)
     trial.write(trial.started(place), last_number)
+
+    # Take its rows away; without a function for this, by deleting the files that the micro-batch added.
     if trial.take_away is not None:
         trial.take_away(place)
     else:

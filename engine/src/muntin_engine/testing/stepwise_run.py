@@ -54,8 +54,8 @@ def run_steps(
         rows = list(rows_of(tested, batch))
         reported = progress_of(tested.query.window, batch)
 
-        # A crash loses a first attempt; the step is then run as without a mishap. The attempt gets rows of its own, as a
-        # module may change the payloads that it gets.
+        # A crash loses a first attempt; the step is then run as without a mishap. The attempt gets rows of its own, as
+        # a module may change the payloads that it gets.
         has_mishap = only_after in (None, place)
         if has_mishap and mishap is Mishap.CRASH:
             _crash(process, cells, list(rows_of(tested, batch)), reported)

@@ -28,7 +28,7 @@ _NULL: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 def buckets_of(keys: Sequence[pa.Array], length: int, count: int) -> IntArray:
-    """Return the place of each key's bucket; keys that are equal in Spark's grouping have one bucket.
+    """Return the number of each key's bucket, from 0; keys that are equal in Spark's grouping have one bucket.
 
     A checkpoint keeps the state of a key in the key's bucket, so another way to choose buckets needs new checkpoints.
 
@@ -54,7 +54,7 @@ def buckets_of(keys: Sequence[pa.Array], length: int, count: int) -> IntArray:
 
 
 def by_bucket(rows: pa.Table, names: Sequence[str], count: int) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the place of each bucket that gets rows, with these rows in the order in which they came.
+    """Yield the number of each bucket that gets rows, from 0, with these rows in the order in which they came.
 
     A row with a problem may hold a key that has no bucket. Its values decide where it goes, and not its place among the
     rows: so it is in the same bucket however the rows are cut into tables.

@@ -46,7 +46,7 @@ def numbers_at(periods: Periods | None, ticks: IntArray) -> IntArray:
 def _numbers_far_apart(periods: Periods, ticks: IntArray) -> IntArray:
     """Return the number of the period that each tick lies in, by a call for each of these periods."""
     ordered_ticks = np.sort(ticks)
-    # Of each period in which ticks lie: the first of these, and the number of the period.
+    # For each period that has ticks: the first of its ticks, and its number.
     first_ticks: list[int] = []
     numbers: list[int] = []
     place = 0

@@ -468,7 +468,7 @@ def _expanded(value: float | Fraction) -> _Expanded:
         return _Expanded(non_finite=[value])
     remainder = Fraction(value)
     high: list[float] = []
-    while abs(remainder) >= Fraction(_HUGE):
+    while abs(remainder) >= Fraction(_HUGE):  # such a number may be too large for a float, but not in units
         high.append(float(remainder / int(_UNIT)))
         remainder -= Fraction(high[-1]) * int(_UNIT)
     lanes: list[float] = []

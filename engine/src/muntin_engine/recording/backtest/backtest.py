@@ -247,14 +247,17 @@ class _ComparedColumns:
         Raises:
             RecordingError: The query does not run the modules any more, or the versions have no column in common.
         """
+        # The columns of replaced aggregates are compared; an operator has no such column.
         replaced: list[int] = []
-        outputs: list[str] = []  # the columns of replaced aggregates; an operator has no such column
+        outputs: list[str] = []
         for place, data in enumerate(recording.runs[-1].data["plan"]["modules"]):
             if data["name"] in names:
                 replaced.append(place)
                 outputs.append(data["output"])
         if not replaced:
             raise RecordingError(f"the query ran {', '.join(names)} before its last start, and does not any more")
+
+        # Of an operator, the fields of its rows are compared that both versions return.
         uncompared: list[str] = []
         if old.plan.is_operator:
             old_outputs = [part.name for part in old.plan.outputs]
@@ -266,6 +269,7 @@ class _ComparedColumns:
                     f"the old version returns {', '.join(old_outputs)}, and the new one {', '.join(new_outputs)}, so "
                     "there is nothing to compare\n  expected: rows with a field of the same name"
                 )
+
         identifying: list[str] = []
         for name in old.plan.engine_columns:
             if name in new.plan.engine_columns and name not in _COLUMNS_OF_CHANGES:
