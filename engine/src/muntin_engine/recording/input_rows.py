@@ -155,7 +155,7 @@ def read_input_rows(
 
 
 class _BatchColumns:
-    """The columns of a batch as Python values; one that the batch lacks has the same value in each row."""
+    """The columns of a batch as Python values; a column that the batch lacks has the same value in each row."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         """Take the batch."""

@@ -229,7 +229,7 @@ class Recording:
         if unfinished is not None:
             if unfinished.run != run and restarts:
                 replay.restart(self.task(unfinished.run, evaluator))
-            # It is run for its exception: it has no results.
+            # The micro-batch is run for the exception that it raises: it has no results.
             replay.process(unfinished.number, unfinished.parts, unfinished.run)
         return Replayed(replay.task, replayed_batches)
 
@@ -439,10 +439,11 @@ class Recording:
         expected = list(self.replay(cheapest).live())
         for evaluator in other_evaluators:
             results = self.replay(evaluator).live()
-            for place, (expected_rows, rows) in enumerate(zip(expected, results, strict=True)):
+            # There are results before the first micro-batch and after each one.
+            for batches_before, (expected_rows, rows) in enumerate(zip(expected, results, strict=True)):
                 differences = exact_row_differences(rows, expected_rows)
                 if differences:
-                    number = self.batches[place - 1].number  # the first rows are those before any micro-batch
+                    number = self.batches[batches_before - 1].number
                     title = f"{evaluator} differs from {cheapest} after micro-batch {number}:"
                     raise AssertionError("\n".join([title, *differences]))
 

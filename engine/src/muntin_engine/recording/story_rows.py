@@ -238,11 +238,11 @@ def _awaited_watermark(plan: Plan, start: int, end: int, watermark: int) -> int 
     kind = plan.window
     if not isinstance(kind, WindowKind):  # row windows and stream operators read events in their order
         return start + 1  # the watermark has to pass the event, so that no earlier one can come
-    # The event is a member of the windows that share a tick with its stretch. The first open one of these contains the
-    # watermark, if the stretch does; otherwise it contains the tick of the stretch that is nearest to the watermark.
-    stretch_start, stretch_end = kind.membership(start, end)
-    tick = max(stretch_start, min(watermark, stretch_end - 1))
-    windows = kind.cut(Stretches([(stretch_start, stretch_end)]), tick, tick + 1)
+    # The event is a member of the windows that have a tick in `[since, until)`. The first open window of these contains
+    # the watermark, if it lies there; otherwise it contains the tick there that is nearest to the watermark.
+    since, until = kind.membership(start, end)
+    tick = max(since, min(watermark, until - 1))
+    windows = kind.cut(Stretches([(since, until)]), tick, tick + 1)
     open_ends = [window.end for window in windows if window.end > watermark]
     if not open_ends:
         return None

@@ -63,7 +63,7 @@ def rows_at_once(task: TaskPayload) -> int:
 
 
 class MapTask:
-    """The map side of a query in one task. It is handed batches of rows; those of several queries may take turns.
+    """The map side of a query in one task. It is handed batches of rows; several queries may take turns at this.
 
     Attributes:
         durations: The durations of its stages.

@@ -56,7 +56,7 @@ UNDECLARED_SOURCE: Final = 7
 UNDECLARED_PUNCTUATION: Final = 8
 UNREADABLE_VALUE: Final = 9
 
-# Those of changed lifetimes.
+# The problems of changed lifetimes.
 CHANGED_TOO_FAR: Final = 10
 NO_OLD_END: Final = 11
 NO_LENGTH: Final = 12

@@ -146,6 +146,6 @@ class StatelessEvaluation:
             **self.durations.metrics(()),
             **source_counts(self._task, self._task.buckets[0], [self._observations]),
         }
-        if not self._task.is_static:
+        if not self._task.is_static:  # of a static input, the caller of the task takes the overflows
             metrics |= overflow_metrics(self._task)
         return metrics

@@ -79,7 +79,7 @@ def expected_rows(
         has_new_column = number in numbers_with_new_column
         table = micro_batch(number, changes=changes, query=query, has_new_column=has_new_column)
         for place, row in enumerate(table.to_pylist()):
-            # A changelog names its rows by key and id; without one, no row is retracted, and each has its place.
+            # A changelog names its rows by key and id. Elsewhere no row is retracted, and a row is named by its place.
             name = (row["station"], row["event_id"]) if changes else (number, place)
             if row.get("change") == "retract":
                 live.pop(name, None)

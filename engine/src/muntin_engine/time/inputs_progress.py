@@ -81,7 +81,7 @@ class InputsProgress(NamedTuple):
             inputs.append(tracker.in_steps(progress))
             tracker_states.append(tracker_state)
             # `in_steps` moves the watermark back to the end of a window, and from there the next micro-batch advances.
-            # So its watermark to the tick may be less than this one, which still holds.
+            # So the next watermark to the tick may be less than this watermark, which still holds.
             to_the_tick.append(max(self.to_the_tick[place], progress.watermark))
         return InputsProgress(tuple(inputs), tuple(tracker_states), tuple(to_the_tick))
 

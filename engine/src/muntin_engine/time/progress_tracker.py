@@ -347,8 +347,8 @@ class ProgressTracker:
     def _least_awaited(self, states: Sequence[SourceState], clock: int) -> int:
         """Return the least watermark of the sources that the input waits for.
 
-        It does not wait for a silent source, unless the policy of the source advances its watermark by the clock. If
-        all sources are silent, it is the furthest watermark of all.
+        The input does not wait for a silent source, unless the policy of the source advances its watermark by the
+        clock. If it waits for no source, the furthest watermark of all is returned.
         """
         awaited: list[int] = []
         not_awaited: list[int] = []

@@ -259,7 +259,8 @@ def share_slices(specifications: Sequence[RegularWindows]) -> bool:
 def output_watermark(grids: Sequence[SliceGrid], watermark: int, *, at_end: bool) -> int:
     """Return the output watermark: no result of a window that is still open has a sync time below it.
 
-    It may lie past the watermark of the input: where results are points at the ends of windows, and in a gap.
+    It may lie past the watermark of the input: if results are points at the ends of windows, or if the watermark of the
+    input lies in a gap between windows.
 
     Args:
         grids: The grids of the query.

@@ -140,7 +140,7 @@ def _scalars(
 
 
 def _is_lost(value: Any, fitted: object, kind: ScalarKind) -> bool:
-    """Say whether a value was lost because the column cannot hold it; one that was only rounded is not lost.
+    """Say whether a value was lost because the column cannot hold it; a value that was only rounded is not lost.
 
     Args:
         value: The value.
@@ -340,7 +340,7 @@ def _instant(value: int, arrow_type: pa.DataType) -> int | Decimal | None:
 
 
 def _float(value: float, arrow_type: pa.DataType) -> float:
-    """Fit a number to a column of floats; one beyond the largest float is infinite."""
+    """Fit a number to a column of floats; a number beyond the largest float becomes infinite."""
     del arrow_type
     try:
         return float(value)

@@ -316,7 +316,7 @@ def _key(names: Sequence[str]) -> str:
 
 
 def _difference(old_type: pa.DataType, new_type: pa.DataType) -> str:
-    """Return the SQL for new - old, of times and lengths of time in seconds; it is null for values of other types."""
+    """Return the SQL for new - old: in seconds for times and lengths of time, null for values that are no numbers."""
     if old_type == new_type and pa.types.is_duration(old_type):
         return "(new - old) / 1e6"  # lengths of time were replaced by their microseconds
     if old_type == new_type and pa.types.is_timestamp(old_type):

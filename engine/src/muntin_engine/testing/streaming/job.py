@@ -42,7 +42,8 @@ class StreamingJob(ABC):
         """
         self._function = function
         self._columns = columns
-        # Of each output the rows by the number of their micro-batch: one that failed comes again and replaces its rows.
+        # The rows of each output by the number of their micro-batch: if a micro-batch failed, it comes again, and its
+        # rows are replaced.
         self._rows_by_batch: dict[str, dict[int, list[Row]]] = {output: {} for output in OUTPUTS}
 
     @property
