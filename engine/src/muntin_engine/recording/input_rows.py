@@ -44,7 +44,7 @@ class InputRow(NamedTuple):
             id=self.id,
             start=row.start or 0,
             end=row.end,
-            payload=(),  # a story does not have it in the form of evaluators
+            payload=(),  # a rejected row is looked up without it
             new_end=row.new_end,
             source=row.source,
             side=self.side,

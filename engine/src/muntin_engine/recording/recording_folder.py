@@ -57,7 +57,7 @@ class RecordedRun:
         for cells in self.cells().values():
             if METADATA not in cells:
                 continue
-            _, metadata = split(unseal(METADATA, cells[METADATA]))
+            _checksums, metadata = split(unseal(METADATA, cells[METADATA]))
             progress = query_and_progress(metadata, codec).progress
             if progress:
                 newest = max(newest, InputsProgress.from_data(progress).least.newest)

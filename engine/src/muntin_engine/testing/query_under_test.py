@@ -262,7 +262,7 @@ class QueryUnderTest:
 
     @cached_property
     def _payloads(self) -> list[list[Any]]:
-        """The inputs of each module from all changes; None where the module does not accept one."""
+        """The inputs of each module from all changes; None where the module does not accept the payload."""
         columns: list[list[Any]] = [[] for _ in self.query.computations]
         for step in self.script.changes():
             for column, value in zip(columns, self.values(step.change.event.payload), strict=True):

@@ -253,7 +253,9 @@ class ProgressTracker:
     @cached_property
     def starts_kept(self) -> int:
         """The number of the largest starts of a source that an observation needs."""
-        return max(policy.starts_kept for policy in [self.policy, *(rule.progress for rule in self.rules)])
+        policies = [self.policy]
+        policies += [rule.progress for rule in self.rules]
+        return max(policy.starts_kept for policy in policies)
 
     def advance(
         self, previous: Progress, state: TrackerState, reported: Progress, observations: Iterable[Observation]

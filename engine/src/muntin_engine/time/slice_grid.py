@@ -239,7 +239,7 @@ def _cuts_up_to(ticks: T, cuts: Sequence[int], cycle: int) -> T:
     """
     first_cut, *later_cuts = cuts
     number = (ticks - first_cut) // cycle
-    for cut in later_cuts:  # each adds 1 from its place on, and once more in each further cycle
+    for cut in later_cuts:  # each adds 1 from its place on, and another 1 in each further cycle
         number = number + (ticks + (cycle - cut)) // cycle
     return number
 

@@ -45,7 +45,7 @@ def bucket_ids(buckets: int, place: int = 0) -> tuple[int, ...]:
             incomplete_hashes -= 1
         candidate += 1
     # The queries before this one take the first ids of each group. A query begins with the group of its own place, so
-    # that queries with one bucket have them in different partitions.
+    # that the first buckets of several queries lie in different partitions.
     return tuple(ids_by_hash[(bucket + place) % MOST_BUCKETS][place] for bucket in range(buckets))
 
 

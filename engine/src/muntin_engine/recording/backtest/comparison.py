@@ -226,6 +226,7 @@ def _pair_differing_rows(connection: duckdb.DuckDBPyConnection, results: Compare
     identifying_names = [quoted(name) for name in (*results.keys, *results.identifying)]
     matched_names = [f"m{place}" for place, _ in enumerate(identifying_names)]
     value_names = [f"v{place}" for place, _ in enumerate(results.values)]
+    # Rows that both versions have are left out. Of equal rows, those that one version has more often are left.
     for side, other in (("old", "new"), ("new", "old")):
         rows = _rows(results, side, identifying_names)
         other_rows = _rows(results, other, identifying_names)
@@ -238,6 +239,7 @@ def _pair_differing_rows(connection: duckdb.DuckDBPyConnection, results: Compare
     numbered_rows = " UNION ALL ".join(
         f"SELECT *, {number} AS place, '{side}' AS side FROM only_{side}" for side in ("old", "new")
     )
+    # A pair has one row of each version at most, so any value of a version is the value of its row.
     values: list[str] = []
     for place, name in enumerate(value_names):
         for side in ("old", "new"):
