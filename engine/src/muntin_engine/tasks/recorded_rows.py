@@ -182,7 +182,7 @@ class RecordedRows:
     def _write(self, batch: pa.RecordBatch) -> None:
         """Write the rows of the recorded keys.
 
-        Each gets its place among all rows of the task, if rows of other keys are left out between them.
+        If only some keys are recorded, the column `nth` has the place of each row among all rows of the task.
         """
         if self._keys is not None:
             places = range(self._row_count, self._row_count + len(batch))
