@@ -97,7 +97,7 @@ class ResultRefinementLaws(Conformance, of=ResultRefinement, subject="refinement
         """Results that come again are refined alike, whatever was refined in between."""
         firings = trial.firings()
         first = deepcopy(trial.refined(firings))
-        trial.expect_same(("at first", first), ("again", trial.refined(firings)), 0.0)
+        trial.expect_same(("at first", first), ("again", trial.refined(firings)), tolerance=0.0)
 
     @law("return a dict with the names of the result, and values of the same types; or None")
     def test_it_emits_all_columns_or_none(self, trial: ResultRefinementTrial) -> None:
