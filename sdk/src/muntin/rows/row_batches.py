@@ -324,4 +324,11 @@ def between(
         between(closes='is_last')
     """
     time_limit = None if within is None else elapsed(within)
-    return RowsBetween(opens, closes, closing_row, reopens, closed_only, within=time_limit)
+    return RowsBetween(
+        opens=opens,
+        closes=closes,
+        closing_row=closing_row,
+        reopens=reopens,
+        closed_only=closed_only,
+        within=time_limit,
+    )

@@ -124,7 +124,7 @@ class Subwindow:
 
     @classmethod
     def from_data(cls, data: Sequence[Any]) -> Subwindow:
-        """Return the window that `to_data` made data of."""
+        """Return the window from the data that `to_data` returned."""
         *field_values, rows = data
         window = cls(*field_values)
         window.rows = OrderedDict((number, Member(*member)) for number, *member in rows)
@@ -189,7 +189,10 @@ class Subwindows:
         self.count -= self.partitions.pop(partition).size
 
     def next_expiring(self) -> Expiring | None:
-        """Return the oldest row that is still a member and expires; None if there is none."""
+        """Return the oldest row that is still a member and expires; None if there is none.
+
+        Older rows in `expiring` have left their windows for another reason, and are dropped.
+        """
         while self.expiring:
             row = self.expiring[0]
             window = self.partitions.get(row.partition)

@@ -66,7 +66,7 @@ class SnapshotWindows(WindowKind):
 
 
 def _edges(stretches: Stretches) -> Sequence[int]:
-    """Return the endpoints in order, with the last one of the forgotten events, which is carried."""
+    """Return the endpoints of the stretches in order, with the last endpoint of forgotten events if one is carried."""
     carried_edge = stretches.carried
     if carried_edge is None:
         return stretches.edges
