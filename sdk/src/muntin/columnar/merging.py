@@ -78,6 +78,7 @@ def merger(component: Component) -> Callable[[Array, Array], Array]:
         return component.function
     if component.merge is Merge.COLLECT:
         raise TypeError("collected values are put side by side, not merged")
+    # Counts, and the sums that means are made of, are added up. All other merges have the name of their ufunc.
     name = "add" if component.merge in (Merge.COUNT, Merge.MEAN) else component.merge
     ufunc: Callable[[Array, Array], Array] = getattr(np, name)
     return ufunc

@@ -274,7 +274,7 @@ class RowAutomaton(PartitionedRows):
         time or, if its newest row comes later, right after this row.
         """
         bound = self._trigger_policy if self.leaves_at_once else self._eviction_policy
-        end = max(time, window.newest + 1) if window.size else time
+        end = max(time, window.newest_time + 1) if window.size else time
         if isinstance(bound, ElapsedPolicy):
             return Window(time - bound.length, end)
         if window.size:
@@ -311,7 +311,9 @@ class RowAutomaton(PartitionedRows):
         limits = self.partitions
         while limits is not None and _exceeds(state, limits, time):
             # By default the least recently used partition goes, which comes first; a plugin may choose others.
-            views = [PartitionView(name, window.size, window.last) for name, window in state.partitions.items()]
+            views = [
+                PartitionView(name, window.size, window.last_insertion) for name, window in state.partitions.items()
+            ]
             selected = list(dict.fromkeys(self.select_partitions(views)))
             if not selected or not all(name in state.partitions for name in selected):
                 raise WindowError(

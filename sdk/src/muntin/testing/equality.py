@@ -95,7 +95,7 @@ def _equal_numbers(left: Any, right: Any, tolerance: float) -> bool:
 
 
 def parts_of(value: object) -> list[object] | None:
-    """Return the parts of a list, tuple, dataclass or the like; None for a value that is one whole."""
+    """Return the parts of a list, tuple, dataclass or the like; None for a value that is one whole, also for a set."""
     if isinstance(value, str | bytes | Set):
         return None
     if dataclasses.is_dataclass(value):

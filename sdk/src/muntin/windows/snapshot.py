@@ -34,8 +34,8 @@ class SnapshotWindows(WindowKind):
         """Yield the snapshots that share a tick with `[start, end)`."""
         edges = _edges(stretches)
         # The snapshot that holds the tick `start` begins at the last edge up to it.
-        first = max(0, bisect_right(edges, start) - 1)
-        for window in map(Window, edges[first:], edges[first + 1 :]):
+        first_index = max(0, bisect_right(edges, start) - 1)
+        for window in map(Window, edges[first_index:], edges[first_index + 1 :]):
             if window.start >= end:
                 return
             if window.end > start:

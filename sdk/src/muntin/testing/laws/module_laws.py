@@ -151,7 +151,7 @@ def _complaints(module: Module) -> list[str]:
 
 
 def _misspelt_methods(module: type[Module]) -> list[str]:
-    """Complain of methods that nothing calls and whose names are close to one that is called."""
+    """Return complaints about the methods that nothing calls and whose names are close to one that is called."""
     known_names = {*_CALLED, "upgrade_state"}
     for cls in module.__mro__:
         if cls.__module__.startswith("muntin.modules."):

@@ -219,6 +219,10 @@ class ModuleTrial(Trial):
         """Draw members of the window, with lifetimes as the module sees them.
 
         For a module that reads the order, the members of each call come after those of all earlier calls.
+
+        Args:
+            label: The name of the members in the report.
+            at_least: The least number of members.
         """
         if self.tested.is_time_sensitive:
             window = self.subject.window

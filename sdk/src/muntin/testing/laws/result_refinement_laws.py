@@ -42,8 +42,10 @@ class ResultRefinementTrial(Trial):
     def refine(self, state: Any, result: Mapping[str, Any], *, is_final: bool) -> tuple[Any, Mapping[str, Any] | None]:
         """Call the refinement for a firing; return the new state, and the output or None for no output."""
         answer: Any = self.call(f"refine({state!r}, {result!r})", self.tested.refine, state, result, is_final)
-        if isinstance(answer, tuple) and len(answer) == 2 and (answer[1] is None or isinstance(answer[1], Mapping)):
-            return answer
+        if isinstance(answer, tuple) and len(answer) == 2:
+            _, output = answer
+            if output is None or isinstance(output, Mapping):
+                return answer
         raise self.broken(f"refine returned {answer!r}", "return a pair of the state, and a dict or None")
 
 

@@ -364,7 +364,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         else:
             first_windows = trial.cut(stretches, watermark, trial.end)[:1]
             starts = [window.start for window in first_windows]
-        earliest_start = min(starts, default=EARLIEST)
+        earliest_start = min(starts, default=EARLIEST)  # no window that is opened later may start before it
         for window in trial.with_members(later_events):
             if window not in earlier_windows and window.start < earliest_start:
                 raise trial.broken(f"after the watermark {watermark}, {window} starts before {earliest_start}")
