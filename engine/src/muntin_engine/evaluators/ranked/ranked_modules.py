@@ -75,7 +75,7 @@ class RankedForms(RankedModules):
     forms: Sequence[BoundForm]
 
     def new_states(self) -> Sequence[KeyStates]:
-        """Return nothing."""
+        """Return no states: forms compute each window from its rows."""
         return ()
 
     def lift(self, rows: StretchTable, keys: KeyTable) -> StretchTable:
@@ -166,6 +166,7 @@ def _rows_of_keys(ranked: RowsByRank, newest: IntArray) -> list[RowsOfKey]:
     window_counts = np.diff(window_stops, prepend=0)
     window_starts = window_stops - window_counts
     newest_within_key = (newest - np.repeat(firsts, window_counts)).tolist()
+
     columns = (ranked.keys, firsts, ranked.held_counts, counts, window_starts, window_stops)
     keys: list[RowsOfKey] = []
     for code, first, held, count, window_start, window_stop in zip(*map(np.ndarray.tolist, columns), strict=True):

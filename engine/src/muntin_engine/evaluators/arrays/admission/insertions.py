@@ -129,7 +129,8 @@ def admitted_insertions(
         arrivals: The events.
         keys: The keys of the bucket.
         first_in_time: The first start of events that are in time.
-        to_the_tick: The watermark to the tick, which rejections name.
+        to_the_tick: The watermark as its policy says it, which rejections name. Where output changes only at the ends
+            of windows, `first_in_time` follows from the last such end before it.
         late_rows: Makes rejections of late rows; None if these are only counted.
         without_late_rows: Drops the rows that travel beside stretches in case they are late.
     """
@@ -147,8 +148,9 @@ def admitted_insertions(
             late_stretches = arrival.stretches.where(~is_in_time)
             late += int(late_stretches.weight.sum())
             if late_rows is not None:
-                rejections += late_rows.rejections(late_stretches, keys, to_the_tick)
+                rejections += late_rows.rejections(late_stretches, keys, watermark=to_the_tick)
     key_count = keys.count([arrival.codes for arrival in arrivals])
+
     # A late row is either kept as a rejection, or only counted.
     counted_late = late - len(rejections)
     return Admitted(rows=rows, accepted=accepted, keys=key_count, late=counted_late, rejections=rejections)

@@ -53,7 +53,7 @@ class SingleChanges:
             schema: The columns of the table: the id, then the parts of the payload.
         """
         id_field, *payload_fields = schema
-        ids = [identity_of(event)[0] for _, event in self.new_events]
+        ids = [identity_of(event)[0] for _, event in self.new_events]  # an identity is the id, then the start
         arrays = [id_array(ids, id_field.type)]
         for place, part in enumerate(payload_fields):
             values = [event.payload[place] for _, event in self.new_events]
@@ -75,7 +75,7 @@ class SingleChanges:
                     self.new_events.append((code, present))
             elif present is None:
                 self.deleted_places.append(places[identity])
-            elif present.payload is previous.payload:
+            elif present.payload is previous.payload:  # the very same object: no row brought another payload
                 self.moved_ends.append((places[identity], present.end))
             else:
                 # The columns of a live event are never changed: with another payload it is inserted anew.
@@ -126,7 +126,8 @@ def admit_single_rows(
         admission.admit(changes.get(code, ()), next_watermark)
         waiting_rows.put(code, state.pending)
         single.rejections += [(key, rejection) for rejection in admission.rejections]
-        single.add(code, admission, {event.id: place for place, event in key_events})
+        places = {identity_of(event): place for place, event in key_events}
+        single.add(code, admission, places)
     return single
 
 
@@ -179,6 +180,7 @@ def _live_events_of(live: LiveEvents, searched: Sequence[IdentityInBucket]) -> d
     columns = (live_identities, live_places.tolist(), events.high.tolist(), payloads)
     by_key: dict[int, list[tuple[int, StoredEvent]]] = {}
     for (code, id, start), place, end, payload in zip(*columns, strict=True):
-        event = StoredEvent((id, start), start, end, payload, start, end)
+        # An event is found by its id and its start, and is a member of windows as long as it lasts.
+        event = StoredEvent(id=(id, start), start=start, end=end, payload=payload, since=start, until=end)
         by_key.setdefault(code, []).append((place, event))
     return by_key

@@ -68,7 +68,7 @@ class IncomingRows:
     @property
     def payload_names(self) -> list[str]:
         """The names of the columns that make the payload."""
-        return [name for name in self.table.column_names if name != "id" and name[0] == "i"]
+        return [name for name in self.table.column_names if name != "id" and name[0] == "i"]  # `i0`, `i1` and so on
 
     def event_rows(self) -> pa.Table:
         """Return the columns that an event keeps of its row: its id and its payload."""
@@ -87,7 +87,7 @@ class IncomingRows:
         return changes_by_key
 
     def have_no_payload(self) -> BoolArray:
-        """Return for each row whether it has no payload."""
+        """Return for each row whether it has no payload: null in all columns of the payload."""
         have_none = np.ones(len(self), np.bool_)
         for name in self.payload_names:
             have_none &= flags(pc.is_null(self.table.column(name)))

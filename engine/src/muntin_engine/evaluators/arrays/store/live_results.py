@@ -41,7 +41,7 @@ class LiveResults:
         A result that is the same as before is no change, and keeps its id.
 
         Args:
-            results: All present results of touched keys, and those results of other keys that are emitted for the first
+            results: All results that touched keys have now, and of other keys those that are emitted for the first
                 time.
             are_touched: For the code of each key whether it is touched.
             last_id: The largest id of an output event so far; new results get the next ones.
@@ -81,7 +81,8 @@ def _in_both(previous: StretchTable, results: StretchTable) -> tuple[BoolArray, 
     if not len(previous) or not len(results):
         return np.zeros(len(previous), np.bool_), np.zeros(len(results), np.bool_)
 
-    # Each result gets a code, by its key, the start of its window and its values: equal results have one code.
+    # Each result gets a code, by its key, the start of its window and its values: equal results have one code. The
+    # parts are reduced to the values, as only the previous results have ids.
     united = concat([replace(table, parts={ROWS: table.parts[ROWS]}) for table in (previous, results)])
     columns: list[pa.Array] = []
     for column in united.parts[ROWS].table.columns:

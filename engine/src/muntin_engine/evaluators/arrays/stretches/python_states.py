@@ -38,7 +38,7 @@ class ModuleCallError(Exception):
 
     def __init__(self, module: Module, method: str, place: int = 0) -> None:
         """Name the module, its method and the place of the group."""
-        super().__init__(method)
+        super().__init__(method)  # the text if the error should ever leave evaluation on arrays
         self.place = place
         self._module = module
         self._method = method
@@ -269,7 +269,7 @@ class States:
 
     @classmethod
     def of(cls, module: StateModule, states: Iterable[State], count: int) -> States:
-        """Wrap states, whatever they are; NumPy would look into lists."""
+        """Wrap states. Each stays one object, even if it is a list: `np.array` would make an array of its items."""
         return cls(module, np.fromiter(states, np.object_, count))
 
     def __len__(self) -> int:

@@ -123,7 +123,7 @@ class StretchTable:
         return self if mask.all() else self.take(np.flatnonzero(mask))
 
     def alive(self, first: int) -> StretchTable:
-        """Drop the stretches that end before a place, the first live one."""
+        """Drop the stretches that end before the first live place of the axis; see `ends_before`."""
         return self.where(~ends_before(self.high, first))
 
     def moved(self, low: IntArray, high: IntArray) -> StretchTable:
@@ -131,7 +131,7 @@ class StretchTable:
         return replace(self, low=low, high=high)
 
     def with_keys(self, keys: IntArray) -> StretchTable:
-        """Remap key codes."""
+        """Replace the code of each stretch's key."""
         return replace(self, keys=keys)
 
     def without(self, part: Part) -> StretchTable:
@@ -173,7 +173,7 @@ def ends_before(places: IntArray, first: int) -> BoolArray:
 
 def concat(tables: Sequence[StretchTable]) -> StretchTable:
     """Join tables of stretches, one after the other. Empty tables are left out: they may lack the parts of others."""
-    tables = [table for table in tables if len(table)] or tables[:1]
+    tables = [table for table in tables if len(table)] or tables[:1]  # of empty tables alone, the first one
     if len(tables) == 1:
         return tables[0]
     keys = np.concatenate([table.keys for table in tables])
@@ -199,9 +199,11 @@ def alike(stretches: StretchTable) -> Groups:
         return Groups(stretches.keys, stretches.keys, stretches.low, stretches.high)
     # One number for both ends, and then one for the ends and the key. Each is numbered without gaps before it is
     # combined with the next, so that the product stays small.
-    ends, count = compress(*number(stretches.low))
+    low_codes, low_limit = number(stretches.low)
+    ends, count = compress(low_codes, low_limit)
     if not stretches.are_points:
-        highs, high_count = compress(*number(stretches.high))
+        high_codes, high_limit = number(stretches.high)
+        highs, high_count = compress(high_codes, high_limit)
         ends, count = compress(ends * high_count + highs, product(count, high_count))
     key_count = int(stretches.keys.max()) + 1
     codes, size = compress(ends * key_count + stretches.keys, product(count, key_count))

@@ -143,8 +143,8 @@ class SpreadKeys:
     """The keys of rows, bucket by bucket.
 
     Attributes:
-        codes: For each row the place of its key.
-        table: The keys.
+        codes: For each row the place of its key in the table.
+        table: The keys, bucket by bucket.
         buckets: For each key its bucket.
         bounds: For each bucket the place of its first key, and at last the number of all keys.
     """
@@ -301,7 +301,7 @@ def lift_each(
         rows: The rows.
         forms: The columnar forms of the query's modules, which lift each row to a partial state. None sends payloads,
             of which the bucket makes states.
-        packed: Bytes that are sent beside the rows of each bucket.
+        packed: Bytes that are sent beside the rows of each bucket, such as the side of a join that the rows are of.
         with_rows: True to send the rows themselves as well, with their times.
 
     Raises:

@@ -30,7 +30,7 @@ class Queue(Protocol):
 
 
 def queue_of_states(module: StateModule, grid: SliceGrid) -> Queue:
-    """Return the cheapest queue of states of slices."""
+    """Return an empty queue of the states of slices, of the kind that costs the module the fewest calls."""
     if grid.grows:
         return Growing(module)
     return Deducting(module) if module.can_deduct else TwoStacks(module)
@@ -106,6 +106,7 @@ class Deducting(TwoStacks):
     """
 
     _deducted = 0
+    """The number of states that were deducted since the merged state was last made anew."""
 
     def pop(self, count: int) -> None:
         """Remove the oldest states."""

@@ -161,7 +161,7 @@ class StateModules:
         version: SchemaVersion,
         stored_place: int | None,
     ) -> Sequence[State]:
-        """Return the states of a module that an older schema version of the query packed.
+        """Return the states of a module from those that an older schema version of the query packed.
 
         Args:
             module: The module.
@@ -280,7 +280,7 @@ def lift_states(
     grid = grids[0]
     numbers = numbers_at(grid.periods, rows.starts)  # of ticks, or of periods of a calendar
     slices = grid.slices_at(numbers)
-    is_in_window = in_windows(grids, slices, slices)
+    is_in_window = in_windows(grids, firsts=slices, lasts=slices)
     rows_in_windows = rows if is_in_window.all() else rows.where(is_in_window)
     if len(rows_in_windows):
         yield from _lifted(modules, grid, rows_in_windows, with_rows=with_rows)
@@ -312,7 +312,7 @@ class _GroupedRows(NamedTuple):
         parts: dict[Part, Values] = {}
         if with_rows:
             parts[LISTS] = rows.lists().reduce(groups.codes, size)
-        stretches = StretchTable(groups.keys, groups.low, groups.low, counts, parts)
+        stretches = StretchTable(groups.keys, low=groups.low, high=groups.low, weight=counts, parts=parts)
         return cls(keys, groups.codes, stretches)
 
 

@@ -67,6 +67,7 @@ class PythonStates(StretchValues):
 
     def read_blob(self, blob: bytes, keys: KeyTable, *, with_rows: bool) -> Arrival:
         """Decode a blob of a map task: the states of slices, or the rows of sessions."""
+        # States come packed after the table of stretches, rows of sessions as its columns, late rows as lists.
         blob_keys, blob_stretches, packed = from_blob(blob, {LISTS: None} if with_rows else {})
         arrival = coded(keys, blob_keys, blob_stretches, packed)
         if not self._grids:
