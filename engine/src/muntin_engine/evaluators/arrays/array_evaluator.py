@@ -118,7 +118,7 @@ def _output_watermark(plan: Plan, result: ArrayResult) -> int:
 
 
 def _metrics(plan: Plan, result: ArrayResult) -> Mapping[str, int]:
-    """Return the values of metrics, also of those that the plan's evaluator does not report."""
+    """Return the values of all metrics; those that the plan's evaluator does not report are left out later."""
     metrics = {
         "keys": result.admitted.keys,
         "windows_closed": result.completed,

@@ -165,7 +165,7 @@ class ArraysInMemory:
         start = window.start
         end = window.end
         value = row.value
-        if self._at_end:
+        if self._at_end:  # the event is the point at the end of its window
             start = window.end
             end = start + 1
         if isinstance(value, Event):  # a row of an operator that says how long its rows last
@@ -230,7 +230,7 @@ class FormsInMemory(WindowsInMemory, StoredResults):
             yield from rows_of(windows, zip(*self._results(windows), strict=True))
             return
 
-        # `columns` has packed the values of results that may be corrected.
+        # Results that may be corrected were stored as columns, in which the method `columns` has packed their values.
         columns = [map(self._codec.unpack, column.to_pylist()) for column in parts[ROWS].table.columns]
         rows = rows_of(windows, zip(*columns, strict=True))
         ids = parts[EVENT_ID].array.tolist()

@@ -139,7 +139,7 @@ def unchanged_result(
         progress: The progress after it.
         output_watermark: The tick before which no later output changes anything.
     """
-    sizes = write_metadata(state)  # which have the progress since `advance_progress`
+    sizes = write_metadata(state)  # `advance_progress` has put the progress into the metadata
     return ArrayResult(
         windows=(),
         admitted=Admitted(),

@@ -133,7 +133,8 @@ class CorrectedResults(ResultEmission[EventStore]):
         if not len(changes):
             return []
 
-        # Each new result has got the next id; a retracted one, of weight -1, keeps the id that it was emitted with.
+        # `replace` has given each new result the next id. A retracted one, of weight -1, keeps the id that it was
+        # emitted with.
         store.last_event_id += int(np.count_nonzero(changes.weight > 0))
         store.changed_results = changes
         return [ResultWindows(place=0, windows=changes, keys=store.keys.take(changes.keys))]
@@ -164,8 +165,7 @@ class CorrectedResults(ResultEmission[EventStore]):
 
         # Windows that were visible before the batch, of keys whose events it changed.
         if is_touched.any():
-            stop = min(first_hidden, next_hidden)
-            yield from self._geometry.windows_between(store, first_open, stop, key_mask=is_touched)
+            yield from self._geometry.windows_between(store, first_open, first_hidden, key_mask=is_touched)
 
     def _first_hidden(self, progress: InputsProgress) -> int:
         """Return the number of the first window that is not emitted yet.
@@ -176,6 +176,8 @@ class CorrectedResults(ResultEmission[EventStore]):
         first_unbegun = windows.first_unbegun(progress.least.horizon)
         if self._is_eager:
             return first_unbegun
-        # The first window that ends after the latest start, found as open windows are: by the tick that they end after.
+        # `first_open` returns the first window that ends after a tick: here after the latest start. If the stream is
+        # closed that is after all windows; but windows that begin at the horizon or later, where no row has been, stay
+        # hidden.
         first_unreached = windows.first_open(progress.least.max_event_time)
         return min(first_unreached, first_unbegun)

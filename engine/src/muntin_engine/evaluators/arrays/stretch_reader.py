@@ -220,10 +220,11 @@ def rows_of_states(bucket: BucketReader) -> Iterator[StateRow]:
 def rows_of_lists(bucket: BucketReader) -> Iterator[StateRow]:
     """Yield the rows that wait for their windows, one by one."""
     reader = StretchReader(bucket)
-    for table in reader.read(lambda version: {LISTS: None}):
+    for table in reader.read(lambda version: {LISTS: None}):  # the lists of rows, whatever version wrote them
         lists: RowLists = table.stretches.parts[LISTS]
         places = lists.places()
-        starts, ends, payloads = lists.rows(places, lists.payload(places, values_in))
+        payload_columns = lists.payload(places, values_in)
+        starts, ends, payloads = lists.rows(places, payload_columns)
 
         # The rows lie stretch by stretch, as many of each as its weight says.
         stretch_places = np.repeat(np.arange(len(lists)), table.stretches.weight).tolist()

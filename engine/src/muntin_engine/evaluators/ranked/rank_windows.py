@@ -91,7 +91,8 @@ class RowsByRank:
         """Return the places of the released rows that are each the newest row of a window to compute.
 
         Args:
-            windows: The windows: they say at every how many rows one is computed, and whether only full ones are.
+            windows: The windows, which say after how many rows the next one is computed, and whether only full ones
+                are.
         """
         ranks = self.ranks
         has_window = self.are_released

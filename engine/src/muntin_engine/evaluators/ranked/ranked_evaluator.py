@@ -169,7 +169,7 @@ class RankedInMemory(RunsInMemory):
 
     def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
         """Return the rows of windows: a result of each module, or the rows of an operator."""
-        values = windows.values
+        values: Sequence[Sequence[Any]] | None = windows.values
         if values is None:  # forms compute their results only here
             values = values_of_forms(self._forms, windows)
         return rows_of(windows, zip(*values, strict=True), is_operator=self._plan.is_operator)

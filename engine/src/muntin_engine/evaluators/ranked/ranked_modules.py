@@ -169,6 +169,7 @@ def _rows_of_keys(ranked: RowsByRank, newest: IntArray) -> list[RowsOfKey]:
 
     columns = (ranked.keys, firsts, ranked.held_counts, counts, window_starts, window_stops)
     keys: list[RowsOfKey] = []
-    for code, first, held, count, window_start, window_stop in zip(*map(np.ndarray.tolist, columns), strict=True):
-        keys.append(RowsOfKey(code, first, held, count, newest_within_key[window_start:window_stop]))
+    for code, first, held_count, size, window_start, window_stop in zip(*map(np.ndarray.tolist, columns), strict=True):
+        key_newest = newest_within_key[window_start:window_stop]
+        keys.append(RowsOfKey(code, first, held_count, size, newest=key_newest))
     return keys

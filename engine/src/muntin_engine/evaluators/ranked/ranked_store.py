@@ -145,7 +145,7 @@ class LastRowsOfKeys:
             if place != _NO_PIECE:
                 tables.append(_rows_of_keys(self._pieces[place], codes[pieces_of_keys == place]))
         rows = concat([EMPTY, *tables])
-        if len(tables) > 1:  # each table is sorted by key
+        if len(tables) > 1:  # each table is sorted by key and rank; sorted by key, all of them are
             return rows.take(stable_order(rows.keys, len(self._piece_of_key)))
         return rows
 
@@ -164,8 +164,9 @@ class LastRowsOfKeys:
         self.first_times[codes] = rows.low[firsts]
         self.count += len(rows) - previous_count
         self._dead_count += previous_count
+        # If most rows of the pieces are dead, or there are many pieces, `table` joins them into one.
         if self._dead_count > self.count or len(self._pieces) > MOST_PIECES:
-            self.table()  # joins the pieces
+            self.table()
 
     def table(self) -> StretchTable:
         """Return all rows, sorted by key and rank, as the only piece from now on."""

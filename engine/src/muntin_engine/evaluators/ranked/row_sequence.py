@@ -65,7 +65,8 @@ class RowSequence:
         # Tied rows change places among each other; all other rows stay where they are.
         order = np.arange(len(in_order))
         tied_places, groups = _tied_rows(is_tied)
-        order[tied_places] = tied_places[self._order_of_ties(in_order.take(tied_places), groups)]
+        order_of_ties = self._order_of_ties(in_order.take(tied_places), groups)
+        order[tied_places] = tied_places[order_of_ties]
         return in_order.take(order)
 
     def _order_of_ties(self, rows: StretchTable, groups: IntArray) -> IntArray:

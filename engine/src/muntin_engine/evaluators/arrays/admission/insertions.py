@@ -53,7 +53,8 @@ class LateRows:
             return []
         lists: RowLists = late.parts[LISTS]
         places = lists.places()
-        starts, ends, payloads = lists.rows(places, lists.payload(places, self.values_of))
+        payload_columns = lists.payload(places, self.values_of)
+        starts, ends, payloads = lists.rows(places, payload_columns)
         sources: Any = repeat(None)  # without end: the other columns say how many rows there are
         if SOURCE in lists.table.column_names:
             sources = lists.table.column(SOURCE).take(arrow_array(places)).to_pylist()

@@ -70,8 +70,8 @@ class SingleChanges:
         """
         self.new_events += [(code, event) for event in admission.inserted]
         for identity, (previous, present) in admission.changes_by_id.items():
-            if previous is None:  # the rows insert the event; None as `present`: they delete it again
-                if present is not None:
+            if previous is None:  # the rows insert the event
+                if present is not None:  # otherwise they delete it again
                     self.new_events.append((code, present))
             elif present is None:
                 self.deleted_places.append(places[identity])
@@ -114,19 +114,22 @@ def admit_single_rows(
     live_events = _live_events_of(store.live, identities)
     keys = keys_in(store.keys.take(np.array(codes, np.int64))) if codes else []
 
-    # The general evaluator admits key by key. It gets a state with just the events that the key's rows are about.
+    # Events with ids may be revised at any tick: their watermark is never moved back to the end of a window. So it is
+    # the watermark to the tick, too.
     late_rule = LateRule(watermark=watermark, watermark_to_the_tick=watermark, axis=query.axis)
+
+    # The general evaluator admits key by key. It gets a state with just the events that the key's rows are about.
     single = SingleChanges()
     for code, key in zip(codes, map(canonical, keys), strict=True):
         key_events = live_events.get(code, ())
         state = KeyEvents(query)
         state.pending = dict(waiting_rows.by_key.get(code, {}))
-        state.events.replace((), [event for _, event in key_events])
+        state.events.replace(old_events=(), new_events=[event for _, event in key_events])
         admission = Admission(state, late_rule)
         admission.admit(changes.get(code, ()), next_watermark)
         waiting_rows.put(code, state.pending)
         single.rejections += [(key, rejection) for rejection in admission.rejections]
-        places = {identity_of(event): place for place, event in key_events}
+        places = {event.id: place for place, event in key_events}  # such an event has its identity as its id
         single.add(code, admission, places)
     return single
 

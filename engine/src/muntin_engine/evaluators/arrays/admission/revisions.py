@@ -133,11 +133,14 @@ class Revisions(RowAdmission[EventStore]):
         store.schema = event_rows.schema
         plain = classify(incoming, store, watermark)
 
-        # With a filter, the last column of the payload says whether an event passes it. Others are not counted.
+        # With a filter, the last column of the payload says whether an event passes it. An insertion of an event that
+        # does not pass is not counted.
         row_count = len(table)
         if self._query.keeps is not None:
             is_left_out = incoming.is_insertion & ~flags(event_rows.columns[-1])
             row_count -= int(np.count_nonzero(is_left_out))
+
+        # A new event ends where a revision of the same batch says, if there is one.
         new_events: list[StretchTable] = []
         places = plain.inserting_rows
         if len(places):

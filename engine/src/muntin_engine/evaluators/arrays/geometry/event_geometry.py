@@ -244,7 +244,7 @@ class EventGridGeometry(EventGeometry):
         first_live = self.grid.first_live(first_open)
         has_ended = ends_before(store.live.held.high, watermark)
         if has_ended.any():
-            runs = self._runs(store.live.members(has_ended), first_open, INFINITY)
+            runs = self._runs(store.live.members(has_ended), first_open, stop=INFINITY)
             if len(runs):
                 # Slices that no open window needs are cut off. Then more events have the same run, and are merged.
                 live_runs = replace(runs, low=np.maximum(runs.low, first_live))

@@ -219,7 +219,7 @@ class GrowingGeometry(GridGeometry):
     def merge_entries(
         self, store: StretchStore, entries: Sequence[LogEntry], first_live: int, progress: InputsProgress
     ) -> list[Entry]:
-        """Merge log entries into as few as possible, upgrading them; slices of complete windows become one by key."""
+        """Merge log entries into as few as possible, upgrading them; a key's slices of complete windows become one."""
         first_open = self._first_open(progress)
         tables: list[StretchTable] = []
         for stretches in store.codec.read_stretches(entries):

@@ -94,12 +94,13 @@ def close_windows(grid: SliceGrid, slices: StretchTable, first: int, stop: int) 
     low = np.maximum(grid.first_window(slices.low), first)
     high = np.minimum(grid.last_window(slices.high), stop - 1)
     can_be_scanned = slices.are_points and not grid.grows  # each stretch is one slice, and windows have one size
-    runs = _Runs(slices.moved(low, high), slices.low if can_be_scanned else None, grid)
+    slice_numbers = slices.low if can_be_scanned else None
+    runs = _Runs(stretches=slices.moved(low, high), slices=slice_numbers, grid=grid)
     has_windows = low <= high
     if not has_windows.all():
         runs = runs.take(np.flatnonzero(has_windows))
 
-    if _are_windows(runs.stretches):
+    if _are_windows(runs.stretches):  # each stretch is a window as it is
         yield runs.stretches.moved(runs.stretches.low, runs.stretches.low)
     elif len(runs.stretches):
         yield from _close_without_gaps(runs)
@@ -127,7 +128,7 @@ def _close_without_gaps(runs: _Runs) -> Iterator[StretchTable]:
     low = runs.stretches.low - shift
     high = runs.stretches.high - shift
     if runs.slices is not None:
-        # A window begins so many slices after another one: by so many the slices move as the window moves.
+        # Slices are numbered anew with the windows, so that window 0 begins with slice 0.
         runs = runs._replace(slices=runs.slices - runs.grid.runs.start(shift))
 
     # Tables stay small by taking a limited number of windows at a time, which again are numbered from 0.
@@ -163,7 +164,7 @@ class _OccupiedParts(NamedTuple):
         """Find the parts: a gap lies where a stretch begins after all stretches before it have ended."""
         low = stretches.low
         is_ordered = (low[1:] >= low[:-1]).all()
-        order = slice(None)
+        order: IntArray | slice = slice(None)
         if not is_ordered:
             codes, code_limit = number(low)
             order = stable_order(codes, code_limit)
@@ -267,7 +268,7 @@ def _expanded(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
         return stretches.moved(windows, windows).with_keys(keys[stretches.keys])
     first = first_places(codes, size)
     numbers = windows[first]
-    return stretches.reduce(Groups(codes, keys[stretches.keys[first]], numbers, numbers))
+    return stretches.reduce(Groups(codes, keys=keys[stretches.keys[first]], low=numbers, high=numbers))
 
 
 def _windows_of_table(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
@@ -345,13 +346,20 @@ class _Table:
         keys = self._keys
         count = self._count
         if slices is None:  # stretches are runs of windows
-            table = cover(component, stretches.low, stretches.high, stretches.keys, values, (count, keys))
+            table = cover(
+                component,
+                lows=stretches.low,
+                highs=stretches.high,
+                keys=stretches.keys,
+                values=values,
+                shape=(count, keys),
+            )
         else:
             # Stretches are slices. The first window begins with slice 0; each further one begins `stride` slices later.
             slice_count = (count - 1) * grid.stride + grid.slices
             cells = reduce_codes(component, slices * keys + stretches.keys, slice_count * keys, values)
             by_slice = cells.reshape(slice_count, keys, *component.shape)
-            table = scan_windows(component, by_slice, grid.slices, grid.stride, count)
+            table = scan_windows(component, by_slice, slices=grid.slices, stride=grid.stride, count=count)
         return table.reshape(-1, *component.shape)[self.places]
 
     def _running(self, values: Array) -> Array:

@@ -123,7 +123,9 @@ class Edges:
         self._last_edges = ends[snapshots] - 1
         """For each snapshot the place of the last edge at its start."""
         self._key_firsts = np.flatnonzero(is_other_key)
-        self._first_edges = self._key_firsts[(np.cumsum(is_other_key) - 1)[self._last_edges]]
+        """For each key the place of its first edge."""
+        key_of_edge = np.cumsum(is_other_key) - 1
+        self._first_edges = self._key_firsts[key_of_edge[self._last_edges]]
         """For each snapshot the place of the first edge of its key."""
         self.keys: IntArray = keys[self._last_edges]
         self.starts: IntArray = ticks[starts[snapshots]]

@@ -104,6 +104,7 @@ class TickGeometry(StretchGeometry):
         log = state.log
         watermark = progress.least.watermark
         unwritten = store.take_unwritten()
+        # No open window needs a stretch that ends before the first open window starts.
         log.forget(self.first_start(store))
         if unwritten is not None:
             # The stretches of the batch may have been joined to the live ones by now. Their own table still has their

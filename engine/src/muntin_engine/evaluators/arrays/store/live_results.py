@@ -75,8 +75,8 @@ def _in_both(previous: StretchTable, results: StretchTable) -> tuple[BoolArray, 
     """Find the results that both tables have: of the same key and window, with the same values.
 
     Returns:
-        For each of the previous results whether it is among the others; and for each of these whether it is among the
-        previous ones.
+        A mask of the previous results, and a mask of `results`: each is True for the results that are in the other
+        table, too.
     """
     if not len(previous) or not len(results):
         return np.zeros(len(previous), np.bool_), np.zeros(len(results), np.bool_)

@@ -230,7 +230,7 @@ def members_of(counts: IntArray, groups: IntArray | slice) -> IntArray | slice:
         groups: The places of the selected groups; neighbours as a slice without a step.
 
     Returns:
-        The places; as a slice if the groups are one.
+        The places; as a slice if the groups were given as a slice.
 
     Example:
         >>> members_of(np.array([2, 1, 3]), np.array([2, 0])).tolist()

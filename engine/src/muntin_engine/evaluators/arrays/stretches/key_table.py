@@ -156,7 +156,7 @@ class KeyTable:
 
 
 def _names(keys: pa.Table) -> Iterable[Hashable]:
-    """Yield the name of each key: a value that can be hashed, and equals the names of equal keys alone."""
+    """Yield the name of each key: a value that has a hash. Two names are equal if, and only if, their keys are."""
     if not keys.num_columns:
         return repeat((), len(keys))
     columns = [_storage(column).to_pylist() for column in keys.columns]

@@ -202,7 +202,7 @@ def result_tables(task: TaskPayload, results: ResultWindows) -> Iterator[pa.Tabl
     for place, field in enumerate(result_fields):
         columns[field.name] = result_columns.column(place, outputs[place], field.type)
 
-    # The columns in the order of the schema; it has no fields for those that the query does not ask for.
+    # The columns in the order of the schema.
     table = pa.table([columns[name] for name in task.results.names], schema=task.results)
     for start in range(0, table.num_rows, MOST_ROWS):
         yield table.slice(start, MOST_ROWS)
@@ -441,7 +441,8 @@ def _array_column(results: Array, output: Field, arrow_type: pa.DataType, result
     if kind is ScalarKind.INSTANT:  # a time that never comes is null
         is_null = is_null | (data >= INFINITY)
     if data.dtype.kind == "u" and kind is not ScalarKind.FLOAT and (data > _LARGEST).any():
-        # Results that the column cannot hold are counted where values are converted one by one.
+        # An unsigned number may be too large for a column of whole numbers. Where values are converted one by one, such
+        # results become null and are counted.
         return result_columns.column(_values(data, is_null), output, arrow_type)
     column = arrow_array(data, mask=is_null if is_null.any() else None)
     if kind is ScalarKind.INSTANT:

@@ -243,7 +243,7 @@ class RowLists:
             firsts.append(batch.firsts + shift)
             shift += len(batch.table)
         table = pa.concat_tables([batch.table for batch in batches])
-        if table.column(0).num_chunks > MOST_CHUNKS:
+        if table.column(0).num_chunks > MOST_CHUNKS:  # to find rows in many chunks takes long
             table = table.combine_chunks()
         lengths = np.concatenate([batch.lengths for batch in batches])
         runs = np.concatenate([batch.runs for batch in batches])

@@ -98,6 +98,7 @@ def from_blob(blob: bytes, parts: Mapping[Part, Component | None], *, has_rows: 
             values[part] = Dense(component, numbers[name].view(component.dtype))
         elif name in table.column_names:
             values[part] = from_arrow(component, table.column(name))
+        # Otherwise the part is missing: `PAYLOADS` is where a form took all rows.
 
     # The names of the columns of rows begin with `i`.
     row_columns = [name for name in table.column_names if name[0] == "i"]

@@ -112,7 +112,7 @@ class StretchTable:
         return size
 
     def take(self, places: IntArray | slice) -> StretchTable:
-        """Select stretches by their places; neighbours, by a slice, without copying numbers."""
+        """Select stretches by their places. A slice selects neighbours, without copying their numbers."""
         low = self.low[places]
         high = low if self.are_points else self.high[places]
         parts = {part: values.take(places) for part, values in self.parts.items()}
@@ -122,9 +122,9 @@ class StretchTable:
         """Select stretches by a mask; if it selects all, this very table is returned."""
         return self if mask.all() else self.take(np.flatnonzero(mask))
 
-    def alive(self, first: int) -> StretchTable:
+    def alive(self, first_live: int) -> StretchTable:
         """Drop the stretches that end before the first live place of the axis; see `ends_before`."""
-        return self.where(~ends_before(self.high, first))
+        return self.where(~ends_before(self.high, first_live))
 
     def moved(self, low: IntArray, high: IntArray) -> StretchTable:
         """Replace where stretches start and end."""
@@ -160,14 +160,14 @@ EMPTY: Final = StretchTable(_NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, 
 """No stretches, and no parts."""
 
 
-def ends_before(places: IntArray, first: int) -> BoolArray:
-    """Return for each place on the axis whether it lies before a first live one.
+def ends_before(places: IntArray, first_live: int) -> BoolArray:
+    """Return for each place on the axis whether it lies before the first live place.
 
-    `INFINITY`, as the first live place, is that of a closed stream: then even places at infinity lie before it.
+    The first live place of a closed stream is `INFINITY`: then even places at infinity lie before it.
     """
-    if first == INFINITY:
+    if first_live == INFINITY:
         return np.ones(len(places), np.bool_)
-    is_before: BoolArray = places < first
+    is_before: BoolArray = places < first_live
     return is_before
 
 

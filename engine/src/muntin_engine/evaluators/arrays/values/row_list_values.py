@@ -59,7 +59,8 @@ class ListedRows(ColumnFormat, StretchValues):
         Args:
             query: The query.
             grids: Its slices; none of sessions and snapshots.
-            gap: The number of ticks after its last one up to which an event counts: the gap of sessions, otherwise 1.
+            gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1
+                tick.
             slides: True if modules carry their states from window to window, adding and removing rows.
             values_of: Returns the values of an input column.
             with_late_rows: True if late rows are kept, with their sources.
@@ -144,7 +145,7 @@ class ListedRows(ColumnFormat, StretchValues):
 
     def _results_of_run(self, windows: StretchTable, keys: KeyTable) -> Iterator[list[Any]]:
         """Yield for each module its results for a run of windows, all of whose rows become Python objects at once."""
-        # The rows, window by window, each window's in the order of time.
+        # The rows are ordered by window, and those of a window by time.
         lists: RowLists = windows.parts[LISTS]
         places = lists.places()
         starts = numpy_array(lists.table.column("start"))[places]
@@ -152,6 +153,7 @@ class ListedRows(ColumnFormat, StretchValues):
         places = places[by_key_and_start(window_of_row, starts)]
         columns = lists.payload(places, self._values_of)
         bounds = [0, *np.cumsum(windows.weight).tolist()]
+
         window_keys = keys.take(windows.keys)
         called_windows = CalledWindows(window_keys, key_names(window_keys), windows.low, windows.high)
 

@@ -106,9 +106,9 @@ class SlidingWindows:
         # First the members that entered with earlier windows and have not left, then those that enter.
         previous_count = len(self._member_keys)
         keys = np.concatenate([self._member_keys, slices.keys])
-        numbers = np.concatenate([self._member_slices, slices.low])
-        entry_windows = np.maximum(self.grid.first_window(numbers), first)
-        exit_windows = self.grid.last_window(numbers) + 1
+        slice_numbers = np.concatenate([self._member_slices, slices.low])
+        entry_windows = np.maximum(self.grid.first_window(slice_numbers), first)
+        exit_windows = self.grid.last_window(slice_numbers) + 1
         steps = steps_of(keys, entry_windows, exit_windows, previous_count, first=first, stop=stop)
         values = self._slide_all(slices, steps)
 
@@ -119,7 +119,7 @@ class SlidingWindows:
             _, first_of_key = np.unique(keys[member_places], return_index=True)
             member_places = member_places[first_of_key]
         self._member_keys = keys[member_places]
-        self._member_slices = numbers[member_places]
+        self._member_slices = slice_numbers[member_places]
         self._drop_idle_queues()
 
         has_windows = steps.make_windows
@@ -242,7 +242,7 @@ def sliding_windows(
     keys: KeyTable,
     queue_of: Callable[[StateModule, SliceGrid], Queue],
 ) -> list[SlidingWindows]:
-    """Return a maker of windows for each specification; none for windows without slices."""
+    """Return a maker of windows for each specification; none of sessions and snapshots, which have no grids."""
     return [SlidingWindows(place, modules, grid, keys, queue_of) for place, grid in enumerate(grids)]
 
 
@@ -294,7 +294,7 @@ def steps_of(  # members, and the windows that they go through
     Example:
         >>> entries = np.array([-1, 0, 8])
         >>> steps = steps_of(np.array([0, 0, 0]), entries, np.array([1, 2, 10]), previous_count=0, first=-5, stop=20)
-        >>> [tuple(map(int, step[1:])) for step in zip(*steps)]
+        >>> [tuple(map(int, step[1:])) for step in zip(*steps)]  # first, stop, exits, entries, members
         [(-1, 0, 0, 1, 1), (0, 1, 0, 1, 2), (1, 2, 1, 0, 1), (2, 8, 1, 0, 0), (8, 10, 0, 1, 1), (10, 20, 1, 0, 0)]
     """
     # A key has a step wherever members enter or leave, and one at the first window if it has members from before. Each
@@ -323,7 +323,9 @@ def steps_of(  # members, and the windows that they go through
         """
         members_of_change = np.zeros(change_count, np.int64)
         members_of_change[changes] = members
-        return np.add.reduceat(members_of_change[order], starts) if len(starts) else members_of_change
+        if not len(starts):  # `reduceat` needs a step
+            return members_of_change
+        return np.add.reduceat(members_of_change[order], starts)
 
     first_entry = len(previous_keys)
     first_exit = first_entry + len(entries)

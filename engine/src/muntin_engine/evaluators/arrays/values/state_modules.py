@@ -86,7 +86,8 @@ class StateModules:
         """
         states_by_module: list[list[State]] = [[] for _ in self.modules]
         row_start = 0
-        # Groups are taken in blocks of about `MOST_OBJECTS` rows, whose values are Python objects at a time.
+        # Groups are taken in blocks of about `MOST_OBJECTS` rows: only the values of one block are Python objects at a
+        # time.
         for start, stop in few_members(counts, MOST_OBJECTS):
             block_counts = counts[start:stop]
             row_count = int(block_counts.sum())
@@ -96,7 +97,7 @@ class StateModules:
             for module, states in zip(self.modules, states_by_module, strict=True):
                 CURRENT_CALL.set_module(module.label)
                 payloads = module.payloads(columns, row_count)
-                with located(locate, first + start):
+                with located(locate, first=first + start):
                     states.extend(module.lifted_states(payloads, block_counts))
 
         parts: dict[Part, States] = {}
@@ -263,7 +264,7 @@ def lift_states(
 ) -> Iterator[BucketBlob]:
     """Make Python states of the rows of each key and slice, and yield those of each bucket that has any.
 
-    Of rows in gaps between windows only the number is sent: they count as accepted, and no module sees them.
+    Rows in gaps between windows are sent without states: they count as accepted, and no module sees them.
 
     Cost: that of `StateModules`, and a few passes over the rows.
 

@@ -49,7 +49,8 @@ class PythonStates(StretchValues):
         Args:
             modules: Its modules.
             grids: Its slices; none of sessions.
-            gap: The number of ticks after its last one up to which an event counts: the gap of sessions, otherwise 1.
+            gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1
+                tick.
             with_late_rows: True if the rows travel with the states, because late rows are kept.
         """
         super().__init__(with_late_rows=with_late_rows)

@@ -84,7 +84,8 @@ class FormComponents(ColumnFormat, StretchValues):
         Args:
             forms: Its forms.
             grids: Its slices; none of sessions and snapshots.
-            gap: The number of ticks after its last one up to which an event counts: the gap of sessions, otherwise 1.
+            gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1
+                tick.
             with_late_rows: True if the rows travel with the components, because late rows are kept.
         """
         ColumnFormat.__init__(self, forms)
