@@ -75,9 +75,8 @@ def bucket_state(task: TaskPayload, bucket: int, cells: Cells) -> BucketState:
         bucket: The id of the bucket.
         cells: The cells of the bucket's state.
     """
-    STORE_CACHE.most = (
-        task.worker.cache_bytes
-    )  # all queries of the worker share this cache: its size is that of the last
+    # All queries of a worker share the cache. It has the size that the last query asked for.
+    STORE_CACHE.most = task.worker.cache_bytes
     # A static input is one micro-batch: no later one would take its store from the cache.
     cache = None if task.is_static else STORE_CACHE
     return BucketState(cells, task.codec, task.compatibility, cache=cache, name=(task.cache_token, bucket))
@@ -109,7 +108,7 @@ def evaluated(task: TaskPayload, batch: BucketBatch, result: ArrayResult, tables
 def _output_watermark(plan: Plan, result: ArrayResult) -> int:
     """Return the tick before which no later output changes anything.
 
-    A query whose results may have any times has none until its input is closed.
+    If results may have any times, a later one may change any tick: there is no such tick until the input is closed.
     """
     if plan.contract is not OutputContract.UNRESTRICTED:
         return result.output_watermark

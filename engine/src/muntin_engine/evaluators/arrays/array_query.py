@@ -101,8 +101,10 @@ class TaskResults(StoredResults):
 def _with_insertions(parts: QueryParts) -> ArrayQuery[Any]:
     """Return a query whose rows are new events each."""
     plan = parts.plan
-    values = _VALUES[plan.arrays.held](parts)
-    geometry = _GEOMETRIES[plan.arrays.geometry](parts, values)
+    values_of_query = _VALUES[plan.arrays.held]
+    values = values_of_query(parts)
+    geometry_of_query = _GEOMETRIES[plan.arrays.geometry]
+    geometry = geometry_of_query(parts, values)
     late_rows = LateRows(parts.query.axis, parts.values_of) if plan.keeps_late_rows else None
     admission = Insertions(geometry, late_rows, is_point=plan.input.is_point)
     return ArrayQuery(admission, geometry, FinalResults(geometry))

@@ -123,7 +123,8 @@ class KeyStates:
             window = self._states.get(key.code)
             # If a state cannot be built, the error names the last row of the window before the batch, or the first row.
             self.place = key.first + max(0, key.held_count - 1)
-            # A state is missing after a restart. One that many rows were removed from is built anew, against rounding.
+            # A new key has no state, nor has any key after a restart. A state that many rows were removed from is built
+            # anew, so that the rounding of removals does not add up.
             if window is None or window.removed > self._windows.size:
                 window = WindowState(self._built(values[: key.held_count]))
 
@@ -208,6 +209,8 @@ class KeyStates:
         previous_newest = key.held_count - 1
         for newest in stops:
             self.place = key.first + newest
+            # Rows that only the previous window has leave, and rows that only this window has enter. If the two windows
+            # have no row in common, rows between them do neither.
             oldest = max(0, newest + 1 - size)
             previous_oldest = max(0, previous_newest + 1 - size)
             leaving = values[previous_oldest : min(oldest, previous_newest + 1)]

@@ -66,7 +66,7 @@ class LateRows:
 
         rejections: list[tuple[Key, Rejection]] = []
         for key, start, end, payload, source in zip(row_keys, starts, ends, payloads, sources, strict=False):
-            row = InputChange(None, start, end, payload, source=source, side=side)
+            row = InputChange(id=None, start=start, end=end, payload=payload, source=source, side=side)
             rejections.append((key, Rejection.late(row, start, watermark, self.axis)))
         return rejections
 

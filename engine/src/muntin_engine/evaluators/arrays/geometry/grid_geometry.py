@@ -154,7 +154,8 @@ class GridGeometry(StretchGeometry):
         """
         tables: list[StretchTable] = []
         for stretches in rows:
-            in_a_window = stretches.where(in_windows(self._grids, stretches.low, stretches.high))
+            is_in_window = in_windows(self._grids, firsts=stretches.low, lasts=stretches.high)
+            in_a_window = stretches.where(is_in_window)
             if len(in_a_window):
                 tables.append(in_a_window)
         if not tables:
@@ -356,7 +357,7 @@ def carry_slices(pieces: StretchPieces, first_open: int, values: StretchValues, 
 def carried(slices: StretchTable, first_open: int) -> StretchTable:
     """Move slices before the first open window to the slice that has its number; later slices stay where they are."""
     low: IntArray = np.maximum(slices.low, first_open)
-    return slices.moved(low, low)
+    return slices.moved(low=low, high=low)
 
 
 def between(piece: StretchTable, start: int, stop: int) -> StretchTable:

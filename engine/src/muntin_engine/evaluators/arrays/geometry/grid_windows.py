@@ -101,7 +101,7 @@ def close_windows(grid: SliceGrid, slices: StretchTable, first: int, stop: int) 
         runs = runs.take(np.flatnonzero(has_windows))
 
     if _are_windows(runs.stretches):  # each stretch is a window as it is
-        yield runs.stretches.moved(runs.stretches.low, runs.stretches.low)
+        yield runs.stretches.moved(low=runs.stretches.low, high=runs.stretches.low)
     elif len(runs.stretches):
         yield from _close_without_gaps(runs)
 
@@ -143,7 +143,7 @@ def _close_without_gaps(runs: _Runs) -> Iterator[StretchTable]:
             part = part._replace(slices=part.slices - begin * runs.grid.stride)
         for windows in _close_by_keys(part, end - begin):
             numbers = occupied.numbers_of(windows.low + begin)
-            yield windows.moved(numbers, numbers)
+            yield windows.moved(low=numbers, high=numbers)
 
 
 class _OccupiedParts(NamedTuple):
@@ -265,7 +265,7 @@ def _expanded(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
     codes, size = compress(windows * len(keys) + stretches.keys, product(count, len(keys)))
     # If all codes differ, and are in their order already, nothing is merged or sorted.
     if size == len(codes) and (codes[1:] > codes[:-1]).all():
-        return stretches.moved(windows, windows).with_keys(keys[stretches.keys])
+        return stretches.moved(low=windows, high=windows).with_keys(keys[stretches.keys])
     first = first_places(codes, size)
     numbers = windows[first]
     return stretches.reduce(Groups(codes, keys=keys[stretches.keys[first]], low=numbers, high=numbers))
@@ -290,7 +290,7 @@ def _windows_of_table(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
     # The table lies row by row: the place of a cell is that of its window, times the number of keys, plus its key.
     numbers = table.places // len(keys)
     window_keys = keys[table.places % len(keys)]
-    return StretchTable(window_keys, numbers, numbers, table.weight, parts)
+    return StretchTable(window_keys, low=numbers, high=numbers, weight=table.weight, parts=parts)
 
 
 class _Table:

@@ -33,7 +33,7 @@ def sessions_of(stretches: StretchTable) -> Groups:
     latest_ends = ends
     are_in_order = (is_other_key[1:] | (ends[1:] >= ends[:-1])).all()
     if not are_in_order:
-        latest_ends = _running_maximum(ends, np.cumsum(is_other_key) - 1)
+        latest_ends = _running_maximum(ends, groups=np.cumsum(is_other_key) - 1)
 
     # A session begins with a key, and where a stretch starts after all earlier ones of its key have ended.
     is_first = is_other_key

@@ -192,7 +192,8 @@ class EventStore(ArrayStore):
         # retraction, of weight -1, before the result that the same batch emitted instead.
         results = results.take(np.argsort(results.weight, kind="stable"))
         if len(results):
-            # Successive results of a window differ in their ids: its key and its start tell it from others.
+            # Each result of a window has an id of its own, but they are records of one thing. So all records get the
+            # same id here: only the key and the start of the window tell one thing from another.
             same_id = np.zeros(len(results), np.int64)
             results = latest(results, same_id, results.low)
         return LastRecords(events, results)

@@ -33,7 +33,7 @@ _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 def ids_of(column: pa.ChunkedArray) -> Array:
-    """Return ids as an array in which equal ids are equal.
+    """Return ids as an array that NumPy can compare: two entries are equal if the ids are equal in Spark.
 
     Whole numbers stay as they are. Other ids are Python objects that stand for their values.
     """
@@ -113,7 +113,9 @@ class LiveEvents:
         empty = np.empty(0, np.int64)
         self.held = EMPTY
         self._ids: Array = empty
+        """The id of each event, as `ids_of` returns it."""
         self._hashes: HashArray = np.empty(0, np.uint64)
+        """The hashes of the identities of all events, ascending."""
         self._order = empty
         """The place of the event of each hash, in the order of the hashes."""
 

@@ -51,7 +51,7 @@ def encode(columns: Sequence[pa.Array], length: int) -> Codes:
         length: The number of rows; if there are no columns, nothing else says it.
     """
     if not columns:  # all rows are equal
-        return Codes(np.zeros(length, np.int64), min(length, 1), ())
+        return Codes(np.zeros(length, np.int64), size=min(length, 1), columns=())
     if len(columns) == 1 and not pa.types.is_nested(columns[0].type):
         encoded = pc.dictionary_encode(columns[0], null_encoding="encode")
         return Codes(_indices(encoded), len(encoded.dictionary), [encoded.dictionary])

@@ -360,7 +360,7 @@ def lifted(component: Component, array: Array) -> ComponentValues:
 def nothing(component: Component, count: int) -> ComponentValues:
     """Return the identity of a component, `count` times: the value of no rows."""
     if component.merge is Merge.COLLECT:
-        return Collected(component, identities(component, 0), np.zeros(count, np.int64))
+        return Collected(component, values=identities(component, 0), counts=np.zeros(count, np.int64))
     return lifted(component, identities(component, count))
 
 

@@ -122,7 +122,7 @@ class StateModule:
             for _ in range(count):
                 states.append(create())
         except BaseException as error:
-            raise ModuleCallError(self.module, "create_state", len(states)) from safe_cause(error)
+            raise ModuleCallError(self.module, "create_state", place=len(states)) from safe_cause(error)
         self.meter.since(started)
         return states
 
@@ -141,7 +141,7 @@ class StateModule:
             for state, group in zip(states, groups, strict=True):
                 new_states.append(add(state, group))
         except BaseException as error:
-            raise ModuleCallError(self.module, "add_events", len(new_states)) from safe_cause(error)
+            raise ModuleCallError(self.module, "add_events", place=len(new_states)) from safe_cause(error)
         self.meter.since(started)
         return new_states
 
@@ -178,7 +178,7 @@ class StateModule:
                 state = find(name, _ABSENT)
                 states[name] = added_state if state is _ABSENT else combine(state, added_state)
         except BaseException as error:
-            raise ModuleCallError(self.module, "combine", place) from safe_cause(error)
+            raise ModuleCallError(self.module, "combine", place=place) from safe_cause(error)
         self.meter.since(started)
 
     def upgrade(self, states: Sequence[State], version: str) -> list[State]:
@@ -195,7 +195,7 @@ class StateModule:
             for state in states:
                 new_states.append(upgrade(state, version))
         except BaseException as error:
-            raise ModuleCallError(self.module, "upgrade_state", len(new_states)) from safe_cause(error)
+            raise ModuleCallError(self.module, "upgrade_state", place=len(new_states)) from safe_cause(error)
         self.meter.since(started)
         return new_states
 
@@ -246,7 +246,7 @@ class StateModule:
                 result = compute(state)
                 results.append(rows_of(result) if is_operator else result)
         except BaseException as error:
-            raise ModuleCallError(self.module, "compute_result", len(results)) from safe_cause(error)
+            raise ModuleCallError(self.module, "compute_result", place=len(results)) from safe_cause(error)
         self.meter.since(started)
         return results
 

@@ -196,7 +196,8 @@ def concat(tables: Sequence[StretchTable]) -> StretchTable:
 def alike(stretches: StretchTable) -> Groups:
     """Group stretches that have the same key and the same ends, in the order of ends and then of keys."""
     if not len(stretches):
-        return Groups(stretches.keys, stretches.keys, stretches.low, stretches.high)
+        # No stretch has a code: the empty array of keys serves as that of codes.
+        return Groups(codes=stretches.keys, keys=stretches.keys, low=stretches.low, high=stretches.high)
     # One number for both ends, and then one for the ends and the key. Each is numbered without gaps before it is
     # combined with the next, so that the product stays small.
     low_codes, low_limit = number(stretches.low)

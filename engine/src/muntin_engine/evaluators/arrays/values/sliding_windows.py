@@ -132,7 +132,9 @@ class SlidingWindows:
 
     def _no_slices(self) -> StretchTable:
         """Return a table of no slices that has the part of each module's states, as other tables have it."""
-        states = {Part(place, STATE): States.of(module, (), 0) for place, module in enumerate(self._modules)}
+        states: dict[Part, States] = {}
+        for place, module in enumerate(self._modules):
+            states[Part(place, STATE)] = States.of(module, states=(), count=0)
         return replace(EMPTY, parts=states)
 
     def _single_slices(self, slices: StretchTable) -> Iterator[ResultWindows]:
