@@ -120,21 +120,21 @@ class Edges:
         is_of_one_key = ~is_other_key[ends]
         snapshots = np.flatnonzero(is_of_one_key & (ticks[ends] >= previous_watermark))
 
-        self._last_edges = ends[snapshots] - 1
+        self._last_start_edges = ends[snapshots] - 1
         """For each snapshot the place of the last edge at its start."""
         self._key_firsts = np.flatnonzero(is_other_key)
         """For each key the place of its first edge."""
         key_of_edge = np.cumsum(is_other_key) - 1
-        self._first_edges = self._key_firsts[key_of_edge[self._last_edges]]
+        self._first_key_edges = self._key_firsts[key_of_edge[self._last_start_edges]]
         """For each snapshot the place of the first edge of its key."""
-        self.keys: IntArray = keys[self._last_edges]
+        self.keys: IntArray = keys[self._last_start_edges]
         self.starts: IntArray = ticks[starts[snapshots]]
         self.ends: IntArray = ticks[ends[snapshots]]
 
     def keep(self, places: IntArray) -> None:
         """Drop all snapshots except those at the places given."""
-        self._last_edges = self._last_edges[places]
-        self._first_edges = self._first_edges[places]
+        self._last_start_edges = self._last_start_edges[places]
+        self._first_key_edges = self._first_key_edges[places]
         self.keys = self.keys[places]
         self.starts = self.starts[places]
         self.ends = self.ends[places]
@@ -145,12 +145,12 @@ class Edges:
         Args:
             values: The value of each event, a number or an array of them.
         """
-        # An event is added at its start edge and subtracted at its end edge. Totals run over the edges of all keys: so
-        # the total before the first edge of a snapshot's key is subtracted.
+        # An event is added at its start edge and subtracted at its end edge. Totals run over the edges of all keys. So
+        # a snapshot has the total up to the last edge at its start, less the total before the first edge of its key.
         signed = np.concatenate([values[self._begun], np.negative(values[self._ended])])[self._order]
         totals = np.zeros((len(signed) + 1, *signed.shape[1:]), signed.dtype)
         np.cumsum(signed, axis=0, dtype=signed.dtype, out=totals[1:])
-        sums: Array = totals[self._last_edges + 1] - totals[self._first_edges]
+        sums: Array = totals[self._last_start_edges + 1] - totals[self._first_key_edges]
         return sums
 
     def shares(self) -> Shares:
@@ -173,13 +173,13 @@ class Edges:
         end_edges[ended_places] = edge_places[len(self._begun) :]
 
         # An event covers the snapshots that start from its start edge up to its end edge.
-        first_snapshots = np.searchsorted(self._last_edges, start_edges)
-        snapshot_stops = np.searchsorted(self._last_edges, end_edges)
+        first_snapshots = np.searchsorted(self._last_start_edges, start_edges)
+        snapshot_stops = np.searchsorted(self._last_start_edges, end_edges)
         owners, within = expanded(snapshot_stops - first_snapshots)
         return Shares(
             stretches=self._begun[owners],
             places=first_snapshots[owners] + within,
-            place_count=len(self._last_edges),
+            place_count=len(self._last_start_edges),
         )
 
 
