@@ -36,19 +36,19 @@ class LiveResults:
         return len(self.held)
 
     def replace(self, results: StretchTable, are_touched: BoolArray, last_id: int) -> StretchTable:
-        """Replace the results of touched keys, and return the changes: retracted results, then new ones.
+        """Replace the results of the keys whose events changed; return the changes: retracted results, then new ones.
 
         A result that is the same as before is no change, and keeps its id.
 
         Args:
-            results: All results that touched keys have now, and of other keys those that are emitted for the first
-                time.
-            are_touched: For the code of each key whether it is touched.
+            results: All results that keys with changed events have now, and of other keys those that are emitted for
+                the first time.
+            are_touched: For the code of each key whether the batch changed its events.
             last_id: The largest id of an output event so far; new results get the next ones.
         """
-        is_touched = are_touched[self.held.keys]
-        previous = self.held.take(np.flatnonzero(is_touched))
-        untouched = self.held.take(np.flatnonzero(~is_touched))
+        is_of_touched_key = are_touched[self.held.keys]
+        previous = self.held.take(np.flatnonzero(is_of_touched_key))
+        untouched = self.held.take(np.flatnonzero(~is_of_touched_key))
         is_kept, is_unchanged = _in_both(previous, results)
         retracted = previous.where(~is_kept)
 

@@ -101,11 +101,13 @@ class StateModule:
         """
         groups = payloads.groups([0, *np.cumsum(counts).tolist()])
         if not self._counts_accepted or payloads.has_skipped:
-            return self._added(self._called, self._created(self._called, len(counts)), groups)
+            empty_states = self._created(self._called, len(counts))
+            return self._added(self._called, empty_states, groups)
 
         # The module accepts all of these payloads: it is called directly, which is faster. A state that counts accepted
         # payloads is a pair of their number and the module's own state.
-        states = self._added(self.module, self._created(self.module, len(counts)), groups)
+        empty_states = self._created(self.module, len(counts))
+        states = self._added(self.module, empty_states, groups)
         return list(zip(counts.tolist(), states, strict=True))
 
     def _created(self, called: Any, count: int) -> list[State]:

@@ -280,6 +280,7 @@ def steps_of(  # members, and the windows that they go through
 ) -> Steps:
     """Return the steps of all keys through a range of windows.
 
+    A member is a slice of a key that has rows. A step is a run of neighbouring windows of a key with the same members.
     If members leave with the window `stop`, their key has a last step there, which makes no window.
 
     Cost: a sort of the members; windows without any are skipped, however many there are.
