@@ -160,7 +160,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     # Checks of the columns that the input has.
     condition = None
     if rows is not None:
-        condition = inputs.condition(df, rows, "rows({})")
+        condition = inputs.condition(df, rows, call="rows({})")
     inputs.check_columns(df, keys, row_order)
     ranges: Mapping[str, ColumnLike] = {}
     if key_ranges:
