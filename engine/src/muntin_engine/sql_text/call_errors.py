@@ -55,7 +55,8 @@ def _nodes_at(source: SqlText, steps: Steps, place: str) -> MarkedNodes:
     # The names on the way to the part, such as `2`, `aggregate` and `p90`; the first word is the query itself.
     _query, *names = place.replace("[", ".").replace("]", "").split(".")
 
-    # Go down the data name by name, and keep the nodes of the last part that has any.
+    # Go down the data name by name, and keep the nodes of the last part that has any. The query as a whole has those of
+    # its first call.
     data: Any = steps
     first_arguments = next(iter(steps[0].values()))
     nodes = source.nodes.get(id(first_arguments), MarkedNodes(None, None))
@@ -96,7 +97,7 @@ def _start_of(source: SqlText, error: QueryError, node: Any, within: Any) -> int
         within: The node that has all words of the call.
     """
     low, high = span_of(within)
-    if not high:  # the node has no place
+    if not high:  # the node has no place, so the words may be anywhere in the text
         low = 0
         high = len(source.text)
     for start in _starts(source, error, low, high):
@@ -117,10 +118,11 @@ def _starts(source: SqlText, error: QueryError, low: int, high: int) -> Iterator
     # The value after the word of its clause, then that word itself, then the value anywhere in the call.
     value = str(error.value) if isinstance(error.value, str | int) else ""
     if error.argument is not None:
-        clause = source.place_of(CLAUSES.get(error.argument, f"{error.argument} =>"), low, high)
-        if clause is not None:
-            yield source.place_of(value, clause, high)
-        yield clause
+        first_words = CLAUSES.get(error.argument, f"{error.argument} =>")
+        clause_start = source.place_of(first_words, low, high)
+        if clause_start is not None:
+            yield source.place_of(value, low=clause_start, high=high)
+        yield clause_start
     yield source.place_of(value, low, high)
 
     # Errors of modules name the module, with its version, and a column in parts of their messages.
@@ -130,10 +132,14 @@ def _starts(source: SqlText, error: QueryError, low: int, high: int) -> Iterator
         yield source.place_of(f"{_NAMES_OF_SQL.get(module, module)}(", low, high)
     yield source.place_of(module, low, high)
     yield source.place_of(str(parts.get("column", "")), low, high)
-    yield source.place_of(value, 0, len(source.text))
+    yield source.place_of(value, low=0, high=len(source.text))
 
 
 def _parts_of(error: QueryError) -> dict[str, object]:
-    """Return the parts of the message of an error, by their names."""
+    """Return the parts of the message of an error, by their names.
+
+    The message of a `PlacedError` is made of the message of the call's error and advice: the parts are those of the
+    former.
+    """
     message = error.fault.parts["message"] if isinstance(error, PlacedError) else error.message
     return dict(getattr(message, "parts", {}))

@@ -91,6 +91,7 @@ class _Conversion(ABC):
         return value
 
     def _columns(self, columns: Any) -> list[Any]:
+        """Convert each of several columns."""
         return [self.column(column) for column in columns]
 
     def _module(self, call: Mapping[str, Any]) -> dict[str, Any]:
