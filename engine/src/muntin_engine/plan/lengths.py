@@ -135,17 +135,17 @@ class AxisScale:
         if isinstance(value, DecimalLength):
             return self._of_decimal(value, name)
         if isinstance(value, BareLength) and self.decimal_places is not None:
-            return int(value) * int(10**self.decimal_places)
+            return int(value) * int(10**self.decimal_places)  # a whole number among decimals: 5 is 5.00
         if isinstance(value, TimeLength):
             return self._ticks(int(value), name)
-        if isinstance(value, BareLength | BareClockLength):
+        if isinstance(value, BareLength | BareClockLength):  # a number without a unit
             measures_time = self.axis is Axis.TIME or self.unit is not None
             if value and measures_time:  # zero is the same in every unit
                 raise self._error_for_bare_number(int(value), name)
             return int(value)
         if isinstance(value, list | tuple):
             return type(value)(self._resolved(part, name) for part in value)
-        if is_dataclass(value) and not isinstance(value, type):
+        if is_dataclass(value) and not isinstance(value, type):  # an object, and not the class itself
             return self._with_resolved_fields(value)
         return value
 

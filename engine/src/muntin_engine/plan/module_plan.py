@@ -88,7 +88,8 @@ class ModulePlan:
     @property
     def empty_result(self) -> object:
         """The module's result for a window none of whose rows it accepts: null, unless the module names another one."""
-        # A module that accepts every row may still leave values out in its form, such as the nulls of a column.
+        # A module says by an attribute `empty_result` what it returns without rows. A module that accepts every row may
+        # still leave out values in its columnar form, such as the nulls of a column: then the form says so.
         definition = self.module if self.skips_rows else self.form
         return getattr(definition, "empty_result", None)
 
@@ -210,7 +211,8 @@ def _columnar_form(module: Module, bound_reads: Sequence[Field]) -> Form | None:
     if not hasattr(module, "columnar_form"):
         return None
 
-    # The form is made for one field: a column, a record of several columns, or null where the module reads no column.
+    # `columnar_form` takes one field: that of a column, that of a record of several columns, or one that may be null
+    # where the module reads no column.
     input_field = module.input_field()
     if len(bound_reads) == 1:
         read = bound_reads[0]

@@ -251,7 +251,7 @@ class Plan:
 
     @property
     def evicted(self) -> tuple[Field, ...]:
-        """The columns of the second output, of rows that leave their row window; none if there is no such output."""
+        """The columns of the second output, which is made when rows leave their row window; none if there is none."""
         row = self.modules[0].evicted if self.modules else None
         return () if row is None else _columns_of(row)
 

@@ -310,10 +310,11 @@ class _JoinReading:
         if pair is None:
             self.pair_conditions.append(part)
         elif pair.left == pair.right and pair.left.lower() in _WINDOW:
+            # `r.window_start = s.window_start`, so events meet in the windows that they share: see `_set_windows`.
             self.shared_ends.add(pair.left.lower())
         else:
             self.keys.append(pair)
-            if isinstance(part, exp.EQ):
+            if isinstance(part, exp.EQ):  # and not `<=>`, for which null equals null
                 self.keys_not_null.append(pair.right)
 
     def _read_left_condition(self, part: Any) -> None:

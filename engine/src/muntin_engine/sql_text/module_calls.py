@@ -134,6 +134,7 @@ class ModuleCalls:
         if not isinstance(call, exp.Anonymous):
             return None
         name = f"{path}{call.name}"
+        # An aggregate of SQL, a module of a plugin, which has a dot in its name, or a module of the caller.
         is_module = name.upper() in AGGREGATES or "." in name or name in self.caller_names
         return _CalledName(call, name, condition) if is_module else None
 

@@ -411,7 +411,7 @@ def times_of(times: TimeColumns, source: SqlText) -> dict[str, str]:
     if len(names) == 2:
         return {"start": names[0], "end": names[1]}
     fact = "no time column is named" if not names else f"{len(names)} time columns are named"
-    node = times.columns[2] if names else times.node
+    node = times.columns[2] if names else times.node  # the first column that is one too many
     raise source.error(node, fact, "write DESCRIPTOR(leaves), or DESCRIPTOR(leaves, returns)")
 
 

@@ -208,6 +208,7 @@ def _call(name: str) -> dict[str, Any]:
             schema = {"description": descriptions[parameter.name], "allOf": [schema]}
         entries[name if is_main else parameter.name] = schema
 
+        # The entry of the main argument is required already, as its name is that of the call.
         has_default = parameter.default is not parameter.empty
         is_starred = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
         if not (has_default or is_starred or is_main):
