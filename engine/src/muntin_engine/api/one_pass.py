@@ -158,9 +158,10 @@ class OnePass(WritesOutputs[Mapping[str, SinkLike], RecordLike | Mapping[str, Re
         """
         for output, named_sinks in sinks.items():
             if named_sinks is not None and not isinstance(named_sinks, Mapping):
+                first_name = next(iter(self.queries))
                 raise QueryError(
                     f"{output}={spelled(named_sinks)} does not say of which query\n"
-                    f"  give a sink for each by name: {output}={{{next(iter(self.queries))!r}: ...}}"
+                    f"  give a sink for each by name: {output}={{{first_name!r}: ...}}"
                 )
             self._check_names(output, named_sinks or ())
 

@@ -52,6 +52,7 @@ def _geometry_and_gap(plan: Plan) -> tuple[Geometry, int] | None:
 
     The gap is the number of ticks from the last tick of an event to the end of its stretch: 1 without sessions.
     """
+    # Several specifications of windows share slices, which snapshots and sessions do not have.
     if not plan.named_windows:
         if plan.window.cuts_at_edges():
             return Geometry.SNAPSHOTS, 1

@@ -297,10 +297,11 @@ class _LacksFields(Fit):
 
     def misfits(self, bound: dict[str, Field], path: str = "") -> Iterator[Misfit]:
         """Yield the fields that the record needs and the struct lacks."""
-        names = {part.name for part in self.stored.fields} | defaults_of(self.record.make)
+        stored_names = {part.name for part in self.stored.fields}
+        names_with_default = defaults_of(self.record.make)
         for part in self.record.fields:
-            if part.name not in names:
-                yield Misfit(f"{path}.{part.name}", part, None)
+            if part.name not in stored_names and part.name not in names_with_default:
+                yield Misfit(f"{path}.{part.name}", wanted=part, column=None)
 
 
 @dataclass(frozen=True, slots=True)

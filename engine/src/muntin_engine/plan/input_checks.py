@@ -63,7 +63,7 @@ def _check_input(input: Input) -> None:
     """Refuse changes of lifetimes and policies that do not fit an input and its rows.
 
     Raises:
-        QueryError: A change of lifetimes has a length that is too long.
+        QueryError: A change of lifetimes has a length that is too long, or windows that do not fit the times.
         PolicyError: A policy does not fit.
     """
     # The rules of an input are those of the single streams of a union.

@@ -218,7 +218,8 @@ class AxisScale:
                 example=Seconds("1.5"),
             )
         # A `DecimalLength` counts units of the last decimal place that any decimal can have; a tick is some of these.
-        units_of_tick = int(10 ** (MOST_PLACES - (self.decimal_places or 0)))
+        places_of_tick = self.decimal_places or 0  # none if times are integers
+        units_of_tick = int(10 ** (MOST_PLACES - places_of_tick))
         ticks, remainder = divmod(int(length), units_of_tick)
         if remainder:
             kind = "integers" if self.decimal_places is None else f"decimals of {self.decimal_places} places"

@@ -260,7 +260,7 @@ def _unreported_metrics(plan: Plan) -> set[str]:
     if plan.rows is None or plan.rows.partition_by is None:
         absent.add("partitions_held")
     if any(window.grid() is None for window in plan.windows):
-        absent.add("windows_open")
+        absent.add("windows_open")  # it counts windows of all keys together: only those of a grid are the same for all
     return absent
 
 

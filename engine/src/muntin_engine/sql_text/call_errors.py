@@ -77,13 +77,15 @@ def _part_of(data: Any, name: str) -> Any:
         The data themselves if they have no such entry, and an empty object if they have no such item.
     """
     if name.isdigit():
-        # A join has the steps of its right stream as a list under that name, which places leave out.
+        # The data of a join have the steps of the right stream under `right`. A place such as `query[1].join[0]` leaves
+        # that word out.
         steps: Any = data.get("right") if isinstance(data, dict) else data
         has_step = isinstance(steps, list) and int(name) < len(steps)
         return steps[int(name)] if has_step else {}
     if not isinstance(data, dict):
         return data
-    streams = data.get("streams", {})  # of a union, whose name places leave out as well
+    # The data of a union have the streams under `streams`, which a place such as `query[0].union.bikes` leaves out.
+    streams = data.get("streams", {})
     return data.get(name, streams.get(name, data))
 
 

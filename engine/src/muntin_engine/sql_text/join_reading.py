@@ -338,7 +338,8 @@ class _JoinReading:
             bounds: The bounds on times so far; those that the condition sets are added.
         """
         streams = self.streams.read_by(part)
-        # With AS OF an equality is not the same in both: in ON it is a key, and a row holds until the next of its key.
+        # With AS OF an equality is not the same in both. In ON it is a key, and a right row holds until the next one of
+        # its key; in WHERE it only tests the results.
         is_like_on = self.kind == "inner" and not (self.is_as_of and len(streams) == 2)
         if is_like_on:
             self._read_on(part, bounds)

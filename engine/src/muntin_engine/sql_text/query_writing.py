@@ -54,7 +54,7 @@ def _query_text(steps: Steps) -> str:
         elif stream is None:
             raise ValueError(f"a query does not begin with {call}()")
         elif call in ("window", "aggregate", "apply", "join"):
-            text = _results_text(stream, remaining)
+            text = _results_text(stream, remaining)  # removes the steps that it writes
             if not remaining:
                 return text
             call, arguments = call_of(remaining.pop(0))

@@ -103,6 +103,7 @@ def definitions() -> dict[str, Any]:
             right=columns,
             parameters={"type": "object"},
         ),
+        # An object of a class of a plugin, or of the program itself.
         "own": {"title": "{kind: ...}", "type": "object", "required": [KIND], "properties": {KIND: _NAME_OF_CLASS}},
         **{name: _kinds(_TITLES[name], makers) for name, makers in _MAKERS.items()},
         **{f"call {name}": _call(name) for name in SIGNATURES},
