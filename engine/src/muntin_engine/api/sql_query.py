@@ -96,9 +96,9 @@ def _query(text: str, *, session: Any, modules: Iterable[Any], tables: Mapping[s
 
     backend = _backend(session, tables)
 
-    def read_table(name: str) -> Any:
-        """Return the table of a name; of the session if the caller gives none of that name."""
-        return backend.table(session, name, tables)
+    def read_table(table: Any) -> Any:
+        """Return a table by its name, or the rows of a query of Spark's, which is data such as `{"sql": ...}`."""
+        return backend.table(session, table, tables)
 
     # The text is read into steps, each a call of the API, as they would be written in Python.
     source = SqlText(text)

@@ -186,7 +186,7 @@ class _VariableFit(Fit):
         if variable.choices:
             column = Field("", stored)
             for choice in variable.choices:
-                misfits = list(fit_of(choice, column).misfits({}))
+                misfits = list(fit_of(choice, column).misfits(bound={}))
                 if not misfits:
                     return True
             return False

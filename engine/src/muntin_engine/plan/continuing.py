@@ -48,8 +48,9 @@ def check_plans(
     if len(plans) != len(stored):
         query_count = Difference("queries one after the other", str(len(stored)), str(len(plans)))
         raise StateMismatchError([query_count], checkpoint=checkpoint)
+    words_by_query = _words_for_queries(len(plans), names)
     queries: list[_ContinuedQuery] = []
-    for plan, identity, words in zip(plans, stored, _words_for_queries(len(plans), names), strict=True):
+    for plan, identity, words in zip(plans, stored, words_by_query, strict=True):
         queries.append(_ContinuedQuery(plan, plan_compatibility(plan), stored=identity, words=words))
 
     # Collect the differences of all queries into one error.

@@ -78,7 +78,7 @@ class ModulePlan:
     @property
     def streams(self) -> tuple[StreamInput, ...]:
         """The streams that it reads: its inputs, or one without a name that has all sources."""
-        return self.inputs or (StreamInput("", (), self.columns, self.reads),)
+        return self.inputs or (StreamInput(name="", sources=(), columns=self.columns, reads=self.reads),)
 
     @property
     def slides(self) -> bool:

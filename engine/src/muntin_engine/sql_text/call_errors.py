@@ -59,7 +59,7 @@ def _nodes_at(source: SqlText, steps: Steps, place: str) -> MarkedNodes:
     # its first call.
     data: Any = steps
     first_arguments = next(iter(steps[0].values()))
-    nodes = source.nodes.get(id(first_arguments), MarkedNodes(None, None))
+    nodes = source.nodes.get(id(first_arguments), MarkedNodes(node=None, within=None))
     for name in names:
         data = _part_of(data, name)
         nodes = source.nodes.get(id(data), nodes)

@@ -295,11 +295,13 @@ def parse(text: str) -> Any:
             fact = "An expression is missing"
         start = getattr(error, "start", len(text))
         words = fact[:1].lower() + fact[1:].rstrip(".")
-        raise SqlError(text, start, words, _advice_at(text, start)) from error
+        raise SqlError(text, start, fact=words, advice=_advice_at(text, start)) from error
     except TokenError as error:
-        raise SqlError(text, len(text), "the text ends within a word, such as a quoted one or a comment") from error
+        raise SqlError(
+            text, start=len(text), fact="the text ends within a word, such as a quoted one or a comment"
+        ) from error
     if len(trees) != 1:
-        raise SqlError(text, 0, f"expected one query, got {len(trees)}")
+        raise SqlError(text, start=0, fact=f"expected one query, got {len(trees)}")
     return trees[0]
 
 

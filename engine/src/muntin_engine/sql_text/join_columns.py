@@ -203,6 +203,7 @@ class JoinColumns:
         Args:
             selected: The selected columns, which are changed: expressions over the results by name.
         """
+        # Only columns of the right stream as they are: `over_results` has done the same within expressions.
         for name, text in selected.items():
             if text == name and name in self.right:
                 selected[name] = self._if_met(name)
@@ -248,7 +249,8 @@ class JoinColumns:
             SqlError: The column is of the right stream, and the join has results without a right event.
         """
         name = column.name.lower()
-        if not self.shares_windows or len(column.parts) != 2 or name not in _WINDOW_ENDS:
+        has_alias_alone = len(column.parts) == 2  # and is no field of a struct
+        if not self.shares_windows or not has_alias_alone or name not in _WINDOW_ENDS:
             return None
         right_alias = self.streams.right.alias
         if stream_of(column) == right_alias.casefold() and self.kind != "inner":

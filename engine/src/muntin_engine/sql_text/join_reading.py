@@ -472,7 +472,8 @@ class _JoinReading:
         condition = self._condition_on_results(columns)
 
         # Conditions on both streams are tested on the results, which need the right event for that. With AS OF a left
-        # point has at most one, so an inner or a left join has the rows that a semi or an anti join is made of.
+        # point has at most one right event, so a semi join is an inner join whose results meet the conditions, and an
+        # anti join is a left join whose results do not. Without AS OF such conditions are refused in these joins.
         how = self.kind
         if self.pair_conditions:
             how = {"semi": "inner", "anti": "left"}.get(how, how)

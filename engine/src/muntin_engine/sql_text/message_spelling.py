@@ -142,7 +142,7 @@ def _call(call: Call) -> str:
     if call.function == "early":
         return _emission(call)
     words = [_part(argument) for argument in call.arguments]
-    name = spell_windows(call.function, {}).function
+    name = spell_windows(call.function, parameters={}).function
     if name != call.function:  # a function of windows
         words.insert(0, "TABLE ...")
     return f"{name}({', '.join(words)})"

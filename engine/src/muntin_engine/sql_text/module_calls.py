@@ -95,7 +95,8 @@ class ModuleCalls:
 
         # FILTER makes a column null in the rows that it leaves out: modules skip these.
         if called.condition:
-            if module == ROW_COUNT[0]:  # COUNT(*) reads no column, so give it one that is null only there
+            if module == ROW_COUNT[0]:
+                # COUNT(*) reads no column, so it gets one that is null only in the rows that FILTER leaves out.
                 columns = columns or ["1"]
                 parameters = {"skip_nulls": True}
             if not columns:

@@ -24,7 +24,7 @@ def call_of(step: Mapping[str, Any]) -> tuple[str, Any]:
     """Return the name of the call that a step has as its only entry, and the arguments of the call by name.
 
     Args:
-        step: The step, in the form of `unpacked`.
+        step: The step, with all arguments by name: see `with_named_arguments`.
     """
     ((call, arguments),) = step.items()
     return call, arguments

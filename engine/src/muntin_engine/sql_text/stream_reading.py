@@ -326,7 +326,7 @@ class _StreamReading:
             arguments["key"] = [column_of(key) for key in stream_table.args["keys"]]
         if order := stream_table.args.get("order"):
             arguments["order"] = _row_order(order)
-        time = name_of(columns[0]) if columns else ""
+        time = name_of(columns[0]) if columns else ""  # a WATERMARK clause may name the column of the times
         return arguments | read_clauses(stream_table.args.get("clauses") or (), self._source, time)
 
     def _window_arguments(self, event_arguments: dict[str, Any]) -> dict[str, Any] | None:
