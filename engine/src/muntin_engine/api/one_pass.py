@@ -156,9 +156,9 @@ class OnePass(WritesOutputs[Mapping[str, SinkLike], RecordLike | Mapping[str, Re
         Raises:
             QueryError: The sinks of an output are no mapping, or a name is not that of a query.
         """
+        first_name = next(iter(self.queries))  # for the example in an error
         for output, named_sinks in sinks.items():
             if named_sinks is not None and not isinstance(named_sinks, Mapping):
-                first_name = next(iter(self.queries))
                 raise QueryError(
                     f"{output}={spelled(named_sinks)} does not say of which query\n"
                     f"  give a sink for each by name: {output}={{{first_name!r}: ...}}"
