@@ -77,9 +77,9 @@ class ChangesPayload(InputRequest):
         """
         check_each_column({f"{call}({name})": column for name, column in columns.items()})
         inputs = backend_of(self.df).inputs
-        # The columns that make rows events, or that `where` reads, may be neither dropped nor replaced. They are found
-        # by their names alone: every column is one of them whose name is a word of such an expression. That may be a
-        # column too many, which is harmless, but never one too few.
+        # The columns that make rows events, or that `where` reads, may be neither dropped nor replaced. A column counts
+        # as one of these if its name is a word of their expressions. So a column too many may be kept, which is
+        # harmless, but none is missed.
         event_texts = list(self._texts())
         event_columns: list[str] = []
         for name in inputs.column_names(self.df):

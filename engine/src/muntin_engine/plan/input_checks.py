@@ -157,7 +157,7 @@ def check_shedding(plan: Plan) -> None:
     Raises:
         PolicyError: A window needs more events of a key than the limit allows.
     """
-    # A window needs no room for its rows where states of modules take their place.
+    # Some row windows keep states of their modules in the place of rows: these need room for one row alone.
     modules = [module.module for module in plan.modules]
     replaces_rows = plan.rows is not None and states_replace_rows(plan.rows, modules)
     least_for_window = 1 if replaces_rows else plan.window.least_events

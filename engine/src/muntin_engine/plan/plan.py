@@ -210,7 +210,7 @@ class Plan:
             if retracts:
                 names += ["change", "event_id"]
             if retracts and self.join is not None:
-                names.append("new_end")
+                names.append("new_end")  # the ends of joined events may be revised
             return tuple(names)
 
         # Windows over time, and row windows.

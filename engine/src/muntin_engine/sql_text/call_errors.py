@@ -131,7 +131,8 @@ def _starts(source: SqlText, error: QueryError, low: int, high: int) -> Iterator
     parts = _parts_of(error)
     module, _, _version = str(parts.get("module", "")).partition(" ")
     if module:
-        yield source.place_of(f"{_NAMES_OF_SQL.get(module, module)}(", low, high)
+        name_in_sql = _NAMES_OF_SQL.get(module, module)  # such as AVG for `stats.average`
+        yield source.place_of(f"{name_in_sql}(", low, high)
     yield source.place_of(module, low, high)
     yield source.place_of(str(parts.get("column", "")), low, high)
     yield source.place_of(value, low=0, high=len(source.text))

@@ -271,6 +271,7 @@ def _of_arguments(name: str, maker: Callable[..., Any]) -> dict[str, Any]:
             schemas[parameter.name] = [_of_parameter(parameter)]
         required.append({parameter.name for parameter in parameters if parameter.default is parameter.empty})
 
+    # The class: the maker itself, or the class of Muntin's that goes by the same kind as the function.
     cls: Any = maker if isinstance(maker, type) else {**OWN_KINDS, **OWN_ROWS}.get(name)
     if cls is not None:
         required_fields: set[str] = set()
