@@ -275,7 +275,7 @@ def _holds_no_bytes(annotation: object, records: Collection[type]) -> bool:
             inner_parts = () if cls in entered_records else tuple(_field_types(cls))
             entered_records.add(cls)
         elif not inner_parts and part not in _WITHOUT_BYTES:
-            return False
+            return False  # bytes, or a type of which nothing is known
         pending += [inner for inner in inner_parts if inner is not Ellipsis]
     return True
 

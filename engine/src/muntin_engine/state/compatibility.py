@@ -184,11 +184,12 @@ class Compatibility:
             if name in stored:
                 windows[name] = self._continued_windows(name, stored)
         code = self._continued_code(stored)
-        stored = _with_sources(self._with_modules(stored), self.identity)
+        stored = self._with_modules(stored)
+        stored = _with_sources(stored, self.identity)
         modules = list(stored.get("modules", ()))
         components = list(stored.get("components", ()))
         if len(modules) != len(self.modules):
-            return {**stored, **windows, **code}
+            return {**stored, **windows, **code}  # the modules differ, whatever their versions
 
         # The versions of modules, and the components of forms that upgrade theirs.
         for place, module in enumerate(self.modules):
@@ -198,8 +199,8 @@ class Compatibility:
             if stored_module.version == present_module.version or not _goes_on(module, stored_module, present_module):
                 continue
             modules[place] = present_data
-            is_stored_form = place < len(components) and place < len(self.forms)
-            if is_stored_form and hasattr(self.forms[place], "upgrade_state"):
+            has_components = place < len(components) and place < len(self.forms)
+            if has_components and hasattr(self.forms[place], "upgrade_state"):
                 components[place] = self.identity["components"][place]
 
         # Only parts that the stored identity has are replaced, except code: an older state may not have any.
@@ -219,7 +220,8 @@ class Compatibility:
         if any(self._why_not_added(place, matched.stored) for place in matched.new_places):
             return stored
 
-        # The modules of the query, those that are not new in their stored versions.
+        # The modules of the query, but with the stored version and components of each that the state has. Where states
+        # hold no components, the list of these is empty.
         modules: list[Any] = []
         for module, stored_place in zip(self.identity.get("modules", ()), matched.places, strict=True):
             name, version, *other_parts = module
@@ -242,12 +244,13 @@ class Compatibility:
         # By name: the version, and the oldest version that this one continues from.
         functions = dict(self.identity["functions"])
         stored_functions = stored.get("functions", {})
-        for name, (version, since) in self.identity["functions"].items():
+        for name, (version, continues_since) in self.identity["functions"].items():
             stored_version = stored_functions.get(name, [version])[0]
-            if not continues(version, stored_version, since, upgrades=False):
-                functions[name] = [stored_version, since]
+            if not continues(version, stored_version, continues_since, upgrades=False):
+                functions[name] = [stored_version, continues_since]
 
-        # By name: the hash of the code, the version, and whether a new version is required when the hash changes.
+        # By name: the hash of the code, the version, and whether a new version is required when the hash changes. The
+        # stored hash stays where the version is the same: if the code has changed, that is a difference.
         code = dict(self.identity["code"])
         stored_code = stored.get("code", {})
         for name, (_, version, is_required) in self.identity["code"].items():
@@ -256,7 +259,12 @@ class Compatibility:
         return {"functions": functions, "code": code}
 
     def _continued_windows(self, name: str, stored: QueryIdentity) -> object:
-        """Return the windows of a state, or the query's own where their kinds go on from the versions of the state."""
+        """Return the windows of a state, or the query's own where their kinds go on from the versions of the state.
+
+        Args:
+            name: The part of the identity: `window`, or `windows` if there are several, each under its name.
+            stored: The identity of the state.
+        """
         stored_windows = stored[name]
         present_windows = self.identity.get(name)
         if not isinstance(stored_windows, Mapping) or not isinstance(present_windows, Mapping):
@@ -264,11 +272,11 @@ class Compatibility:
         if name == "window":
             goes_on = bool(self.windows) and continues_windows(stored_windows, self.windows[0])
         else:
-            # Several windows, each under its name.
+            # A query has as many names as windows, or no name: then its only window is compared as `window`.
             windows = dict(zip(present_windows, self.windows, strict=False))
             goes_on = set(stored_windows) == set(windows)
-            if goes_on:
-                goes_on = all(continues_windows(stored_windows[key], window) for key, window in windows.items())
+            for window_name, window in windows.items():
+                goes_on = goes_on and continues_windows(stored_windows[window_name], window)
         return present_windows if goes_on else stored_windows
 
 
@@ -285,7 +293,8 @@ def _sources(identity: QueryIdentity) -> list[str]:
 def _with_sources(stored: QueryIdentity, present: QueryIdentity) -> QueryIdentity:
     """Return the identity of a state with the query's sources, if the query can go on with other sources.
 
-    It can if the two have a source in common, and the same rule for each source that both have rules for.
+    It can if the two have a source in common, if both have rules of sources or neither has, and if the rule is the same
+    for each source that both have one for.
     """
     if "several" in stored and _input_names(stored) == _input_names(present):
         inputs: list[Any] = []

@@ -112,7 +112,7 @@ class KeyPatterns:
                     yield time
 
     def _add(self, pattern: Pattern, time: int) -> None:
-        """Add a pattern, unless it is superfluous. Patterns come in order: those added before have times as late."""
+        """Add a pattern, unless it is superfluous. Those added before have the same time, or a later one."""
         places = _places(pattern, _CONSTANT)
         values = {place: pattern[place][0] for place in places}
         for group_places, group in self._groups.items():
@@ -124,7 +124,7 @@ class KeyPatterns:
                 if are_both_finite_or_not and _covers(other_pattern, pattern):
                     return
 
-        # In turn, this pattern makes patterns with the same values superfluous, if it covers them and is as late.
+        # In turn, this pattern makes patterns with the same values and the same time superfluous, if it covers them.
         patterns_of_values = self._groups.setdefault(places, {}).setdefault(_look_up_key(values, places), [])
         needed: list[CompletePattern] = []
         for present_pattern, present_time in patterns_of_values:

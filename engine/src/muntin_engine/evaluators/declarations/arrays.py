@@ -196,7 +196,12 @@ def _form_in_snapshots(plan: Plan, module: ModulePlan) -> str:
 
 
 def _keeps(module: ModulePlan, merging: str) -> str:
-    """Return the words for the components of a form, and for their merging; each window sorts collected values."""
+    """Return the words for the components of a form, and for their merging.
+
+    Args:
+        module: The module that has the form.
+        merging: The words for the merging; others are used if a component collects values, which no merging shares.
+    """
     words = []
     for name, component in _components(module).items():
         words.append(f"{name} ({component.merge} {component.dtype})")

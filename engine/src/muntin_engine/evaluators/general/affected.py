@@ -175,6 +175,8 @@ class AffectedWindows:
                 effect = Affected()
                 affected[window] = effect
             effect.exists = True
+
+        # The output of a time-bound window is corrected from the earliest of the changes whose stretches it overlaps.
         if self._query.is_time_bound:
             for change, (start, end) in zip(changes, stretches, strict=True):
                 for window in assigner.overlapping(start, end, limit):
@@ -187,7 +189,10 @@ class AffectedWindows:
         assigner = state.assigner
         if self._query.emit is EmitPolicy.SPECULATIVE:
             return assigner.newly_visible(
-                state.events, previous.max_event_time, progress.max_event_time, progress.horizon
+                state.events,
+                ends_after=previous.max_event_time,
+                limit=progress.max_event_time,
+                horizon=progress.horizon,
             )
         if previous.horizon >= progress.horizon or self._query.window.waits_for_events:
             return []
@@ -196,7 +201,7 @@ class AffectedWindows:
         for change in changes:
             if change.present is not None and change.previous is not None and change.previous.is_endless:
                 endless_events.append(change.present)
-        windows = assigner.ending(endless_events, previous.horizon, INFINITY, progress.horizon)
+        windows = assigner.ending(endless_events, ends_after=previous.horizon, limit=INFINITY, horizon=progress.horizon)
         return [window for window in windows if window.start >= previous.horizon]
 
 

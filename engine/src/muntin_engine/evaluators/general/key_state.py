@@ -102,9 +102,7 @@ class KeyState(KeyEvents):
 
     def replace(self, old_events: Sequence[StoredEvent], new_events: Sequence[StoredEvent]) -> None:
         """Remove events, and add others except those that are never a member of any window."""
-        needed = new_events
-        if not self.query.event_ends_move:  # else a revision may still make any event a member of a window
-            needed = [event for event in new_events if event.since < event.until]
+        needed = self.needed_events(new_events)
         if old_events:
             self.assigner.remove(old_events)
         if needed:
@@ -155,9 +153,14 @@ class KeyState(KeyEvents):
         packed: list[bytes] = []
         if windows:
             packed = serializer.pack([entry.states for _, entry in windows], key, [window for window, _ in windows])
-        data = [_window_to_data(window, entry) for window, entry in windows]
-        events = super().to_data(serializer, key, is_whole=is_whole)
-        return [data, packed, serializer.schema_version, self.assigner.to_data(), events]
+        record = _StateRecord(
+            windows=[_window_to_data(window, entry) for window, entry in windows],
+            packed_states=packed,
+            schema_version=serializer.schema_version,
+            assigner=self.assigner.to_data(),
+            events=super().to_data(serializer, key, is_whole=is_whole),
+        )
+        return list(record)
 
     @classmethod
     def from_data(
@@ -320,7 +323,13 @@ def _with_waiting(stored: Sequence[list[Any]], schema_version: int) -> list[list
         pending=[],
         key_watermark=EARLIEST,
     )
-    merged_record = _StateRecord([], [], schema_version, assigner=[rows.frontier], events=list(events))
+    merged_record = _StateRecord(
+        windows=[],
+        packed_states=[],
+        schema_version=schema_version,
+        assigner=[rows.frontier],
+        events=list(events),
+    )
     return [list(merged_record), *stored[merged_count:]]
 
 

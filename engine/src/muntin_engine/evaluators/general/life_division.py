@@ -111,7 +111,7 @@ def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeCh
             life_changes.renamed = _renamed_windows(life_changes)
         earlier, later = sorted([life_changes.was_over_at, life.over_at])
         if earlier != later:
-            # From the tick before: a window that was cut at the earlier tick has that as its last one.
+            # A window that was cut at the earlier tick ends there: its last tick is the one before.
             life_changes.changed_bounds = (earlier - 1, later)
     return absorbed + [changes_by_life[life] for life in key.lives]
 

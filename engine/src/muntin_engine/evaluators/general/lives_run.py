@@ -36,7 +36,8 @@ class LivesRun(GeneralRun):
         # A window that moved to another life of the key is retracted in one life and inserted in the other.
         net_output, live_ids = netted(output)
         if live_ids:
-            state.keep_ids((change for change in output if change.id in live_ids), live_ids)
+            insertions_left_out = [change for change in output if change.id in live_ids]
+            state.keep_ids(insertions_left_out, live_ids)
         return net_output
 
     def _process_life(

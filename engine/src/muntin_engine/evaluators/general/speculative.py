@@ -133,7 +133,8 @@ class SpeculativeEmission(Emission):
         if self._query.hides_later_ends:
             return False
         if not self._query.is_cut_at_changes or self._query.window.known_at(window) is not None:
-            return True
+            return True  # all members of such a window are known at one tick: it is one piece
+        # No event starts between the change and the end of the window.
         since = max(window.start, change.sync_time)
         return bisect_right(event_starts, since) == bisect_left(event_starts, window.end)
 

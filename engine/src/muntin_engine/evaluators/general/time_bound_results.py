@@ -52,7 +52,7 @@ def output_ends(
     """
     replaced = _replaced_windows(index, affected, changed_windows)
 
-    # Only a changed window can be a successor that alters anything: those that existed before the batch, and after it.
+    # Only a successor that changed alters anything: it existed before the batch, exists after it, or both.
     existing_before = {window for window in changed_windows if index.get(window).size}
     existing_after = [window for window in changed_windows if affected[window].exists]
 
@@ -62,6 +62,7 @@ def output_ends(
         ends[window] = affected[successor].sync_time
 
     # A window that this batch replaces has output up to the first tick of its change, or of that of its successor.
+    # A window that an earlier batch replaced has no change of its own.
     for window, successor in _successors(query, replaced.after, existing_after):
         change = affected[window] if window in existing_before else affected[successor]
         ends[window] = min(change.sync_time, affected[successor].sync_time, ends.get(window, INFINITY))
@@ -174,7 +175,9 @@ class ResultsAsKnown:
             piece_rows = {}
             if not known_members:
                 continue
-            results = self._results(key, window, known_members, new_members, states, start)
+            results = self._results(
+                key, window, known_members=known_members, new_members=new_members, states=states, tick=start
+            )
             for row in self._stamper.rows(key, window, results):
                 value = freeze(row.value)
                 if previous_piece_rows.get(value):

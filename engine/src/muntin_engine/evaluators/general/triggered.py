@@ -262,7 +262,7 @@ class TriggeredEmission(Emission):
             if trigger_state is None or trigger_state.is_finished or window in changes or window in closed_windows:
                 continue
             if self.is_signalled or trigger_state.wakes(progress.clock, progress.max_event_time):
-                changes[window] = _WindowChange(entry.size)
+                changes[window] = _WindowChange(size=entry.size)
         return changes
 
     def _step_triggers(

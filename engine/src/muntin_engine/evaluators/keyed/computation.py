@@ -42,7 +42,7 @@ class ModuleComputation(MethodCalls):
         binding: Binding,
         clip: ClipPolicy,
         extent: Extent | None = None,
-        place: Callable[[StoredEvent], tuple[Any, ...]] | None = None,
+        sort_key: Callable[[StoredEvent], tuple[Any, ...]] | None = None,
     ) -> None:
         """Prepare to call a module.
 
@@ -50,7 +50,7 @@ class ModuleComputation(MethodCalls):
             binding: The module.
             clip: The part of lifetimes that the module sees.
             extent: The function from windows to their extents; None if each window is its own extent.
-            place: Returns the sort key of an event in the order of the query; None where events come in that order.
+            sort_key: Returns the sort key of an event in the order of the query; None where events come in that order.
         """
         super().__init__(binding, extent)
         module = binding.module
@@ -61,8 +61,8 @@ class ModuleComputation(MethodCalls):
         self.skips_rows = binding.called is not module
 
         # Events are sorted only for a module that reads their order.
-        self._place = place if module.reads_order else None
-        self.is_incremental = module.is_incremental and self._place is None
+        self._sort_key = sort_key if module.reads_order else None
+        self.is_incremental = module.is_incremental and self._sort_key is None
         self.can_remove = self.is_incremental and hasattr(module, "remove_events")
         self.can_slide = self.is_incremental and not module.is_time_sensitive
 
@@ -80,7 +80,7 @@ class ModuleComputation(MethodCalls):
     @property
     def sees_events(self) -> bool:
         """True if payloads alone do not do: the module sees times, or events are sorted for it by more than these."""
-        return self._is_time_sensitive or self._place is not None
+        return self._is_time_sensitive or self._sort_key is not None
 
     def payloads(self, columns: Sequence[list[Any]], count: int) -> Payloads:
         """Return the inputs of a module that does not `sees_events`, for rows that come as columns.
@@ -100,10 +100,10 @@ class ModuleComputation(MethodCalls):
         """
         # Comprehensions, as this runs for every member of every window.
         select = self._select
-        if self._place is not None:
-            return self._inputs_in_order(events, window, self._place)
+        if self._sort_key is not None:
+            return self._inputs_in_order(events, window, self._sort_key)
         if not self._is_time_sensitive:
-            if type(select) is Present:
+            if type(select) is Present:  # a column without its nulls, the most common input, takes no call per event
                 place = select.place
                 return [value for event in events if (value := event.payload[place]) is not None]
             return [payload for event in events if (payload := select(event.payload)) is not SKIPPED]
@@ -113,19 +113,21 @@ class ModuleComputation(MethodCalls):
         return [Event(*self.lifetime(event.start, event.end, window), payload) for event, payload in accepted]
 
     def _inputs_in_order(
-        self, events: Iterable[StoredEvent], window: Window, place: Callable[[StoredEvent], tuple[Any, ...]]
+        self, events: Iterable[StoredEvent], window: Window, sort_key: Callable[[StoredEvent], tuple[Any, ...]]
     ) -> list[object]:
         """Return the module's inputs for members, in the order of the query."""
         select = self._select
         accepted = [(event, payload) for event in events if (payload := select(event.payload)) is not SKIPPED]
         if not self._is_time_sensitive:
-            pairs = in_sequence(accepted, lambda pair: place(pair[0]), itemgetter(1))
+            pairs = in_sequence(accepted, lambda pair: sort_key(pair[0]), content=itemgetter(1))
             return [payload for _, payload in pairs]
         clipped: list[tuple[StoredEvent, Event[Any]]] = []
         for event, payload in accepted:
             clipped.append((event, Event(*self.lifetime(event.start, event.end, window), payload)))
         # Payloads are compared before ends: an end may still move, and decides only between equal payloads.
-        in_order = in_sequence(clipped, lambda pair: place(pair[0]), lambda pair: (pair[1].payload, pair[1].end))
+        in_order = in_sequence(
+            clipped, lambda pair: sort_key(pair[0]), content=lambda pair: (pair[1].payload, pair[1].end)
+        )
         return [clipped_event for _, clipped_event in in_order]
 
     def sees_same(self, previous: StoredEvent, present: StoredEvent, window: Window) -> bool:
@@ -294,8 +296,10 @@ class WindowResults:
             in_order: True if events come in the order of the query, so that no module needs them sorted.
         """
         self.extent = extent_of(query)
-        place = None if in_order else query.place
-        self.computations = [ModuleComputation(binding, query.clip, self.extent, place) for binding in query.bindings]
+        sort_key = None if in_order else query.place
+        self.computations: list[ModuleComputation] = []
+        for binding in query.bindings:
+            self.computations.append(ModuleComputation(binding, query.clip, self.extent, sort_key))
         self.stamper = Timestamper(query)
 
     def slides(self, key: object) -> list[Slide]:

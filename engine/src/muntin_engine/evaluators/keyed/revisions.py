@@ -74,6 +74,7 @@ class RevisedEvents(NetChanges):
                 chainable.append(row)
             elif self.reject_if_late(row, base.start):
                 continue
+            # No legal row changes an event that has ended, or inserts one that would start that early.
             elif has_ended or not _may_fit(row, start_of_chain):
                 self.reject_unknown(row)
             else:
@@ -114,8 +115,9 @@ class RevisedEvents(NetChanges):
             return EventState(event.start, event.end, event.payload)
         start: int = identity[1]
         if self._late_rule.adjusts:
-            # A late insertion makes its event start at the watermark before the batch that brings it. If no insertion
-            # is here, it may come with the next batch: the watermark is then that after this batch.
+            # A late insertion makes its event start at the watermark before the batch that brings the insertion. If
+            # this batch has no insertion, the next one may bring it: its event then starts at the watermark after
+            # this batch.
             has_insertion = any(row.new_end is None for row in rows)
             start = max(start, self._late_rule.watermark if has_insertion else watermark)
         return EventState(start, start, ())

@@ -145,7 +145,7 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], watermark: int) ->
     # The event walks along its rows. These leave `edges` and `blind_rows`, which then have the rows beside the walk.
     edges = _by_source([_edge(start, row) for row in rows if not _is_blind(row)])
     blind_rows = [row for row in rows if _is_blind(row)]
-    if len(blind_rows) > 1:
+    if len(blind_rows) > 1:  # in ascending order, as the walk takes them from the end of the list
         blind_rows = sorted_by_value(blind_rows, lambda row: (row.new_end, row))
     walk = _walk_of_event(base, edges, blind_rows)
     is_over = walk.end < first_legal
@@ -328,9 +328,9 @@ def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[t
 
     # Each retraction removes the payload that it repeats.
     repeated = Counter(freeze(payload) for payload in retracted if any(value is not None for value in payload))
-    first_offers = [_OfferedPayload(base.end, base.payload)] if base.is_alive else []
+    offers_before_rows = [_OfferedPayload(base.end, base.payload)] if base.is_alive else []
     offers: list[_OfferedPayload] = []
-    for offer in first_offers + inserted:
+    for offer in offers_before_rows + inserted:
         frozen_payload = freeze(offer.payload)
         if repeated[frozen_payload]:
             repeated[frozen_payload] -= 1
@@ -338,13 +338,15 @@ def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[t
             offers.append(offer)
     has_retracted_payloads = not any(repeated.values())
 
-    # The first payload was retracted too, by a row that does not repeat it: otherwise there was no second insertion.
-    if first_offers and offers[:1] == first_offers and len(offers) > 1:
+    # An event is inserted again only after it was retracted. If the payload of before the rows is still among several
+    # offers, a retraction that does not repeat it has retracted it.
+    if offers_before_rows and offers[:1] == offers_before_rows and len(offers) > 1:
         del offers[0]
 
     if len(offers) > 1:
         leading_nodes = _nodes_that_lead_to(end, base.start, applied)
-        offers = [offer for offer in offers if offer.node in leading_nodes] or offers
+        leading_offers = [offer for offer in offers if offer.node in leading_nodes]
+        offers = leading_offers or offers  # if none leads to the end, none is preferred
     if not offers:
         return base.payload, has_retracted_payloads
     greatest = sorted_by_value(offers, lambda offer: offer.payload)[-1]

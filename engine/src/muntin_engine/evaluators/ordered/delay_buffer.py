@@ -95,7 +95,7 @@ class DelayBuffer(KeyEvents, ABC):
         """
         previous_watermark = self.released_before
         self.released_before = watermark
-        is_needed = self._may_be_revised if self.query.keeps is not None else None
+        is_needed = self._may_be_revised if self.query.keeps is not None else None  # only a filter leaves events out
         due_events = self.events.forget(watermark, is_needed)
         if not due_events:
             return []
@@ -124,7 +124,10 @@ class DelayBuffer(KeyEvents, ABC):
         return sorted(starts + ends, key=_by_time_and_kind)
 
     def _waiting_at_end(self, event: StoredEvent) -> StoredEvent:
-        """Return an event whose start was released, as it waits at its end."""
+        """Return an event whose start was released, as it waits at its end.
+
+        The caller has moved `released_before` beyond its start, so that its membership reaches to its end.
+        """
         _, until = self.membership(event.start, event.end)
         return event._replace(until=until)
 

@@ -138,6 +138,7 @@ class HandlersRun(RowsRun):
         member_row = self._member_row(numbered_event)
         is_inserted = self._process(self.windows.step(state.windows_state, row), time, numbered_event, member_row)
         if member_row is not None and not is_inserted:
+            # Where rows are not partitioned, all are in the partition 0.
             partition = 0 if self._partition_place is None else row.values[self._partition_place]
             self._call("on_pass", partition, time, extent=None, argument=member_row)
 

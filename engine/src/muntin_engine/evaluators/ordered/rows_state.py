@@ -178,7 +178,7 @@ class RowsState(DelayBuffer):
     def tracks(self) -> bool:
         """True if the rows that were released since the save are recorded, and the state follows from them.
 
-        The states of modules do not: to read them back, the modules would be called again.
+        It does not if there are states of modules: the modules would have to be called again to read them back.
         """
         has_states = self.module_state is not None or bool(self.states)
         return (
@@ -244,7 +244,8 @@ class RowsState(DelayBuffer):
             if self.windows_state is None:  # no row had been released when the windows were saved
                 self.windows_state = self._windows.create_state()
             starts, ends, values = change.data
-            for event in _events(starts, starts, ends, values):  # `next_row` numbers them: any ids will do
+            # `next_row` numbers the events: any ids will do here.
+            for event in _events(ids=starts, starts=starts, ends=ends, values=values):
                 row, numbered_event = self.next_row(event)
                 self._apply_again(self._windows.step(self.windows_state, row), numbered_event)
             self._apply_again(self._windows.advance(self.windows_state, change.released_before))

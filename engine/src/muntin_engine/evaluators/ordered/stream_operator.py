@@ -49,7 +49,8 @@ class OperatorCalls:
         result_field = module.result_field()
         self._event_method = "on_start" if isinstance(module, IntervalOperator) else "on_event"
         self._on_event = listing(getattr(module, self._event_method), binding.plain, result_field)
-        self._on_end = listing(getattr(module, "on_end", module.on_event), binding.plain, result_field)
+        on_end = getattr(module, "on_end", module.on_event)  # a module without `on_end` is never called with ends
+        self._on_end = listing(on_end, binding.plain, result_field)
         self._on_time = listing(module.on_time, binding.plain, result_field)
 
         # Methods that the module does not define are not called: most modules have neither of these two.
