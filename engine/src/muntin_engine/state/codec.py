@@ -94,10 +94,11 @@ class Codec:
         except StateError:
             raise
         except Exception as error:
+            # MessagePack has a limit of its own for lists and dicts, and says so in a ValueError.
             if isinstance(error, RecursionError) or "recursion limit" in str(error):
                 raise too_deep() from None
             raise StateError(f"a value cannot be stored: {safe_message(error)}") from error
-        if self._may_hold_buffers and not depth:  # the whole value is looked through at once
+        if self._may_hold_buffers and not depth:  # the outermost call looks through the whole value
             _refuse_buffers(value, self._declares)
         return packed
 

@@ -91,6 +91,7 @@ class Compatibility:
         Raises:
             StateMismatchError: The query cannot go on with the state.
         """
+        # What differs from the query after `_continued`, keeps the query from going on.
         continued = self._continued(stored)
         differences = differences_between(continued, self.identity)
         if differences:
@@ -112,7 +113,7 @@ class Compatibility:
         present = SchemaVersion.present(self.identity)
         has_present = bool(stored) and stored[-1].is_written_as(present)
         earlier_versions = stored[:-1] if has_present else stored
-        # The places of a version follow from those of the next one.
+        # The places of a version follow from those of the next one: so the last version comes first.
         versions = [present]
         for version in reversed(earlier_versions):
             versions.insert(0, version.before(versions[0]))
@@ -161,7 +162,7 @@ class Compatibility:
         """Yield the reasons why modules that were added or removed keep the query from going on."""
         matched = self._matched_modules(stored)
         if self.why_fixed:
-            # As many new modules as dropped ones are modules that changed, on which there is other advice.
+            # If as many modules are new as were dropped, modules have changed: `advice_on_modules` is about these.
             if len(matched.new_places) != len(matched.dropped_places):
                 yield f"aggregates cannot be added or removed here: {self.why_fixed}"
             return

@@ -62,7 +62,7 @@ def advice_on_modules(modules: Sequence[Module], stored: QueryIdentity, present:
 
     Args:
         modules: The modules of the query.
-        stored: The identity of the state, with as many modules as the query or with others.
+        stored: The identity of the state, with the parts of the query from which it can go on.
         present: The identity of the query.
     """
     stored_modules = stored.get("modules", ())
@@ -84,6 +84,7 @@ def advice_on_modules(modules: Sequence[Module], stored: QueryIdentity, present:
                 remedy="let it define upgrade_state, or say",
             )
 
+    # Components are the matter only where the modules are the same.
     stored_components = stored.get("components")
     components = present.get("components")
     if stored_modules != present_modules or not stored_components or not components:

@@ -135,7 +135,8 @@ def _differences_by_name(subject: str, stored: Mapping[str, Any], present: Mappi
 
 def _differences_of_inputs(stored: QueryIdentity, present: QueryIdentity) -> list[Difference]:
     """Return the differences of each of several inputs, with the name of the input in their subjects."""
-    times = {"times": present["times"]}  # an input does not have them, and lengths are spelled by them
+    # Lengths are spelled by the kind of times, which the identity of an input does not have.
+    times = {"times": present["times"]}
     differences: list[Difference] = []
     for (name, stored_input), (_, present_input) in zip(stored["several"], present["several"], strict=True):
         for difference in differences_between({**stored_input, **times}, {**present_input, **times}):

@@ -79,20 +79,23 @@ class KeyPatterns:
         return max(finite_times, default=EARLIEST)
 
     def advance(self, reported: Sequence[CompletePattern], watermark: int, most: int = MOST_PATTERNS) -> KeyPatterns:
-        """Add patterns, and drop those that the watermark of all keys has reached.
+        """Return these patterns and reported ones, without those whose time the watermark of all keys has reached.
 
         Args:
-            reported: The patterns to add.
+            reported: The reported patterns.
             watermark: The watermark of all keys.
-            most: The number of patterns that may be left.
+            most: The number of patterns that there may be.
+
+        Returns:
+            This very object if nothing has changed.
 
         Raises:
-            StateError: More patterns are left.
+            StateError: There are more patterns.
         """
         present = self.to_data()
         beyond_watermark = [(pattern, time) for pattern, time in (*present, *reported) if time > watermark]
         if not reported and len(beyond_watermark) == len(present):
-            return self  # the same object says that nothing has changed
+            return self
         patterns = KeyPatterns(beyond_watermark)
         if len(patterns) > most:
             raise StateError(
@@ -106,7 +109,7 @@ class KeyPatterns:
     def _times(self, key: Key) -> Iterator[int]:
         """Yield the times of the patterns that allow a key."""
         for places, group in self._groups.items():
-            # These have the values of the key: it remains to test their ranges.
+            # The patterns that are found have the values of the key: it remains to test their ranges.
             for pattern, time in group.get(_look_up_key(key, places), ()):
                 if all(_is_in(pattern[place], key[place]) for place in _places(pattern, _RANGE)):
                     yield time

@@ -48,7 +48,7 @@ def _clock_of(zone: tzinfo | None, value: datetime) -> tuple[datetime, object]:
         zone: The zone.
         value: The time, for the error.
     """
-    if zone in _CLOCKS and type(zone) is not timezone:  # fixed offsets with different names are equal
+    if zone in _CLOCKS and type(zone) is not timezone:  # equal offsets may have different names
         return _CLOCKS[zone]
     if type(zone) is timezone:
         offset = zone.utcoffset(None)

@@ -109,7 +109,8 @@ class AffectedWindows:
             if event.since < event.until:
                 changes.append(_ChangeSpan(None, event, *affected_stretch(event.since, event.until)))
         if net.changed_bounds is not None:
-            changes.append(_ChangeSpan(None, None, *net.changed_bounds))  # no event of its own
+            start, end = net.changed_bounds
+            changes.append(_ChangeSpan(previous=None, present=None, start=start, end=end))  # of bounds, not of an event
         return changes
 
     def _change_span(self, previous: StoredEvent | None, present: StoredEvent | None) -> _ChangeSpan:
@@ -196,7 +197,8 @@ class AffectedWindows:
             )
         if previous.horizon >= progress.horizon or self._query.window.waits_for_events:
             return []
-        # As the horizon moves on, more windows exist of the events that have no end, and of those that had none before.
+        # As the horizon moves on, more windows exist of events without an end: of those that have none now, and of
+        # those that had none before the batch.
         endless_events = state.events.until_after(INFINITY - 1)
         for change in changes:
             if change.present is not None and change.previous is not None and change.previous.is_endless:

@@ -169,7 +169,8 @@ class KeyState(KeyEvents):
         """Return the state of a key from its records: those that `to_data` wrote, and those of `waiting_rows`."""
         state = cls(query)
         is_ordered = len(stored) == 1
-        # Records of waiting rows are the first ones of a key, or the last ones.
+        # Rows are appended to a key that had no state, or to a whole state: so records of waiting rows are the first
+        # ones of a key, or the last ones.
         if _is_of_waiting_rows(stored[0]) or _is_of_waiting_rows(stored[-1]):
             stored = _with_waiting(stored, serializer.schema_version)
             is_ordered = False

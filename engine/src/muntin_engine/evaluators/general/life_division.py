@@ -56,7 +56,7 @@ class _Piece(NamedTuple):
 
 
 def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeChanges]:
-    """Divide the events of a key into lives, with the net changes of a batch; `key.lives` are the new lives then.
+    """Divide the events of a key into lives, with the net changes of a batch, and set `key.lives` to the new lives.
 
     The changes are not applied to the indexes of the lives; that is left to the caller.
 
@@ -85,7 +85,9 @@ def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeCh
     # The pieces of the key are grouped by silence: each group is a life now.
     key.lives = []
     lives_with_group: set[LifeState] = set()
-    for group in _group_by_silence(_pieces(previous_lives, changes), key.query.forget_keys_after or 0):
+    pieces = _pieces(previous_lives, changes)
+    silence = key.query.forget_keys_after or 0  # None only where keys have no lives
+    for group in _group_by_silence(pieces, silence):
         # The first life of a group goes on; the others are joined to it. A life goes on in one group alone.
         origins: list[LifeState] = []
         for piece in group:
@@ -99,7 +101,7 @@ def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeCh
         for piece in group:
             _add_piece(piece, life_changes, changes_by_life)
 
-    # The windows of a life that is over at another tick than before are cut there.
+    # A life that is over at another tick than before cuts its windows at another tick.
     absorbed: list[LifeChanges] = []
     present_lives = set(key.lives)
     for life in previous_lives:
@@ -221,7 +223,7 @@ def _renamed_windows(life_changes: LifeChanges) -> dict[Window, Window]:
     if life_changes.is_absorbed or was_over_at == over_at or not life.held_windows:
         return {}
     renamed: dict[Window, Window] = {}
-    # Such a window has the last tick before the earlier one of both ends of the life.
+    # Such a window reaches at least up to the earlier one of the ticks at which the life was over, and is over now.
     first_cut = min(was_over_at, over_at)
     for uncut_window in life.life_assigner.uncut(first_cut - 1, first_cut):
         previous_window = Window(uncut_window.start, min(uncut_window.end, was_over_at))

@@ -55,7 +55,7 @@ class LivesRun(GeneralRun):
         output += self.process_state(key, life, life_changes, previous, life_progress)
         state.serial = life.serial
         if is_absorbed:
-            return output  # the life is none of the key's already, and its events live on in another one
+            return output  # `divide` has taken the life from the key, and its events belong to another life now
 
         # A life without events is kept only for its last end, which says where windows are cut. Once the watermark has
         # passed that end, an event that comes ends later, and the cut follows from that event alone.

@@ -61,14 +61,14 @@ def output_ends(
     for window, successor in _successors(query, replaced.before, existing_before):
         ends[window] = affected[successor].sync_time
 
-    # A window that this batch replaces has output up to the first tick of its change, or of that of its successor.
-    # A window that an earlier batch replaced has no change of its own.
+    # The output of a window that no longer exists ends at the first tick that its own change or that of its successor
+    # alters. A window that an earlier batch replaced has no change of its own.
     for window, successor in _successors(query, replaced.after, existing_after):
         change = affected[window] if window in existing_before else affected[successor]
         ends[window] = min(change.sync_time, affected[successor].sync_time, ends.get(window, INFINITY))
         affected[successor].sync_time = ends[window]
 
-    # A replaced window that exists again has output from that tick on, where its own output had ended.
+    # A replaced window that exists again has output again from the tick on at which its output had ended.
     for window in list(ends):
         if window in changed_windows and affected[window].exists:
             affected[window].sync_time = min(affected[window].sync_time, ends.pop(window))

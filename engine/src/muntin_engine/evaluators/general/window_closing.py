@@ -88,7 +88,7 @@ class Closing:
             watermark: The watermark before the batch.
         """
         limit = self._boundary(watermark)
-        # A window that is emitted and not closed has an entry.
+        # An open window that was emitted has an entry: a window without one may be closed.
         ended = [window for window in affected if window.end <= limit and not state.windows.get(window).size]
         if not ended:
             return
@@ -165,7 +165,7 @@ class Closing:
         if not self._is_final and state.windows:
             closing_times += state.windows.unsettled()
             clock, max_event_time = state.windows.wake_ups()
-            # A trigger that is due already by the key's own progress is due in the next batch, whatever that brings.
+            # A trigger that is due already by the key's own progress is due in the next batch, whatever progress comes.
             if max_event_time <= progress.max_event_time:
                 max_event_time = EARLIEST
 
@@ -221,8 +221,9 @@ class Closing:
         if state.closes_out_of_order:
             # A later window may close first: the next one that ends, or one that waits for the end of an event.
             next_end = state.assigner.next_end(state.events, self._boundary(watermark))
-            next_close = min(next_end, INFINITY - settling_ticks) + settling_ticks
+            next_close = min(next_end + settling_ticks, INFINITY)
             return min([next_close, *[event.end + 1 for event in movable]])
+        # The window closes once the watermark has passed the ends of all its members.
         member_ends = [event.end + 1 for event in movable if event.since < end]
         return max(member_ends, default=end + settling_ticks)
 

@@ -230,11 +230,11 @@ class Slide:
         """Begin before the first window of a sweep."""
         self._computation = computation
         self._key = key
-        self._state: Any = None  # of the last window, if that has one; a module's state may be None
-        self._has_state = False
+        self._state: Any = None  # the state of the last window
+        self._has_state = False  # False if the last window had no members: None may be the state of a module
 
     def result(self, step: SweptWindow) -> Any:
-        """Return the module's result for a step that has members."""
+        """Move the state on to a step that has members, and return the module's result for it."""
         computation = self._computation
         key = self._key
         window = step.window

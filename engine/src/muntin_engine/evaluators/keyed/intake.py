@@ -133,7 +133,7 @@ class KeyIntake:
                     self._query, progress_of_key(self._reported_progress, present_watermark)
                 )
             is_ahead = key_watermark > self.progress.watermark
-            state.key_watermark = key_watermark if is_ahead else EARLIEST  # once reached, it says nothing any more
+            state.key_watermark = key_watermark if is_ahead else EARLIEST  # none once the input is as far
 
         if not rows and not state.pending:
             return AdmittedRows(NetChanges(state), previous, progress)

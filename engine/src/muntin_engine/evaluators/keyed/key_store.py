@@ -215,7 +215,7 @@ class TimerIndex:
                 value = heappop(heap)
                 names = names_by_value.pop(value)
                 self._entry_count -= len(names)
-                # A key with another value by now has a further entry under that one: this entry is outdated.
+                # If a key has another value by now, this entry is outdated: it has a further one under that value.
                 due_keys.update([name for name in names if self._timer(name)[field] == value])
         return due_keys
 

@@ -44,8 +44,8 @@ def result_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[Output
         ModuleContractError: A module's value is not of the type its class declares.
     """
     is_operator = task.plan.join is None and task.query.is_operator
-    row = task.query.bindings[0].module.result_field() if is_operator else None
-    return _tables(task, output, _OutputColumns(task.results, task.plan.outputs, row))
+    row_field = task.query.bindings[0].module.result_field() if is_operator else None
+    return _tables(task, output, _OutputColumns(schema=task.results, outputs=task.plan.outputs, row=row_field))
 
 
 def evicted_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[pa.Table]:
@@ -57,7 +57,8 @@ def evicted_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[Outpu
     """
     module = task.query.bindings[0].module
     if isinstance(module, RowOperator) and task.evicted is not None:
-        yield from _tables(task, output, _OutputColumns(task.evicted, task.plan.evicted, module.evicted_field()))
+        columns = _OutputColumns(schema=task.evicted, outputs=task.plan.evicted, row=module.evicted_field())
+        yield from _tables(task, output, columns)
         return
     # The module declares no such rows: the first one is refused.
     for key, changes in output:

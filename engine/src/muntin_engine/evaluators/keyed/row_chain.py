@@ -127,7 +127,7 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], watermark: int) ->
     edges beside this walk are balanced (each node has as many incoming as outgoing ones), they are detours that the
     event made on its way, and all rows are applied. If not, some rows are missing, and those beside the walk wait for
     them. A blind revision applies to the end at which no other row leads on; of several, the one with the smallest new
-    end is the last, so a retraction wins. It waits if the event is absent.
+    end is the last, so a retraction wins. A blind revision waits if the event is absent.
 
     Where a node below the watermark is out of balance, or the event has ended before the watermark, the missing rows
     can no longer come legally: waiting rows with a sync time before the watermark are rejected, except detours.
@@ -142,7 +142,7 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], watermark: int) ->
     start = base.start
     first_legal = INFINITY + 1 if watermark == INFINITY else watermark  # all rows are late once the input has ended
 
-    # The event walks along its rows. These leave `edges` and `blind_rows`, which then have the rows beside the walk.
+    # The event walks along its rows. The walk takes these out of `edges` and `blind_rows`: the rows beside it are left.
     edges = _by_source([_edge(start, row) for row in rows if not _is_blind(row)])
     blind_rows = [row for row in rows if _is_blind(row)]
     if len(blind_rows) > 1:  # in ascending order, as the walk takes them from the end of the list
@@ -163,9 +163,9 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], watermark: int) ->
     payload, has_retracted_payloads = _payload(walk.base, walk.end, applied)
     event = EventState(start, walk.end, payload)
 
-    # The payload is unsure if a row retracts one that was not inserted, and that insertion may still come; or if an
-    # insertion or a retraction waits after others have changed the payload. All rows wait then, from the state before
-    # them: they are chained again together with the next ones.
+    # The payload is unsure in two cases: a row retracts a payload whose insertion has not come, and still may; or an
+    # insertion or a retraction waits, although others have changed the payload. Then all rows wait, with the state of
+    # the event before them: they are chained again together with the next rows.
     is_unsure = not has_retracted_payloads and start >= first_legal
     if waits_at_start and not is_unsure:
         is_unsure = _has_node(walk.edges, start) or payload != walk.base.payload
@@ -256,7 +256,8 @@ def _edge(start: int, row: InputChange) -> _RowEdge:
     end = INFINITY if row.end is None else row.end
     if row.new_end is None:  # an insertion leads from the start, where the event is absent, to its end
         return _RowEdge(start, end, row)
-    # Ends before the start of an event that was adjusted are ends at its start: there it is absent.
+    # An event that was adjusted may start after an end that its row names. That end counts as the start, at which the
+    # event is absent.
     return _RowEdge(max(start, end), max(start, row.new_end), row)
 
 

@@ -181,6 +181,7 @@ class DelayBuffer(KeyEvents, ABC):
         """Return the state that `to_data` wrote, with the differences that were written after it."""
         state = cls(query)
         records = [_BufferRecord(*record) for record in stored]
+        # The watermark comes first: the memberships of events depend on it.
         state.released_before = records[-1].released_before
         state.restore([record.buffer for record in records])
         follower_records = [FollowerRecord(record.follower, record.released_before) for record in records]

@@ -96,7 +96,7 @@ class _WindowOfStates:
         return states
 
     def results(self, window: Window) -> list[Any]:
-        """Return the result of each module."""
+        """Add the rows that came to the states of the modules, and return the result of each module."""
         states = self.folded_states(window)
         results: list[Any] = []
         for computation, state in zip(self.computations, states, strict=True):

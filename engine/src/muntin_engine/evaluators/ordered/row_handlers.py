@@ -189,7 +189,7 @@ class HandlersRun(RowsRun):
                     self._member_rows.setdefault(partition, {})[member_row.number] = member_row
                     self._call("on_insert", partition, time, extent=None, argument=member_row)
                 continue
-            # A window is handled while it has its rows; then the rows that leave by the same action are handled.
+            # The handler of a window is called while the window has its rows; `on_evict` then gets the rows that leave.
             if kind is not EVICT:
                 self._call(_HANDLER_OF[kind], partition, time, extent)
             evicted = self._evict(partition, rows)

@@ -98,7 +98,7 @@ class RowsRun(OrderedRun):
 
         Args:
             window: The window.
-            results: The result of each module.
+            results: The result of each module; of a module that returns rows, all rows as the only item.
             partition: The partition of the window; None where rows are not partitioned.
             key: The key, for errors of aggregates.
             ends_window: True if the window has no further results: then its last row is marked.

@@ -294,6 +294,7 @@ class StreamRun(OrderedRun):
         self._woken = time
         state.answered_time = state.requested_time
         rows = self._calls.on_time(key, tick, state.operator_state)
+        # If it asks for another time that has passed, it is woken again at the same tick.
         self._finish_call(tick, rows, first_wake_up=time)
 
     def _finish_call(self, tick: Window, rows: list[Any], first_wake_up: int) -> None:
