@@ -217,7 +217,7 @@ def waiting_row(input_identity: QueryIdentity, row: InputChange) -> StateRow:
     if row.new_end is not None:
         value = {"end": row.end, "new_end": row.new_end}
     end = INFINITY if row.end is None else row.end
-    return StateRow("waiting", (), row.start, end, value, id=row.id)
+    return StateRow("waiting", key=(), start=row.start, end=end, value=value, id=row.id)
 
 
 def payload_of(input_identity: QueryIdentity, values: Sequence[Any]) -> dict[str, Any]:

@@ -143,7 +143,8 @@ class Codec:
         """
         cls = type(value)
         if cls is ValueColumn:
-            return msgpack.ExtType(COLUMN, self.pack(split_into_columns(value.values, self._declares), depth + 1))
+            columns = split_into_columns(value.values, self._declares)
+            return msgpack.ExtType(COLUMN, self.pack(columns, depth + 1))
         if cls in WRITERS:
             code, write = WRITERS[cls]
             return msgpack.ExtType(code, self.pack(write(value), depth + 1))

@@ -122,8 +122,9 @@ class Compatibility:
     def changes(self, stored: QueryIdentity) -> Changes:
         """Return the changes between the query that wrote a state, and this one, which can go on with it."""
         matched = self._matched_modules(stored)
+        # Where the state holds rows, a new module is computed from these like any other: then it is no change.
         new_modules: list[str] = []
-        if not self.holds_rows:  # else a new module is computed from the rows in the state like any other
+        if not self.holds_rows:
             modules = self.identity.get("modules", ())
             new_modules = [spell_module(modules[place], self.identity) for place in matched.new_places]
         stored_sources = _sources(stored)

@@ -54,7 +54,7 @@ def _clock_of(zone: tzinfo | None, value: datetime) -> tuple[datetime, object]:
         offset = zone.utcoffset(None)
         name = zone.tzname(None)
         parts: list[object] = [offset // _MICROSECOND]
-        if name != timezone(offset).tzname(None):
+        if name != timezone(offset).tzname(None):  # the zone has a name of its own
             parts.append(name)
         return _EPOCH.replace(tzinfo=zone), parts
     if type(zone) is ZoneInfo and zone.key is not None:

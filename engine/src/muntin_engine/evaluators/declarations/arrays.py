@@ -47,7 +47,7 @@ def explain(plan: Plan) -> Explanation:
 
 def _row_into_slice(plan: Plan) -> str:
     """Return the words for the cost of a row that is merged into its slice."""
-    slices = plan.arrays.grids[0]
+    slices = plan.arrays.grids[0]  # the grids of all windows have the same slices
     spell_length = plan.words.spell_length if slices.periods is None else slices.periods.spell
     cycle = spell_length(slices.cycle)
     count = len(slices.cuts)

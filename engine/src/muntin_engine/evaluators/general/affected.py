@@ -107,7 +107,8 @@ class AffectedWindows:
         changes = [self._change_span(previous, present) for previous, present in net.changes_by_id.values()]
         for event in net.inserted:
             if event.since < event.until:
-                changes.append(_ChangeSpan(None, event, *affected_stretch(event.since, event.until)))
+                start, end = affected_stretch(event.since, event.until)
+                changes.append(_ChangeSpan(previous=None, present=event, start=start, end=end))
         if net.changed_bounds is not None:
             start, end = net.changed_bounds
             changes.append(_ChangeSpan(previous=None, present=None, start=start, end=end))  # of bounds, not of an event
@@ -121,6 +122,7 @@ class AffectedWindows:
         go, the windows on both sides of it are affected.
         """
         versions = [event for event in (previous, present) if event is not None and event.is_member]
+        # If neither version is a member of a window, the stretch is empty.
         first = min((event.since for event in versions), default=INFINITY)
         last = max((event.until for event in versions), default=INFINITY)
         if len(versions) == 2 and not self._query.waits_for_ends and _is_revision(previous, present):
@@ -129,7 +131,8 @@ class AffectedWindows:
             ends_are_members = old_version.until >= old_version.end and new_version.until >= new_version.end
             if old_version.since == new_version.since and ends_are_members:
                 first = min(old_version.end, new_version.end)
-        return _ChangeSpan(previous, present, *self._query.window.affected_stretch(first, last))
+        start, end = self._query.window.affected_stretch(first, last)
+        return _ChangeSpan(previous, present, start, end)
 
     def _add_change(self, effect: Affected, window: Window, change: _ChangeSpan) -> None:
         """Add the effect of one change to the effect of the batch on a window that was emitted."""

@@ -205,7 +205,7 @@ class Marks:
                 self._ticks.remove(tick)
 
     def place(self, tick: int) -> int:
-        """Return the number of distinct ticks before one."""
+        """Return the place of a tick in order, be it there or not: the number of distinct ticks before it."""
         return self._ticks.bisect_left(tick)
 
     def at(self, place: int) -> int:
@@ -267,10 +267,11 @@ class SnapshotAssigner(Assigner):
 
     def close(self, limit: int) -> None:
         """Move the frontier to the last endpoint at the limit or before."""
-        place = self._marks.place(limit + 1) - 1
         if limit == INFINITY:
             self.frontier = INFINITY
-        elif place >= 0:
+            return
+        place = self._marks.place(limit + 1) - 1
+        if place >= 0:  # there is such an endpoint
             self.frontier = max(self.frontier, self._marks.at(place))
 
     def first_open(self, earliest: int) -> FirstOpen:
@@ -448,6 +449,6 @@ def assigner_of(kind: WindowKind) -> Assigner:
 def new_assigner(query: EvaluatorQuery) -> Assigner:
     """Return a new assigner for a query: a function to give to `query.once`, which keeps one for all keys.
 
-    That one must not be changed. It knows no events, as that of a key whose events all lie in the future.
+    No caller changes the one that is kept. It knows no events, like that of a key whose events all lie in the future.
     """
     return assigner_of(query.window)

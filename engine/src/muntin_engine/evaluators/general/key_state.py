@@ -120,7 +120,7 @@ class KeyState(KeyEvents):
         """Yield the events, and the states and live results of each window that is kept."""
         yield from super().state_rows(states, inputs)
         for window, entry in self.entries:
-            row = StateRow("window", (), window.start, window.end, None, events=entry.size)
+            row = StateRow("window", key=(), start=window.start, end=window.end, value=None, events=entry.size)
             if entry.states:
                 yield from states.rows(row, entry.states)
             else:
@@ -129,7 +129,7 @@ class KeyState(KeyEvents):
                 yield row._replace(kind="trigger", value=entry.trigger_state._asdict())
             for live_row in entry.live_rows:
                 start, end, value = live_row.row
-                yield StateRow("result", (), start, end, value)
+                yield StateRow("result", key=(), start=start, end=end, value=value)
 
     def track(self) -> None:
         """Mark the state as saved; record changes from now on."""

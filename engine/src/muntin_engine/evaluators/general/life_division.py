@@ -121,7 +121,7 @@ def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeCh
 def _changes_of_lives(key: KeyLives, net: NetChanges) -> list[EventChange]:
     """Return the changes of events that belong to lives; those that a filter leaves out go into the key's own index."""
     changes = [*net.changes_by_id.values()]
-    changes += [EventChange(None, event) for event in net.inserted]
+    changes += [EventChange(previous=None, present=event) for event in net.inserted]
     old_filtered: list[StoredEvent] = []
     new_filtered: list[StoredEvent] = []
     for previous, present in changes:
@@ -156,13 +156,16 @@ def _pieces(lives: Sequence[LifeState], changes: Sequence[EventChange]) -> list[
             pieces.append(_Piece(change.present.start, change.present.end, origin, change))
     for life in lives:
         if life not in changed_ids:
-            pieces.append(_Piece(*life.span, life))
+            start, end = life.span
+            pieces.append(_Piece(start, end, origin=life))
             continue
         if life.forgotten_span is not None:
-            pieces.append(_Piece(*life.forgotten_span, life))
+            start, end = life.forgotten_span
+            pieces.append(_Piece(start, end, origin=life))
         for event in life.events:
             if event.id not in changed_ids[life]:
-                pieces.append(_Piece(event.start, event.end, life, EventChange(event, event)))
+                unchanged = EventChange(previous=event, present=event)
+                pieces.append(_Piece(event.start, event.end, origin=life, change=unchanged))
     return pieces
 
 
@@ -199,7 +202,7 @@ def _add_piece(piece: _Piece, life_changes: LifeChanges, changes_by_life: dict[L
         if origin is not None and has_moved:
             assert origin.forgotten_span is None, "nothing after a change was forgotten"
             for event in origin.events:
-                changes_by_life[origin].changes_by_id[event.id] = EventChange(event, None)
+                changes_by_life[origin].changes_by_id[event.id] = EventChange(event, present=None)
                 life_changes.inserted.append(event)
         return
 
@@ -209,7 +212,7 @@ def _add_piece(piece: _Piece, life_changes: LifeChanges, changes_by_life: dict[L
     if previous is None or origin is None:
         life_changes.inserted.append(present)
     elif has_moved:
-        changes_by_life[origin].changes_by_id[previous.id] = EventChange(previous, None)
+        changes_by_life[origin].changes_by_id[previous.id] = EventChange(previous, present=None)
         life_changes.inserted.append(present)
     elif previous is not present:
         life_changes.changes_by_id[previous.id] = piece.change

@@ -31,6 +31,7 @@ class LivesRun(GeneralRun):
         output: list[OutputChange] = []
         for life_changes in divide(state, net, has_triggers=has_triggers):
             output += self._process_life(key, state, life_changes, previous, progress)
+        # The index of the key itself has the events that a filter left out: those that can no longer be revised go.
         self.closing.close(state, progress.watermark)
 
         # A window that moved to another life of the key is retracted in one life and inserted in the other.

@@ -131,7 +131,7 @@ class SpeculativeEmission(Emission):
             event_starts: The starts of the key's events, in order.
         """
         if self._query.hides_later_ends:
-            return False
+            return False  # each piece is computed from the ends that are known at its tick, which no state has
         if not self._query.is_cut_at_changes or self._query.window.known_at(window) is not None:
             return True  # all members of such a window are known at one tick: it is one piece
         # No event starts between the change and the end of the window.

@@ -124,7 +124,7 @@ class TriggeredEmission(Emission):
         return output
 
     def rename(self, key: object, state: KeyState, renamed: Mapping[Window, Window]) -> list[OutputChange]:
-        """Move the entries of windows to those in their place: their triggers go on, and their rows are retracted.
+        """Move the entries of windows that go on with other ends: their triggers go on, their live rows are retracted.
 
         Args:
             key: The key.
@@ -136,7 +136,7 @@ class TriggeredEmission(Emission):
             entry = state.windows.get(old_window)
             output += _retractions(old_window, entry)
             trigger_state = entry.trigger_state
-            if trigger_state is not None:
+            if trigger_state is not None:  # by `merge` the trigger learns of its new window
                 trigger_state = self._trigger_call.merge(key, new_window, [trigger_state])
             state.windows.put(old_window, NEW)
             state.windows.put(new_window, entry._replace(live_rows=[], trigger_state=trigger_state))
@@ -149,9 +149,9 @@ class TriggeredEmission(Emission):
             entry = state.windows.get(window)
             change = affected[window]
             if not entry.size:
-                continue
+                continue  # the window had no members
             if change.exists and entry.size + change.growth:
-                continue
+                continue  # it still has some
             output += _retractions(window, entry)
             if self._replaces_windows and entry.trigger_state is not None:
                 self._replaced.append(ReplacedWindow.of(state, window, entry, change))
@@ -206,7 +206,8 @@ class TriggeredEmission(Emission):
         for replaced_window in replaced_windows:
             previous_ids.update(replaced_window.members)
         arrivals = [event for event in step.members.values() if event.id not in previous_ids]
-        departures = len(previous_ids) - (size - len(arrivals))
+        remaining_count = size - len(arrivals)
+        departures = len(previous_ids) - remaining_count
         replaced_states = [replaced_window.trigger_state for replaced_window in replaced_windows]
         trigger_state = self._trigger_call.merge(key, step.window, replaced_states)
         state.windows.put(step.window, NEW._replace(size=size, trigger_state=trigger_state))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 from muntin import INFINITY, ClipPolicy, Event, Window
 from muntin.modules.aggregate import rows_of
@@ -72,10 +72,9 @@ class ModuleComputation(MethodCalls):
         self.lifetime = Clipping(clip, extent).lifetime
         self._reads_times = module.reads_times
 
-        # Its results, which become plain data unless they are already.
+        # The computation of its results, which become plain data unless they are already.
         self._plain = binding.plain
-        self._is_plain = binding.plain is None and not module.is_operator
-        self._compute = self._called.compute_result if self._is_plain else self._compute_plain
+        self._compute = self._plain_results_of(self._called)
 
     @property
     def sees_events(self) -> bool:
@@ -197,21 +196,41 @@ class ModuleComputation(MethodCalls):
         compute = self._compute
         if self.skips_rows and not payloads.has_skipped:
             # No payload is skipped: the module is called without the wrapper, which would count the accepted ones.
-            compute = self.module.compute_result if self._is_plain else self._compute_accepted
+            compute = self._plain_results_of(self.module)
         return self.call_for_each("compute_result", windows, compute, groups)
 
-    def _compute_plain(self, *arguments: object) -> object:
-        """Return a result as plain data."""
-        return self._plain_result(self._called.compute_result(*arguments))
+    def _plain_results_of(self, module: Any) -> Callable[..., Any]:
+        """Return a function that computes a result of a module, or of its wrapper, as plain data.
 
-    def _compute_accepted(self, payloads: list[object]) -> object:
-        """Return the result, as plain data, of payloads that the module accepts all."""
-        return self._plain_result(self.module.compute_result(payloads))
+        It is no method of this object, which keeps it: that would be a cycle.
+        """
+        if self._plain is None and not self.module.is_operator:
+            return cast(Callable[..., Any], module.compute_result)
+        return _PlainResults(module, self._plain, is_operator=self.module.is_operator)
 
-    def _plain_result(self, result: Any) -> object:
-        """Return a result as plain data; that of an operator is the list of its rows."""
+
+class _PlainResults:
+    """Computes the results of a module as plain data; that of an operator is the list of its rows."""
+
+    __slots__ = ("_is_operator", "_module", "_plain")
+
+    def __init__(self, module: Any, plain: Callable[[Any], object] | None, *, is_operator: bool) -> None:
+        """Prepare to compute results.
+
+        Args:
+            module: The module, or its wrapper. One that is called with events or rows has no results to compute.
+            plain: Makes plain data of a result, or of a row of an operator; None if these are plain data.
+            is_operator: True if a result consists of rows.
+        """
+        self._module = module
+        self._plain = plain
+        self._is_operator = is_operator
+
+    def __call__(self, *arguments: object) -> object:
+        """Compute a result."""
+        result = self._module.compute_result(*arguments)
         plain = self._plain
-        if not self.module.is_operator:
+        if not self._is_operator:
             return result if plain is None else plain(result)
         rows = rows_of(result)
         return rows if plain is None else list(map(plain, rows))

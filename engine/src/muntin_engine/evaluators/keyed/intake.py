@@ -101,7 +101,7 @@ class KeyIntake:
         pattern_watermarks: PatternWatermarks,
         key_watermarks: Sequence[int],
     ) -> AdmittedRows:
-        """Admit the rows of a key.
+        """Admit the rows of a key: count those that are accepted, and list the late and rejected ones as rejections.
 
         Args:
             key: The key.

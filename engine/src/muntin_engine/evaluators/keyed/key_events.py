@@ -165,8 +165,8 @@ class KeyEvents:
     def anonymous_ids(self, starts: Sequence[int]) -> Sequence[Hashable]:
         """Return a new id for each of several events that the input gives no id, by the starts of the events.
 
-        The ids are serial numbers. Where other events of the query have ids of the input, they are an `Identity` that
-        no id of the input equals.
+        The ids are serial numbers. Where other events of the query have ids of the input, each id is an `Identity` that
+        no event of the input has.
         """
         first_serial = self.serial + 1
         self.serial += len(starts)
@@ -252,7 +252,7 @@ class KeyEvents:
         for row in self.pending_rows:
             yield waiting_row(input_identity, row)._replace(input=input_name)
         if self.key_watermark > EARLIEST:
-            yield StateRow("watermark", (), self.key_watermark, INFINITY, None, input=input_name)
+            yield StateRow("watermark", key=(), start=self.key_watermark, end=INFINITY, value=None, input=input_name)
 
     def id_of(self, id: Hashable) -> Hashable:
         """Return the id that the input gave an event; None if it gave none.
@@ -296,7 +296,8 @@ class KeyEvents:
         if len(widths) > 1:
             raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
 
-        # The id of an event with a name is a pair of the input's id and of the start that it was inserted with.
+        # Where the input has ids, that of an event here is a pair: the input's id, and the start that the event was
+        # inserted with.
         gone_columns = [gone_ids]
         input_ids = ids
         origins: list[int] = []

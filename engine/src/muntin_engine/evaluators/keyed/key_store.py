@@ -215,7 +215,7 @@ class TimerIndex:
                 value = heappop(heap)
                 names = names_by_value.pop(value)
                 self._entry_count -= len(names)
-                # If a key has another value by now, this entry is outdated: it has a further one under that value.
+                # A key with another value by now is due by that value, under which it has a further entry.
                 due_keys.update([name for name in names if self._timer(name)[field] == value])
         return due_keys
 
@@ -239,7 +239,8 @@ class TimerIndex:
                 self._entry_count -= 1
             if names:
                 return value
-            del self._names_by_value[field][heappop(heap)]
+            heappop(heap)
+            del self._names_by_value[field][value]
         return INFINITY
 
     def _clear(self) -> None:

@@ -32,7 +32,11 @@ class RevisedEvents(NetChanges):
         self._late_rule = late_rule
 
     def revise(self, identity: Identity, change: InputChange) -> bool:
-        """Apply the only row of an event if it is a legal revision of a live event; return False if it is not."""
+        """Apply the only row of an event at once if it is a legal revision of a live event.
+
+        Returns:
+            False if it is not, and has to be chained.
+        """
         event = self.current(identity)
         new_end = change.new_end
         if event is None or new_end is None or new_end <= event.start:
@@ -130,7 +134,7 @@ class RevisedEvents(NetChanges):
                 self.put_new(identity, start, end, payload)
             return
         if not event_state.is_alive:
-            self.changes_by_id[identity] = EventChange(event, None)
+            self.changes_by_id[identity] = EventChange(event, present=None)
             return
         # If the payload is the same, the event keeps its object. Readers of the change compare the objects: they see
         # that nothing but the end moved.

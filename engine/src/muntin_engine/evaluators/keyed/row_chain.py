@@ -149,7 +149,8 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], watermark: int) ->
         blind_rows = sorted_by_value(blind_rows, lambda row: (row.new_end, row))
     walk = _walk_of_event(base, edges, blind_rows)
     is_over = walk.end < first_legal
-    beside = _rows_beside(list(chain.from_iterable(edges.values())), first_legal, is_over=is_over)
+    edges_beside = list(chain.from_iterable(edges.values()))
+    beside = _rows_beside(edges_beside, first_legal, is_over=is_over)
     waiting_edges = beside.edges if beside.are_waiting else []
     rejected = [edge.row for edge in beside.rejected]
     if is_over:
@@ -159,7 +160,8 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], watermark: int) ->
     # The state of the event now. Insertions and retractions are the edges at the start. If one of them is missing, the
     # rows beside the walk say nothing of the payload yet.
     waits_at_start = _has_node(waiting_edges, start)
-    applied = walk.edges if waits_at_start and beside.imbalance[start] else walk.edges + beside.edges
+    lacks_row_at_start = waits_at_start and bool(beside.imbalance[start])
+    applied = walk.edges if lacks_row_at_start else walk.edges + beside.edges
     payload, has_retracted_payloads = _payload(walk.base, walk.end, applied)
     event = EventState(start, walk.end, payload)
 

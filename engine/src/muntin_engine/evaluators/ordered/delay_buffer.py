@@ -226,7 +226,7 @@ class OrderedRun(KeyedRun):
         super().__init__(query, start)
         (self._intake,) = self.intakes
         self.progress = self._intake.progress
-        self.due_at = Due(self.progress.watermark)
+        self.due_at = Due(closing=self.progress.watermark)
 
     def process_rows(self, key: Key, state: DelayBuffer, work: KeyWork) -> list[OutputChange]:
         """Admit the rows of a key, and process the events that are released."""
@@ -239,7 +239,8 @@ class OrderedRun(KeyedRun):
         self.work = work
         self.key_progress = admitted.progress
         self.output = []
-        self.process_released(state.release(admitted.progress.watermark), admitted.previous, admitted.progress)
+        released = state.release(admitted.progress.watermark)
+        self.process_released(released, admitted.previous, admitted.progress)
         return self.output
 
     @abstractmethod

@@ -49,7 +49,8 @@ class _WindowOfRows:
 
     def results(self, window: Window) -> list[Any]:
         """Compute the window: return the result of each module, and record rows anew for the next computation."""
-        step = SweptWindow(window, self.members, list(self.entered.values()), self.departed)
+        entered = list(self.entered.values())
+        step = SweptWindow(window, members=self.members, entered=entered, departed=self.departed)
         self.entered = {}
         self.departed = []
         return [slide.result(step) for slide in self.slides]

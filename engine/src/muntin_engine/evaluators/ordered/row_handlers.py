@@ -249,5 +249,13 @@ class HandlersRun(RowsRun):
         # Rows of the second output are never changed: they need no ids.
         start = window.start
         for row in rows:
-            change = OutputChange(OutputKind.INSERT, 0, window, start, start + 1, row, partition=output_partition)
+            change = OutputChange(
+                OutputKind.INSERT,
+                id=0,
+                window=window,
+                start=start,
+                end=start + 1,
+                value=row,
+                partition=output_partition,
+            )
             self._evicted.append(change)

@@ -195,12 +195,15 @@ class RowsState(DelayBuffer):
         for partition, rows in self.members.items():
             for row in rows.values():
                 value = payload_of(input_identity, row.payload)
-                yield StateRow("member", (), row.start, row.end, value, events=1, partition=partition)
+                yield StateRow(
+                    "member", key=(), start=row.start, end=row.end, value=value, events=1, partition=partition
+                )
         for partition, module_states in self.states.items():
-            partition_row = StateRow("partition", (), EARLIEST, INFINITY, None, partition=partition)
+            partition_row = StateRow("partition", key=(), start=EARLIEST, end=INFINITY, value=None, partition=partition)
             yield from states.rows(partition_row, cast(Sequence[ModuleState], module_states))
-        key_row = StateRow("key", (), EARLIEST, INFINITY, None)
-        yield from states.rows(key_row, [] if self.module_state is None else [self.module_state])
+        if self.module_state is not None:
+            key_row = StateRow("key", key=(), start=EARLIEST, end=INFINITY, value=None)
+            yield from states.rows(key_row, [self.module_state])
 
     def follower_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
         """Return the windows as plain data, or the columns of the rows that were released since the save.
@@ -213,7 +216,7 @@ class RowsState(DelayBuffer):
         for partition, rows in self.members.items():
             members.append([partition, list(rows), *_columns(rows.values())])
         module_state: list[bytes] = []
-        if self.module_state is not None:
+        if self.module_state is not None:  # as the state of the only module in one window
             module_state = serializer.pack([[self.module_state]], key, [ALWAYS])
         windows = _SavedWindows(
             windows=None if self.windows_state is None else self._windows.to_data(self.windows_state),
