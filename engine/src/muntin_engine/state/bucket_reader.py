@@ -98,7 +98,7 @@ class BucketReader:
         data = self.cells.get(METADATA)
         if data is None:
             raise damaged(METADATA, "it is empty", owner)
-        # The metadata are read by the query that wrote them, so that nothing differs.
+        # The identity that the metadata are compared with is their own: so nothing differs.
         self.identity: QueryIdentity = query_and_progress(data, self.codec).identity
         metadata = BucketMetadata.from_bytes(data, Compatibility(self.identity), self.codec)
         self.progress: Sequence[Any] = metadata.progress
@@ -110,7 +110,8 @@ class BucketReader:
         self.entries: list[DatedEntry] = []
         for entry, name in zip(log.read(), log.names, strict=True):
             schema_version = entry.schema_version or self.versions[-1]
-            origin = unseal(name, cells.get(name) or b"", owner).origin
+            sealed_entry = cells.get(name) or b""  # empty only if the cell went away since `log.read`
+            origin = unseal(name, sealed_entry, owner).origin
             self.entries.append(DatedEntry(entry._replace(schema_version=schema_version), origin.batch))
 
     @property
@@ -216,7 +217,7 @@ def waiting_row(input_identity: QueryIdentity, row: InputChange) -> StateRow:
     if row.new_end is not None:
         value = {"end": row.end, "new_end": row.new_end}
     end = INFINITY if row.end is None else row.end
-    return StateRow("waiting", (), row.start, end, value, id=row.id)
+    return StateRow("waiting", key=(), start=row.start, end=end, value=value, id=row.id)
 
 
 def payload_of(input_identity: QueryIdentity, values: Sequence[Any]) -> dict[str, Any]:

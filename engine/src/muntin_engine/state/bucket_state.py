@@ -191,7 +191,8 @@ class BucketMetadata:
         is_other_query = parts.identity != compatibility.identity
         if is_other_query:
             compatibility.check(parts.identity)
-        # The places of modules in each version are not stored. Where all is of the present query, none is needed.
+        # The places of modules in each version are not stored: they are found anew, unless the only version is that of
+        # the present query, of which no place is needed.
         if is_other_query or len(versions) > 1:
             versions = compatibility.schema_versions(versions)
         return cls(

@@ -119,8 +119,8 @@ class CheckedCells:
             owner: The bucket that they belong to, for errors.
             origin: The origin of the cells that are written now; None where there are no micro-batches, and so nothing
                 to compare.
-            was_idle: Returns True if the bucket was evaluated neither in the micro-batch that it gets nor in a later
-                one. It is called if the metadata are older than the last micro-batch.
+            was_idle: Gets the number of a micro-batch, and returns True if the bucket was evaluated neither in that
+                one nor in a later one. It is called if the metadata are older than the last micro-batch.
         """
         self.written = 0
         self._cells = cells
@@ -177,8 +177,8 @@ class CheckedCells:
         last_batch = -1 if origin is None else origin.batch
         if last_batch >= self._origin.batch:
             raise out_of_place(self._owner, origin, self._origin)
-        # The bucket writes metadata in each micro-batch in which it is evaluated: older ones are right only if it was
-        # evaluated in none since.
+        # The bucket writes metadata in each micro-batch in which it is evaluated: older metadata are right only if the
+        # bucket was evaluated in no micro-batch since then.
         is_batch_before = last_batch == self._origin.batch - 1
         if not is_batch_before and not self._was_idle(last_batch + 1):
             raise out_of_place(self._owner, origin, self._origin)

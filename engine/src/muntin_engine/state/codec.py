@@ -94,10 +94,11 @@ class Codec:
         except StateError:
             raise
         except Exception as error:
+            # MessagePack has a limit of its own for lists and dicts, and says so in a ValueError.
             if isinstance(error, RecursionError) or "recursion limit" in str(error):
                 raise too_deep() from None
             raise StateError(f"a value cannot be stored: {safe_message(error)}") from error
-        if self._may_hold_buffers and not depth:  # the whole value is looked through at once
+        if self._may_hold_buffers and not depth:  # the outermost call looks through the whole value
             _refuse_buffers(value, self._declares)
         return packed
 
@@ -142,7 +143,8 @@ class Codec:
         """
         cls = type(value)
         if cls is ValueColumn:
-            return msgpack.ExtType(COLUMN, self.pack(split_into_columns(value.values, self._declares), depth + 1))
+            columns = split_into_columns(value.values, self._declares)
+            return msgpack.ExtType(COLUMN, self.pack(columns, depth + 1))
         if cls in WRITERS:
             code, write = WRITERS[cls]
             return msgpack.ExtType(code, self.pack(write(value), depth + 1))
@@ -275,7 +277,7 @@ def _holds_no_bytes(annotation: object, records: Collection[type]) -> bool:
             inner_parts = () if cls in entered_records else tuple(_field_types(cls))
             entered_records.add(cls)
         elif not inner_parts and part not in _WITHOUT_BYTES:
-            return False
+            return False  # bytes, or a type of which nothing is known
         pending += [inner for inner in inner_parts if inner is not Ellipsis]
     return True
 

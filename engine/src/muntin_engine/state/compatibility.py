@@ -91,6 +91,7 @@ class Compatibility:
         Raises:
             StateMismatchError: The query cannot go on with the state.
         """
+        # What differs from the query after `_continued`, keeps the query from going on.
         continued = self._continued(stored)
         differences = differences_between(continued, self.identity)
         if differences:
@@ -112,7 +113,7 @@ class Compatibility:
         present = SchemaVersion.present(self.identity)
         has_present = bool(stored) and stored[-1].is_written_as(present)
         earlier_versions = stored[:-1] if has_present else stored
-        # The places of a version follow from those of the next one.
+        # The places of a version follow from those of the next one: so the last version comes first.
         versions = [present]
         for version in reversed(earlier_versions):
             versions.insert(0, version.before(versions[0]))
@@ -121,8 +122,9 @@ class Compatibility:
     def changes(self, stored: QueryIdentity) -> Changes:
         """Return the changes between the query that wrote a state, and this one, which can go on with it."""
         matched = self._matched_modules(stored)
+        # Where the state holds rows, a new module is computed from these like any other: then it is no change.
         new_modules: list[str] = []
-        if not self.holds_rows:  # else a new module is computed from the rows in the state like any other
+        if not self.holds_rows:
             modules = self.identity.get("modules", ())
             new_modules = [spell_module(modules[place], self.identity) for place in matched.new_places]
         stored_sources = _sources(stored)
@@ -161,7 +163,7 @@ class Compatibility:
         """Yield the reasons why modules that were added or removed keep the query from going on."""
         matched = self._matched_modules(stored)
         if self.why_fixed:
-            # As many new modules as dropped ones are modules that changed, on which there is other advice.
+            # If as many modules are new as were dropped, modules have changed: `advice_on_modules` is about these.
             if len(matched.new_places) != len(matched.dropped_places):
                 yield f"aggregates cannot be added or removed here: {self.why_fixed}"
             return
@@ -184,11 +186,12 @@ class Compatibility:
             if name in stored:
                 windows[name] = self._continued_windows(name, stored)
         code = self._continued_code(stored)
-        stored = _with_sources(self._with_modules(stored), self.identity)
+        stored = self._with_modules(stored)
+        stored = _with_sources(stored, self.identity)
         modules = list(stored.get("modules", ()))
         components = list(stored.get("components", ()))
         if len(modules) != len(self.modules):
-            return {**stored, **windows, **code}
+            return {**stored, **windows, **code}  # the modules differ, whatever their versions
 
         # The versions of modules, and the components of forms that upgrade theirs.
         for place, module in enumerate(self.modules):
@@ -198,8 +201,8 @@ class Compatibility:
             if stored_module.version == present_module.version or not _goes_on(module, stored_module, present_module):
                 continue
             modules[place] = present_data
-            is_stored_form = place < len(components) and place < len(self.forms)
-            if is_stored_form and hasattr(self.forms[place], "upgrade_state"):
+            has_components = place < len(components) and place < len(self.forms)
+            if has_components and hasattr(self.forms[place], "upgrade_state"):
                 components[place] = self.identity["components"][place]
 
         # Only parts that the stored identity has are replaced, except code: an older state may not have any.
@@ -219,7 +222,8 @@ class Compatibility:
         if any(self._why_not_added(place, matched.stored) for place in matched.new_places):
             return stored
 
-        # The modules of the query, those that are not new in their stored versions.
+        # The modules of the query, but with the stored version and components of each that the state has. Where states
+        # hold no components, the list of these is empty.
         modules: list[Any] = []
         for module, stored_place in zip(self.identity.get("modules", ()), matched.places, strict=True):
             name, version, *other_parts = module
@@ -242,12 +246,13 @@ class Compatibility:
         # By name: the version, and the oldest version that this one continues from.
         functions = dict(self.identity["functions"])
         stored_functions = stored.get("functions", {})
-        for name, (version, since) in self.identity["functions"].items():
+        for name, (version, continues_since) in self.identity["functions"].items():
             stored_version = stored_functions.get(name, [version])[0]
-            if not continues(version, stored_version, since, upgrades=False):
-                functions[name] = [stored_version, since]
+            if not continues(version, stored_version, continues_since, upgrades=False):
+                functions[name] = [stored_version, continues_since]
 
-        # By name: the hash of the code, the version, and whether a new version is required when the hash changes.
+        # By name: the hash of the code, the version, and whether a new version is required when the hash changes. The
+        # stored hash stays where the version is the same: if the code has changed, that is a difference.
         code = dict(self.identity["code"])
         stored_code = stored.get("code", {})
         for name, (_, version, is_required) in self.identity["code"].items():
@@ -256,7 +261,12 @@ class Compatibility:
         return {"functions": functions, "code": code}
 
     def _continued_windows(self, name: str, stored: QueryIdentity) -> object:
-        """Return the windows of a state, or the query's own where their kinds go on from the versions of the state."""
+        """Return the windows of a state, or the query's own where their kinds go on from the versions of the state.
+
+        Args:
+            name: The part of the identity: `window`, or `windows` if there are several, each under its name.
+            stored: The identity of the state.
+        """
         stored_windows = stored[name]
         present_windows = self.identity.get(name)
         if not isinstance(stored_windows, Mapping) or not isinstance(present_windows, Mapping):
@@ -264,11 +274,11 @@ class Compatibility:
         if name == "window":
             goes_on = bool(self.windows) and continues_windows(stored_windows, self.windows[0])
         else:
-            # Several windows, each under its name.
+            # A query has as many names as windows, or no name: then its only window is compared as `window`.
             windows = dict(zip(present_windows, self.windows, strict=False))
             goes_on = set(stored_windows) == set(windows)
-            if goes_on:
-                goes_on = all(continues_windows(stored_windows[key], window) for key, window in windows.items())
+            for window_name, window in windows.items():
+                goes_on = goes_on and continues_windows(stored_windows[window_name], window)
         return present_windows if goes_on else stored_windows
 
 
@@ -285,7 +295,8 @@ def _sources(identity: QueryIdentity) -> list[str]:
 def _with_sources(stored: QueryIdentity, present: QueryIdentity) -> QueryIdentity:
     """Return the identity of a state with the query's sources, if the query can go on with other sources.
 
-    It can if the two have a source in common, and the same rule for each source that both have rules for.
+    It can if the two have a source in common, if both have rules of sources or neither has, and if the rule is the same
+    for each source that both have one for.
     """
     if "several" in stored and _input_names(stored) == _input_names(present):
         inputs: list[Any] = []

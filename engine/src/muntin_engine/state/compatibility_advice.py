@@ -30,9 +30,16 @@ def advice_on_types(differences: Sequence[Difference]) -> Iterator[str]:
 
 
 def advice_on_functions(stored: QueryIdentity, present: QueryIdentity) -> Iterator[str]:
-    """Yield advice for the writers of functions, and of modules and functions that require the same code."""
+    """Yield advice for the writers of functions, and of modules and functions that require the same code.
+
+    Args:
+        stored: The identity of the state, with the parts of the query from which it can go on: so it has the functions
+            of the query alone, some with other versions or code.
+        present: The identity of the query.
+    """
     for name, (version, _) in stored.get("functions", {}).items():
-        yield from _advice_on_version(name, version, present["functions"][name][0], "say")
+        present_version = present["functions"][name][0]
+        yield from _advice_on_version(name, version, present_version, remedy="say")
     for name, (code, version, _) in stored.get("code", {}).items():
         if code != present["code"][name][0]:
             yield (
@@ -47,7 +54,7 @@ def advice_on_windows(stored: QueryIdentity, present: QueryIdentity) -> Iterator
     window = present.get("window")
     if isinstance(stored_window, Mapping) and isinstance(window, Mapping):
         stored_version = str(stored_window.get("version"))
-        yield from _advice_on_version(window["kind"], stored_version, window["version"], "say")
+        yield from _advice_on_version(window["kind"], stored_version, window["version"], remedy="say")
 
 
 def advice_on_modules(modules: Sequence[Module], stored: QueryIdentity, present: QueryIdentity) -> Iterator[str]:
@@ -55,7 +62,7 @@ def advice_on_modules(modules: Sequence[Module], stored: QueryIdentity, present:
 
     Args:
         modules: The modules of the query.
-        stored: The identity of the state, with as many modules as the query or with others.
+        stored: The identity of the state, with the parts of the query from which it can go on.
         present: The identity of the query.
     """
     stored_modules = stored.get("modules", ())
@@ -71,9 +78,13 @@ def advice_on_modules(modules: Sequence[Module], stored: QueryIdentity, present:
             yield _advice_without_version(module, stored_module, stored)
         else:
             yield from _advice_on_version(
-                stored_module.name, stored_module.version, present_module.version, "let it define upgrade_state, or say"
+                stored_module.name,
+                stored_module.version,
+                present_module.version,
+                remedy="let it define upgrade_state, or say",
             )
 
+    # Components are the matter only where the modules are the same.
     stored_components = stored.get("components")
     components = present.get("components")
     if stored_modules != present_modules or not stored_components or not components:
@@ -120,7 +131,7 @@ def _maker_of(module: Module, places: Sequence[Any]) -> str | None:
 
 
 def _advice_on_version(name: str, stored: str, present: str, remedy: str) -> Iterator[str]:
-    """Yield the advice on a version that does not continue from the stored one; none where they are the same.
+    """Yield the advice on a version that does not continue from the stored one; nothing if both are the same.
 
     Args:
         name: The name of the function, module or kind of windows that has the version.

@@ -135,7 +135,8 @@ def _differences_by_name(subject: str, stored: Mapping[str, Any], present: Mappi
 
 def _differences_of_inputs(stored: QueryIdentity, present: QueryIdentity) -> list[Difference]:
     """Return the differences of each of several inputs, with the name of the input in their subjects."""
-    times = {"times": present["times"]}  # an input does not have them, and lengths are spelled by them
+    # Lengths are spelled by the kind of times, which the identity of an input does not have.
+    times = {"times": present["times"]}
     differences: list[Difference] = []
     for (name, stored_input), (_, present_input) in zip(stored["several"], present["several"], strict=True):
         for difference in differences_between({**stored_input, **times}, {**present_input, **times}):
@@ -146,7 +147,7 @@ def _differences_of_inputs(stored: QueryIdentity, present: QueryIdentity) -> lis
 def _is_reported_by_other_part(name: str, stored: QueryIdentity, present: QueryIdentity) -> bool:
     """Return True if the difference of a derived part follows from another difference, which is reported anyway.
 
-    So it is if only one of the two queries has the part, or if their modules differ.
+    That is so if only one of the two queries has the part, or if their modules differ.
     """
     both_have_it = bool(stored.get(name) and present.get(name))
     return not both_have_it or stored.get("modules") != present.get("modules")
@@ -183,8 +184,8 @@ def _differences_of_modules(stored: QueryIdentity, present: QueryIdentity) -> li
                 differences.append(Difference("module", stored_words, words))
                 break
 
-    differences += [Difference("aggregate", words, None) for words, _ in dropped_modules]
-    differences += [Difference("aggregate", None, words) for words, _ in new_modules]
+    differences += [Difference("aggregate", checkpoint=words, query=None) for words, _ in dropped_modules]
+    differences += [Difference("aggregate", checkpoint=None, query=words) for words, _ in new_modules]
     if not differences and stored_modules != modules:
         stored_order = ", ".join(words for words, _ in stored_modules)
         order = ", ".join(words for words, _ in modules)
@@ -251,7 +252,7 @@ def _spell_part(name: str, identity: QueryIdentity) -> str:
     value = identity.get(name)
     if name not in _SPELLING_OF:
         return repr(value)
-    if not value and value != 0:
+    if not value and value != 0:  # the part is absent or empty; 0 may be a length
         return _NOTHING
     spell = _SPELLING_OF[name]
     return spell(value, identity)

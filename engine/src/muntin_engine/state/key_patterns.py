@@ -79,20 +79,23 @@ class KeyPatterns:
         return max(finite_times, default=EARLIEST)
 
     def advance(self, reported: Sequence[CompletePattern], watermark: int, most: int = MOST_PATTERNS) -> KeyPatterns:
-        """Add patterns, and drop those that the watermark of all keys has reached.
+        """Return these patterns and reported ones, without those whose time the watermark of all keys has reached.
 
         Args:
-            reported: The patterns to add.
+            reported: The reported patterns.
             watermark: The watermark of all keys.
-            most: The number of patterns that may be left.
+            most: The number of patterns that there may be.
+
+        Returns:
+            This very object if nothing has changed.
 
         Raises:
-            StateError: More patterns are left.
+            StateError: There are more patterns.
         """
         present = self.to_data()
         beyond_watermark = [(pattern, time) for pattern, time in (*present, *reported) if time > watermark]
         if not reported and len(beyond_watermark) == len(present):
-            return self  # the same object says that nothing has changed
+            return self
         patterns = KeyPatterns(beyond_watermark)
         if len(patterns) > most:
             raise StateError(
@@ -106,13 +109,13 @@ class KeyPatterns:
     def _times(self, key: Key) -> Iterator[int]:
         """Yield the times of the patterns that allow a key."""
         for places, group in self._groups.items():
-            # These have the values of the key: it remains to test their ranges.
+            # The patterns that are found have the values of the key: it remains to test their ranges.
             for pattern, time in group.get(_look_up_key(key, places), ()):
                 if all(_is_in(pattern[place], key[place]) for place in _places(pattern, _RANGE)):
                     yield time
 
     def _add(self, pattern: Pattern, time: int) -> None:
-        """Add a pattern, unless it is superfluous. Patterns come in order: those added before have times as late."""
+        """Add a pattern, unless it is superfluous. Those added before have the same time, or a later one."""
         places = _places(pattern, _CONSTANT)
         values = {place: pattern[place][0] for place in places}
         for group_places, group in self._groups.items():
@@ -124,7 +127,7 @@ class KeyPatterns:
                 if are_both_finite_or_not and _covers(other_pattern, pattern):
                     return
 
-        # In turn, this pattern makes patterns with the same values superfluous, if it covers them and is as late.
+        # In turn, this pattern makes patterns with the same values and the same time superfluous, if it covers them.
         patterns_of_values = self._groups.setdefault(places, {}).setdefault(_look_up_key(values, places), [])
         needed: list[CompletePattern] = []
         for present_pattern, present_time in patterns_of_values:

@@ -142,7 +142,15 @@ class StateLog:
         present_version = len(self._schema_versions) - 1
         for first, last, data in entries:
             self.serial += 1
-            segment = Segment(self.serial, first, last, level, len(data), is_full, present_version)
+            segment = Segment(
+                serial=self.serial,
+                first=first,
+                last=last,
+                level=level,
+                size=len(data),
+                is_full=is_full,
+                schema_version=present_version,
+            )
             self._cells.put(segment.cell, data)
             self._segments.append(segment)
 

@@ -48,13 +48,13 @@ def _clock_of(zone: tzinfo | None, value: datetime) -> tuple[datetime, object]:
         zone: The zone.
         value: The time, for the error.
     """
-    if zone in _CLOCKS and type(zone) is not timezone:  # fixed offsets with different names are equal
+    if zone in _CLOCKS and type(zone) is not timezone:  # equal offsets may have different names
         return _CLOCKS[zone]
     if type(zone) is timezone:
         offset = zone.utcoffset(None)
         name = zone.tzname(None)
         parts: list[object] = [offset // _MICROSECOND]
-        if name != timezone(offset).tzname(None):
+        if name != timezone(offset).tzname(None):  # the zone has a name of its own
             parts.append(name)
         return _EPOCH.replace(tzinfo=zone), parts
     if type(zone) is ZoneInfo and zone.key is not None:

@@ -49,7 +49,12 @@ class StoreCache:
     """
 
     def __init__(self, most: int = CACHE_BYTES, clock: Callable[[], float] = monotonic) -> None:
-        """Hold no stores."""
+        """Hold no stores.
+
+        Args:
+            most: The bytes for which there is room.
+            clock: Returns the present time in seconds, from any origin.
+        """
         self.most = most
         self._clock = clock
         self._bytes = 0
@@ -62,6 +67,8 @@ class StoreCache:
 
     def take(self, bucket: Hashable, version: bytes) -> Any | None:
         """Take the store of a bucket out of the cache; return None if there is none that equals the state.
+
+        A store of the bucket that equals an older state is dropped.
 
         Args:
             bucket: The name of the bucket.

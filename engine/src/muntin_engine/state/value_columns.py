@@ -69,8 +69,12 @@ def _split_tuples(values: list[Any], width: int, is_known: Callable[[type], bool
 
 
 def _split_records(values: list[Any], cls: type, is_known: Callable[[type], bool], depth: int) -> list[Any]:
-    """Return records of one class field by field."""
-    if hasattr(cls, "__post_init__"):
+    """Return records of one class field by field.
+
+    Raises:
+        StateError: The class of the records refuses the values of one, so that it could not be read back.
+    """
+    if hasattr(cls, "__post_init__"):  # no other class refuses values
         for value in values:
             check_record(value)
     names = field_names(cls)
@@ -83,7 +87,7 @@ def _split_records(values: list[Any], cls: type, is_known: Callable[[type], bool
 
 def _split_simple(values: list[object], cls: type) -> list[object]:
     """Return values of one type, with nulls among them, as plainer values if MessagePack does not know the type."""
-    if cls is int or cls not in WRITERS:
+    if cls is int or cls not in WRITERS:  # MessagePack knows integers; the codec writes huge ones one by one
         return [_AS_THEY_ARE, values]
     code, write = WRITERS[cls]
     return [_OF_ONE_TYPE, code, [None if value is None else write(value) for value in values]]

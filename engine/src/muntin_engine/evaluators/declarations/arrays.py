@@ -47,7 +47,7 @@ def explain(plan: Plan) -> Explanation:
 
 def _row_into_slice(plan: Plan) -> str:
     """Return the words for the cost of a row that is merged into its slice."""
-    slices = plan.arrays.grids[0]
+    slices = plan.arrays.grids[0]  # the grids of all windows have the same slices
     spell_length = plan.words.spell_length if slices.periods is None else slices.periods.spell
     cycle = spell_length(slices.cycle)
     count = len(slices.cuts)
@@ -196,7 +196,12 @@ def _form_in_snapshots(plan: Plan, module: ModulePlan) -> str:
 
 
 def _keeps(module: ModulePlan, merging: str) -> str:
-    """Return the words for the components of a form, and for their merging; each window sorts collected values."""
+    """Return the words for the components of a form, and for their merging.
+
+    Args:
+        module: The module that has the form.
+        merging: The words for the merging; others are used if a component collects values, which no merging shares.
+    """
     words = []
     for name, component in _components(module).items():
         words.append(f"{name} ({component.merge} {component.dtype})")

@@ -73,7 +73,7 @@ IN_ORDER: Final = Declaration(
 def has_stream_operator(plan: Plan) -> str | None:
     """Demand that the one module is a stream operator; return why not, or None."""
     if plan.passes_events:
-        # No operator is called: the reason that helps is the one why the events need a state.
+        # No operator is called, as the events are the results: what helps is the reason why these need a state.
         return needs_no_state(plan) or "it has no stream operator"
     modules = [module.module for module in plan.modules]
     return None if len(modules) == 1 and isinstance(modules[0], StreamOperator) else "it has no stream operator"

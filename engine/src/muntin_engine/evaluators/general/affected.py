@@ -107,9 +107,11 @@ class AffectedWindows:
         changes = [self._change_span(previous, present) for previous, present in net.changes_by_id.values()]
         for event in net.inserted:
             if event.since < event.until:
-                changes.append(_ChangeSpan(None, event, *affected_stretch(event.since, event.until)))
+                start, end = affected_stretch(event.since, event.until)
+                changes.append(_ChangeSpan(previous=None, present=event, start=start, end=end))
         if net.changed_bounds is not None:
-            changes.append(_ChangeSpan(None, None, *net.changed_bounds))  # no event of its own
+            start, end = net.changed_bounds
+            changes.append(_ChangeSpan(previous=None, present=None, start=start, end=end))  # of bounds, not of an event
         return changes
 
     def _change_span(self, previous: StoredEvent | None, present: StoredEvent | None) -> _ChangeSpan:
@@ -120,6 +122,7 @@ class AffectedWindows:
         go, the windows on both sides of it are affected.
         """
         versions = [event for event in (previous, present) if event is not None and event.is_member]
+        # If neither version is a member of a window, the stretch is empty.
         first = min((event.since for event in versions), default=INFINITY)
         last = max((event.until for event in versions), default=INFINITY)
         if len(versions) == 2 and not self._query.waits_for_ends and _is_revision(previous, present):
@@ -128,7 +131,8 @@ class AffectedWindows:
             ends_are_members = old_version.until >= old_version.end and new_version.until >= new_version.end
             if old_version.since == new_version.since and ends_are_members:
                 first = min(old_version.end, new_version.end)
-        return _ChangeSpan(previous, present, *self._query.window.affected_stretch(first, last))
+        start, end = self._query.window.affected_stretch(first, last)
+        return _ChangeSpan(previous, present, start, end)
 
     def _add_change(self, effect: Affected, window: Window, change: _ChangeSpan) -> None:
         """Add the effect of one change to the effect of the batch on a window that was emitted."""
@@ -175,6 +179,8 @@ class AffectedWindows:
                 effect = Affected()
                 affected[window] = effect
             effect.exists = True
+
+        # The output of a time-bound window is corrected from the earliest of the changes whose stretches it overlaps.
         if self._query.is_time_bound:
             for change, (start, end) in zip(changes, stretches, strict=True):
                 for window in assigner.overlapping(start, end, limit):
@@ -187,16 +193,20 @@ class AffectedWindows:
         assigner = state.assigner
         if self._query.emit is EmitPolicy.SPECULATIVE:
             return assigner.newly_visible(
-                state.events, previous.max_event_time, progress.max_event_time, progress.horizon
+                state.events,
+                ends_after=previous.max_event_time,
+                limit=progress.max_event_time,
+                horizon=progress.horizon,
             )
         if previous.horizon >= progress.horizon or self._query.window.waits_for_events:
             return []
-        # As the horizon moves on, more windows exist of the events that have no end, and of those that had none before.
+        # As the horizon moves on, more windows exist of events without an end: of those that have none now, and of
+        # those that had none before the batch.
         endless_events = state.events.until_after(INFINITY - 1)
         for change in changes:
             if change.present is not None and change.previous is not None and change.previous.is_endless:
                 endless_events.append(change.present)
-        windows = assigner.ending(endless_events, previous.horizon, INFINITY, progress.horizon)
+        windows = assigner.ending(endless_events, ends_after=previous.horizon, limit=INFINITY, horizon=progress.horizon)
         return [window for window in windows if window.start >= previous.horizon]
 
 

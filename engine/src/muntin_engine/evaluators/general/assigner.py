@@ -198,7 +198,7 @@ class GeneralAssigner(Assigner):
         The stretch may be empty, or end before it starts: an event without an end that gets one changes only windows
         that were not there yet.
         """
-        return list(self._open_windows(min(start, end - 1), end, start, limit))
+        return list(self._open_windows(min(start, end - 1), end, ends_after=start, limit=limit))
 
     def uncut(self, start: int, end: int) -> list[Window]:
         """Return the open windows that overlap a stretch, as if there were no `cut_at`."""
@@ -220,7 +220,7 @@ class GeneralAssigner(Assigner):
             if windows:
                 skipped_until = max(skipped_until, windows[-1].end - 1)
             first = max(start, min(skipped_until, stop - 1))
-            for window in self._open_windows(first, stop, ends_after, limit):
+            for window in self._open_windows(first, stop, ends_after=ends_after, limit=limit):
                 is_new = not windows or window.start > windows[-1].start
                 if is_new and window.start < last:
                     windows.append(window)
@@ -275,12 +275,12 @@ class GeneralAssigner(Assigner):
         return next((window.start + 1 for window in windows if window.start >= horizon), INFINITY)
 
     def start_after(self, watermark: int) -> int:
-        """Return the start of the first window that ends after the watermark; the watermark if windows wait."""
+        """Return the start of the first window that ends after the watermark; if windows wait, the watermark itself."""
         window = self._first_window_after(watermark)
         return watermark if window is None else window.start
 
     def end_after(self, watermark: int) -> int:
-        """Return the end of the first window that ends after the watermark; if windows wait, a lower bound of it.
+        """Return the end of the first window that ends after the watermark; a lower bound if windows wait for events.
 
         A future event starts at the watermark or after it, so its windows end after the watermark. But where boundaries
         may still move, such an event may end a window of earlier events at the watermark itself.
@@ -325,7 +325,12 @@ class GeneralAssigner(Assigner):
                 yield window
 
     def _first_window_after(self, watermark: int) -> Window | None:
-        """Return the first window that ends after a watermark; None if windows wait for events."""
+        """Return the first window that ends after a watermark.
+
+        Returns:
+            None if windows wait for events, so that future events decide where they lie, or if the watermark is at the
+            first or the last tick of the axis.
+        """
         if self._kind.waits_for_events or watermark in (EARLIEST, INFINITY):
             return None
         return first_open_window(self._kind, self._stretches(), watermark)

@@ -78,7 +78,7 @@ class FinalEmission(Emission):
         return output
 
     def rows(self, key: object, steps: Iterable[SweptWindow], serial: int) -> list[OutputChange]:
-        """Return the rows of the windows of a sweep, numbered from the one after `serial` on."""
+        """Count the windows of a sweep as closed, and return their rows, numbered from the one after `serial` on."""
         output: list[OutputChange] = []
         stamped_rows = self._results.stamper.rows
         for step, values in self._results.values(key, steps):

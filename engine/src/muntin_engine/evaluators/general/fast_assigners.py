@@ -43,7 +43,10 @@ class GridAssigner(Assigner):
         self._start_ending_after = specification.next_start  # the start of the first window that ends after a tick
 
     def copy(self) -> GridAssigner:
-        """Return another assigner of the same windows, with the same frontier: each key has one."""
+        """Return another assigner of the same windows, with the same frontier: each key has one.
+
+        The specification is not read again, as each key that a batch touches needs a copy.
+        """
         assigner = object.__new__(GridAssigner)
         assigner.__dict__.update(self.__dict__)
         return assigner
@@ -66,7 +69,7 @@ class GridAssigner(Assigner):
         first = max(self._start_ending_after(start), self.frontier)
         starts = range(first, min(end, self._stop(limit)), self._hop)
         size = self._size
-        return [Window(start, start + size) for start in starts]
+        return [Window(window_start, window_start + size) for window_start in starts]
 
     def over(self, stretches: Iterable[tuple[int, int]], limit: int) -> list[Window]:
         """Return the windows over stretches, each once."""
@@ -98,17 +101,17 @@ class GridAssigner(Assigner):
         if not events:
             return []
         earliest = min(map(by_since, events))
-        first = max(self._start_ending_after(max(ends_after, earliest)), self.frontier)
-        last = max(map(by_until, events))
-        if last == INFINITY:  # an event without an end counts up to the horizon
-            last = max([horizon, *[event.until for event in events if event.until < INFINITY]])
-        stop = min(last, self._stop(limit))
+        first_start = max(self._start_ending_after(max(ends_after, earliest)), self.frontier)
+        last_end = max(map(by_until, events))
+        if last_end == INFINITY:  # an event without an end counts up to the horizon
+            last_end = max([horizon, *[event.until for event in events if event.until < INFINITY]])
+        stop = min(last_end, self._stop(limit))
 
         # All windows from the first event to the last one are listed, some without members. If there are too many of
         # them, they are listed event by event, and none is without members.
-        starts: Iterable[int] = range(first, stop, self._hop)
-        if (stop - first) // self._hop > _FEW_WINDOWS * len(events):
-            starts = self._starts(events, first, self._stop(limit), horizon)
+        starts: Iterable[int] = range(first_start, stop, self._hop)
+        if (stop - first_start) // self._hop > _FEW_WINDOWS * len(events):
+            starts = self._starts(events, first_start, self._stop(limit), horizon)
         size = self._size
         return [Window(start, start + size) for start in starts]
 
@@ -214,7 +217,7 @@ class Marks:
                 self._ticks.remove(tick)
 
     def place(self, tick: int) -> int:
-        """Return the number of distinct ticks before one."""
+        """Return the place of a tick in order, be it there or not: the number of distinct ticks before it."""
         return self._ticks.bisect_left(tick)
 
     def at(self, place: int) -> int:
@@ -276,10 +279,11 @@ class SnapshotAssigner(Assigner):
 
     def close(self, limit: int) -> None:
         """Move the frontier to the last endpoint at the limit or before."""
-        place = self._marks.place(limit + 1) - 1
         if limit == INFINITY:
             self.frontier = INFINITY
-        elif place >= 0:
+            return
+        place = self._marks.place(limit + 1) - 1
+        if place >= 0:  # there is such an endpoint
             self.frontier = max(self.frontier, self._marks.at(place))
 
     def first_open(self, earliest: int) -> FirstOpen:
@@ -297,7 +301,8 @@ class SnapshotAssigner(Assigner):
         The frontier was an endpoint, and is still a boundary if the events that ended or started there are gone.
         """
         boundaries = self._marks.between(first, last + 1)
-        if self.frontier == first != EARLIEST and boundaries[:1] != [first]:
+        begins_at_frontier = first == self.frontier and first != EARLIEST
+        if begins_at_frontier and boundaries[:1] != [first]:
             boundaries.insert(0, first)
         return [Window(start, end) for start, end in pairwise(boundaries)]
 
@@ -355,8 +360,9 @@ class CountAssigner(Assigner):
         """Move the frontier to the first time whose window is not complete before the limit."""
         # The last `count - 1` times before the limit begin windows that need later times too.
         place = max(self._marks.place(self.frontier), self._marks.place(limit) - self._count + 1)
-        first = INFINITY if limit == INFINITY else self._marks.at(place)
-        self.frontier = max(self.frontier, min(limit, first))
+        first_open = INFINITY if limit == INFINITY else self._marks.at(place)
+        # No window that starts at the limit or later is closed: a time may still come there.
+        self.frontier = max(self.frontier, min(limit, first_open))
 
     def first_open(self, earliest: int) -> FirstOpen:
         """Return the start of the first window that is not closed, complete or not, and the end of the first complete.
@@ -426,7 +432,7 @@ class CountAssigner(Assigner):
 
     def _windows(self, first: int, stop: int) -> Iterator[Window]:
         """Yield the windows whose first counted time has a place in `[first, stop)` and is not before the frontier."""
-        begin = max(first, self._marks.place(self.frontier), 0)
+        begin = max(first, self._marks.place(self.frontier), 0)  # callers subtract from places: `first` may be negative
         ticks = self._marks.all()
         reach = self._count - 1
         breaks = self._breaks
@@ -455,6 +461,6 @@ def assigner_of(kind: WindowKind) -> Assigner:
 def new_assigner(query: EvaluatorQuery) -> Assigner:
     """Return a new assigner for a query: a function to give to `query.once`, which keeps one for all keys.
 
-    That one must not be changed. It knows no events, as that of a key whose events all lie in the future.
+    No caller changes the one that is kept. It knows no events, like that of a key whose events all lie in the future.
     """
     return assigner_of(query.window)

@@ -118,8 +118,10 @@ class GeneralRun(KeyedRun):
         """Return the output watermark, before which no output changes any more (StreamInsight paper, section V.F)."""
         query = self.query
         watermark = self.progress.watermark
-        if watermark in (EARLIEST, INFINITY) or query.is_time_bound:
+        if watermark in (EARLIEST, INFINITY):
             return watermark
+        if query.is_time_bound:
+            return watermark  # a time-bound result never changes output before its cause
         # Output comes from windows of present events, and from windows of future events alone.
         assigner = self._assigner_of_future_keys
         if query.timestamps is TimestampPolicy.POINT_AT_END:

@@ -102,9 +102,7 @@ class KeyState(KeyEvents):
 
     def replace(self, old_events: Sequence[StoredEvent], new_events: Sequence[StoredEvent]) -> None:
         """Remove events, and add others except those that are never a member of any window."""
-        needed = new_events
-        if not self.query.event_ends_move:  # else a revision may still make any event a member of a window
-            needed = [event for event in new_events if event.since < event.until]
+        needed = self.needed_events(new_events)
         if old_events:
             self.assigner.remove(old_events)
         if needed:
@@ -122,7 +120,7 @@ class KeyState(KeyEvents):
         """Yield the events, and the states and live results of each window that is kept."""
         yield from super().state_rows(states, inputs)
         for window, entry in self.entries:
-            row = StateRow("window", (), window.start, window.end, None, events=entry.size)
+            row = StateRow("window", key=(), start=window.start, end=window.end, value=None, events=entry.size)
             if entry.states:
                 yield from states.rows(row, entry.states)
             else:
@@ -131,7 +129,7 @@ class KeyState(KeyEvents):
                 yield row._replace(kind="trigger", value=entry.trigger_state._asdict())
             for live_row in entry.live_rows:
                 start, end, value = live_row.row
-                yield StateRow("result", (), start, end, value)
+                yield StateRow("result", key=(), start=start, end=end, value=value)
 
     def track(self) -> None:
         """Mark the state as saved; record changes from now on."""
@@ -155,9 +153,14 @@ class KeyState(KeyEvents):
         packed: list[bytes] = []
         if windows:
             packed = serializer.pack([entry.states for _, entry in windows], key, [window for window, _ in windows])
-        data = [_window_to_data(window, entry) for window, entry in windows]
-        events = super().to_data(serializer, key, is_whole=is_whole)
-        return [data, packed, serializer.schema_version, self.assigner.to_data(), events]
+        record = _StateRecord(
+            windows=[_window_to_data(window, entry) for window, entry in windows],
+            packed_states=packed,
+            schema_version=serializer.schema_version,
+            assigner=self.assigner.to_data(),
+            events=super().to_data(serializer, key, is_whole=is_whole),
+        )
+        return list(record)
 
     @classmethod
     def from_data(
@@ -166,7 +169,8 @@ class KeyState(KeyEvents):
         """Return the state of a key from its records: those that `to_data` wrote, and those of `waiting_rows`."""
         state = cls(query)
         is_ordered = len(stored) == 1
-        # Records of waiting rows are the first ones of a key, or the last ones.
+        # Rows are appended to a key that had no state, or to a whole state: so records of waiting rows are the first
+        # ones of a key, or the last ones.
         if _is_of_waiting_rows(stored[0]) or _is_of_waiting_rows(stored[-1]):
             stored = _with_waiting(stored, serializer.schema_version)
             is_ordered = False
@@ -320,7 +324,13 @@ def _with_waiting(stored: Sequence[list[Any]], schema_version: int) -> list[list
         pending=[],
         key_watermark=EARLIEST,
     )
-    merged_record = _StateRecord([], [], schema_version, assigner=[rows.frontier], events=list(events))
+    merged_record = _StateRecord(
+        windows=[],
+        packed_states=[],
+        schema_version=schema_version,
+        assigner=[rows.frontier],
+        events=list(events),
+    )
     return [list(merged_record), *stored[merged_count:]]
 
 

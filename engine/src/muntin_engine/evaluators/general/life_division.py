@@ -56,7 +56,7 @@ class _Piece(NamedTuple):
 
 
 def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeChanges]:
-    """Divide the events of a key into lives, with the net changes of a batch; `key.lives` are the new lives then.
+    """Divide the events of a key into lives, with the net changes of a batch, and set `key.lives` to the new lives.
 
     The changes are not applied to the indexes of the lives; that is left to the caller.
 
@@ -85,7 +85,9 @@ def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeCh
     # The pieces of the key are grouped by silence: each group is a life now.
     key.lives = []
     lives_with_group: set[LifeState] = set()
-    for group in _group_by_silence(_pieces(previous_lives, changes), key.query.forget_keys_after or 0):
+    pieces = _pieces(previous_lives, changes)
+    silence = key.query.forget_keys_after or 0  # None only where keys have no lives
+    for group in _group_by_silence(pieces, silence):
         # The first life of a group goes on; the others are joined to it. A life goes on in one group alone.
         origins: list[LifeState] = []
         for piece in group:
@@ -99,7 +101,7 @@ def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeCh
         for piece in group:
             _add_piece(piece, life_changes, changes_by_life)
 
-    # The windows of a life that is over at another tick than before are cut there.
+    # A life that is over at another tick than before cuts its windows at another tick.
     absorbed: list[LifeChanges] = []
     present_lives = set(key.lives)
     for life in previous_lives:
@@ -111,7 +113,7 @@ def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeCh
             life_changes.renamed = _renamed_windows(life_changes)
         earlier, later = sorted([life_changes.was_over_at, life.over_at])
         if earlier != later:
-            # From the tick before: a window that was cut at the earlier tick has that as its last one.
+            # A window that was cut at the earlier tick ends there: its last tick is the one before.
             life_changes.changed_bounds = (earlier - 1, later)
     return absorbed + [changes_by_life[life] for life in key.lives]
 
@@ -119,7 +121,7 @@ def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeCh
 def _changes_of_lives(key: KeyLives, net: NetChanges) -> list[EventChange]:
     """Return the changes of events that belong to lives; those that a filter leaves out go into the key's own index."""
     changes = [*net.changes_by_id.values()]
-    changes += [EventChange(None, event) for event in net.inserted]
+    changes += [EventChange(previous=None, present=event) for event in net.inserted]
     old_filtered: list[StoredEvent] = []
     new_filtered: list[StoredEvent] = []
     for previous, present in changes:
@@ -154,13 +156,16 @@ def _pieces(lives: Sequence[LifeState], changes: Sequence[EventChange]) -> list[
             pieces.append(_Piece(change.present.start, change.present.end, origin, change))
     for life in lives:
         if life not in changed_ids:
-            pieces.append(_Piece(*life.span, life))
+            start, end = life.span
+            pieces.append(_Piece(start, end, origin=life))
             continue
         if life.forgotten_span is not None:
-            pieces.append(_Piece(*life.forgotten_span, life))
+            start, end = life.forgotten_span
+            pieces.append(_Piece(start, end, origin=life))
         for event in life.events:
             if event.id not in changed_ids[life]:
-                pieces.append(_Piece(event.start, event.end, life, EventChange(event, event)))
+                unchanged = EventChange(previous=event, present=event)
+                pieces.append(_Piece(event.start, event.end, origin=life, change=unchanged))
     return pieces
 
 
@@ -197,7 +202,7 @@ def _add_piece(piece: _Piece, life_changes: LifeChanges, changes_by_life: dict[L
         if origin is not None and has_moved:
             assert origin.forgotten_span is None, "nothing after a change was forgotten"
             for event in origin.events:
-                changes_by_life[origin].changes_by_id[event.id] = EventChange(event, None)
+                changes_by_life[origin].changes_by_id[event.id] = EventChange(event, present=None)
                 life_changes.inserted.append(event)
         return
 
@@ -207,7 +212,7 @@ def _add_piece(piece: _Piece, life_changes: LifeChanges, changes_by_life: dict[L
     if previous is None or origin is None:
         life_changes.inserted.append(present)
     elif has_moved:
-        changes_by_life[origin].changes_by_id[previous.id] = EventChange(previous, None)
+        changes_by_life[origin].changes_by_id[previous.id] = EventChange(previous, present=None)
         life_changes.inserted.append(present)
     elif previous is not present:
         life_changes.changes_by_id[previous.id] = piece.change
@@ -221,7 +226,7 @@ def _renamed_windows(life_changes: LifeChanges) -> dict[Window, Window]:
     if life_changes.is_absorbed or was_over_at == over_at or not life.held_windows:
         return {}
     renamed: dict[Window, Window] = {}
-    # Such a window has the last tick before the earlier one of both ends of the life.
+    # Such a window reaches at least up to the earlier one of the ticks at which the life was over, and is over now.
     first_cut = min(was_over_at, over_at)
     for uncut_window in life.life_assigner.uncut(first_cut - 1, first_cut):
         previous_window = Window(uncut_window.start, min(uncut_window.end, was_over_at))

@@ -120,10 +120,13 @@ class KeyLives(KeyState):
         self.lives: list[LifeState] = []
 
     def keep_ids(self, insertions: Iterable[OutputChange], live_ids: Mapping[int, int]) -> None:
-        """Give live rows other ids: equal rows stay in the output in their place.
+        """Give live rows the ids that they have in the output.
+
+        A batch may retract a row and insert an equal one: both changes are left out, and the row stays in the output
+        under the id that it had (see `netted`).
 
         Args:
-            insertions: The insertions of the rows, which are left out of the output.
+            insertions: The insertions that are left out.
             live_ids: The id of the row that stays, by the id of the insertion.
         """
         for window in {change.window for change in insertions}:

@@ -31,12 +31,14 @@ class LivesRun(GeneralRun):
         output: list[OutputChange] = []
         for life_changes in divide(state, net, has_triggers=has_triggers):
             output += self._process_life(key, state, life_changes, previous, progress)
+        # The index of the key itself has the events that a filter left out: those that can no longer be revised go.
         self.closing.close(state, progress.watermark)
 
         # A window that moved to another life of the key is retracted in one life and inserted in the other.
         net_output, live_ids = netted(output)
         if live_ids:
-            state.keep_ids((change for change in output if change.id in live_ids), live_ids)
+            insertions_left_out = [change for change in output if change.id in live_ids]
+            state.keep_ids(insertions_left_out, live_ids)
         return net_output
 
     def _process_life(
@@ -54,7 +56,7 @@ class LivesRun(GeneralRun):
         output += self.process_state(key, life, life_changes, previous, life_progress)
         state.serial = life.serial
         if is_absorbed:
-            return output  # the life is none of the key's already, and its events live on in another one
+            return output  # `divide` has taken the life from the key, and its events belong to another life now
 
         # A life without events is kept only for its last end, which says where windows are cut. Once the watermark has
         # passed that end, an event that comes ends later, and the cut follows from that event alone.

@@ -62,7 +62,7 @@ class SpeculativeEmission(Emission):
     def emit(
         self, key: object, state: KeyState, affected: dict[Window, Affected], previous: Progress, progress: Progress
     ) -> list[OutputChange]:
-        """Return the difference between the new rows of the affected windows and their live rows."""
+        """Update the entries of the affected windows; return the difference between their new and their live rows."""
         del previous, progress  # the affected windows depend on both already
         contents = self._contents(key, state, affected)
         output: list[OutputChange] = []
@@ -131,9 +131,10 @@ class SpeculativeEmission(Emission):
             event_starts: The starts of the key's events, in order.
         """
         if self._query.hides_later_ends:
-            return False
+            return False  # each piece is computed from the ends that are known at its tick, which no state has
         if not self._query.is_cut_at_changes or self._query.window.known_at(window) is not None:
-            return True
+            return True  # all members of such a window are known at one tick: it is one piece
+        # No event starts between the change and the end of the window.
         since = max(window.start, change.sync_time)
         return bisect_right(event_starts, since) == bisect_left(event_starts, window.end)
 
@@ -196,7 +197,7 @@ class SpeculativeEmission(Emission):
             if len(ticks) == 1 and not self._query.hides_later_ends:
                 return None
             return self._as_known.rows(key, window, members, ticks)
-        # A window that becomes visible with a change inside it has output of before the change, too.
+        # A window may become visible with a change inside it: its output before the change does not depend on that.
         if self._query.is_time_bound and change.is_new and window.start < change.sync_time < INFINITY:
             return self._as_known.rows_around(key, window, members, change.sync_time)
         return None

@@ -52,7 +52,7 @@ def output_ends(
     """
     replaced = _replaced_windows(index, affected, changed_windows)
 
-    # Only a changed window can be a successor that alters anything: those that existed before the batch, and after it.
+    # Only a successor that changed alters anything: it existed before the batch, exists after it, or both.
     existing_before = {window for window in changed_windows if index.get(window).size}
     existing_after = [window for window in changed_windows if affected[window].exists]
 
@@ -61,13 +61,14 @@ def output_ends(
     for window, successor in _successors(query, replaced.before, existing_before):
         ends[window] = affected[successor].sync_time
 
-    # A window that this batch replaces has output up to the first tick of its change, or of that of its successor.
+    # The output of a window that no longer exists ends at the first tick that its own change or that of its successor
+    # alters. A window that an earlier batch replaced has no change of its own.
     for window, successor in _successors(query, replaced.after, existing_after):
         change = affected[window] if window in existing_before else affected[successor]
         ends[window] = min(change.sync_time, affected[successor].sync_time, ends.get(window, INFINITY))
         affected[successor].sync_time = ends[window]
 
-    # A replaced window that exists again has output from that tick on, where its own output had ended.
+    # A replaced window that exists again has output again from the tick on at which its output had ended.
     for window in list(ends):
         if window in changed_windows and affected[window].exists:
             affected[window].sync_time = min(affected[window].sync_time, ends.pop(window))
@@ -174,7 +175,9 @@ class ResultsAsKnown:
             piece_rows = {}
             if not known_members:
                 continue
-            results = self._results(key, window, known_members, new_members, states, start)
+            results = self._results(
+                key, window, known_members=known_members, new_members=new_members, states=states, tick=start
+            )
             for row in self._stamper.rows(key, window, results):
                 value = freeze(row.value)
                 if previous_piece_rows.get(value):

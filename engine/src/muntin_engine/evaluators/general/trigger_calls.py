@@ -85,7 +85,8 @@ class TriggerCall:
         for trigger_state in trigger_states:
             states.append(FINISHED if trigger_state.is_finished else trigger_state.state)
         merged_state = self._call("merge", key, window, state=states)
-        # All that is not the trigger's own state goes on from the window that fired most. The members are others now.
+        # All else, such as the number of firings, goes on from the window that fired most often. The members of the new
+        # window are others than those at the last firing.
         most_fired = max(trigger_states, key=attrgetter("firings"))._replace(is_changed=True)
         if merged_state is FINISHED:
             return most_fired.finished()

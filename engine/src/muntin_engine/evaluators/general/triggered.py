@@ -82,6 +82,7 @@ class TriggeredEmission(Emission):
         self._trigger_call = TriggerCall(query, emission.trigger, signals)
         self._trigger_reads_results = bool(emission.trigger.reads_results)
         self.is_signalled = self._trigger_call.is_signalled
+        # One window replaces another only where events cut windows, or where a window may move to another life.
         self._replaces_windows = query.window.waits_for_events or query.forget_keys_after is not None
         self._replaced: list[ReplacedWindow] = []
 
@@ -92,10 +93,10 @@ class TriggeredEmission(Emission):
     def emit(
         self, key: object, state: KeyState, affected: dict[Window, Affected], previous: Progress, progress: Progress
     ) -> list[OutputChange]:
-        """Return the rows of the windows that close, and of the open ones that fire."""
+        """Call the triggers, update the entries of windows, and return the rows of those that close or fire."""
         output = self._retract_removed(state, affected)
 
-        # New windows take over the trigger states of those in whose place they are.
+        # New windows take over the trigger states of the windows that they replace.
         changes: dict[Window, _WindowChange] = {}
         for step, replaced_windows in self._replacing_windows(state, affected, previous):
             if len(replaced_windows) == 1 and replaced_windows[0].is_unchanged_in(step):
@@ -112,7 +113,7 @@ class TriggeredEmission(Emission):
             closed_windows.add(step.window)
         self.windows_closed += len(closed_windows)
 
-        # The triggers of open windows are called. The changes of windows that took the place of others are known.
+        # The triggers of open windows are called. The changes of windows that replace others are known already.
         changes = self._window_changes(state, affected, closed_windows, progress) | changes
         open_changes = {window: change for window, change in changes.items() if window not in closed_windows}
         firing_windows = self._step_triggers(key, state, open_changes, progress)
@@ -123,7 +124,7 @@ class TriggeredEmission(Emission):
         return output
 
     def rename(self, key: object, state: KeyState, renamed: Mapping[Window, Window]) -> list[OutputChange]:
-        """Move the entries of windows to those in their place: their triggers go on, and their rows are retracted.
+        """Move the entries of windows that go on with other ends: their triggers go on, their live rows are retracted.
 
         Args:
             key: The key.
@@ -135,7 +136,7 @@ class TriggeredEmission(Emission):
             entry = state.windows.get(old_window)
             output += _retractions(old_window, entry)
             trigger_state = entry.trigger_state
-            if trigger_state is not None:
+            if trigger_state is not None:  # by `merge` the trigger learns of its new window
                 trigger_state = self._trigger_call.merge(key, new_window, [trigger_state])
             state.windows.put(old_window, NEW)
             state.windows.put(new_window, entry._replace(live_rows=[], trigger_state=trigger_state))
@@ -148,9 +149,9 @@ class TriggeredEmission(Emission):
             entry = state.windows.get(window)
             change = affected[window]
             if not entry.size:
-                continue
+                continue  # the window had no members
             if change.exists and entry.size + change.growth:
-                continue
+                continue  # it still has some
             output += _retractions(window, entry)
             if self._replaces_windows and entry.trigger_state is not None:
                 self._replaced.append(ReplacedWindow.of(state, window, entry, change))
@@ -205,7 +206,8 @@ class TriggeredEmission(Emission):
         for replaced_window in replaced_windows:
             previous_ids.update(replaced_window.members)
         arrivals = [event for event in step.members.values() if event.id not in previous_ids]
-        departures = len(previous_ids) - (size - len(arrivals))
+        remaining_count = size - len(arrivals)
+        departures = len(previous_ids) - remaining_count
         replaced_states = [replaced_window.trigger_state for replaced_window in replaced_windows]
         trigger_state = self._trigger_call.merge(key, step.window, replaced_states)
         state.windows.put(step.window, NEW._replace(size=size, trigger_state=trigger_state))
@@ -261,14 +263,14 @@ class TriggeredEmission(Emission):
             trigger_state = entry.trigger_state
             if trigger_state is None or trigger_state.is_finished or window in changes or window in closed_windows:
                 continue
-            if self.is_signalled or trigger_state.wakes(progress.clock, progress.max_event_time):
-                changes[window] = _WindowChange(entry.size)
+            if self.is_signalled or trigger_state.wakes(clock=progress.clock, max_event_time=progress.max_event_time):
+                changes[window] = _WindowChange(size=entry.size)
         return changes
 
     def _step_triggers(
         self, key: object, state: KeyState, changes: Mapping[Window, _WindowChange], progress: Progress
     ) -> list[Window]:
-        """Call the triggers of windows; return the windows that fire."""
+        """Call the triggers of windows, and store their states; return the windows that fire."""
         results: Mapping[Window, dict[str, Any]] = {}
         if self._trigger_reads_results:
             results = self._present_results(key, state, changes)
@@ -341,7 +343,7 @@ class TriggeredEmission(Emission):
             trigger_state = trigger_state._replace(refined=refined)
 
         output = _retractions(window, entry)  # live rows are kept only if the refinement retracts them
-        last_serial = state.serial  # all members have smaller ones; the rows emitted here get larger ones
+        last_serial = state.serial  # no member has a larger one, and the rows emitted here get larger ones
         firings = trigger_state.firings
         live_rows = [LiveRow(state.next_serial(), row) for row in rows]
         for live_row in live_rows:

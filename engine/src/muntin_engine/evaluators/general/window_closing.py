@@ -52,7 +52,8 @@ class Closing:
         if first_open.end > limit:
             return ()  # no window with a member ends at the limit or before: the common case
         members = state.events.overlapping(frontier, limit)
-        steps = sweep(assigner.ending(members, EARLIEST, limit, progress.horizon), members)
+        windows = assigner.ending(members, ends_after=EARLIEST, limit=limit, horizon=progress.horizon)
+        steps = sweep(windows, members)
         if not state.closes_out_of_order:
             return steps
         return self._closing_now(steps, previous.watermark, progress.watermark)
@@ -64,9 +65,10 @@ class Closing:
             yield step if closes else step._replace(members={})
 
     def has_closed(self, step: SweptWindow, watermark: int) -> bool:
-        """Return True if a window is closed at a watermark, which may be an earlier one; where they close out of order.
+        """Return True if a window is closed at a watermark: the present one, or an earlier one.
 
-        The present members of the window decide this for an earlier watermark too: a closed window does not change.
+        This is asked only where windows close out of order; elsewhere the frontier says which windows are closed. The
+        present members of the window decide for an earlier watermark too: a closed window does not change.
         """
         if watermark == INFINITY:
             return True
@@ -77,8 +79,8 @@ class Closing:
     def leave_out(self, state: KeyState, affected: dict[Window, Affected], watermark: int) -> None:
         """Remove the windows from `affected` that were closed before the batch, where windows close out of order.
 
-        No legal change alters a closed window. It is among the affected windows only where the rank of a time says
-        whether a window starts there: there a change affects all windows after it.
+        No legal change alters a closed window. But where windows start at every so many times, one time more or less
+        may move the starts of all windows after it: there all of these count as affected, also those that are closed.
 
         Args:
             state: The state of the key, with the batch applied.
@@ -86,7 +88,7 @@ class Closing:
             watermark: The watermark before the batch.
         """
         limit = self._boundary(watermark)
-        # A window that is emitted and not closed has an entry.
+        # An open window that was emitted has an entry: a window without one may be closed.
         ended = [window for window in affected if window.end <= limit and not state.windows.get(window).size]
         if not ended:
             return
@@ -163,13 +165,19 @@ class Closing:
         if not self._is_final and state.windows:
             closing_times += state.windows.unsettled()
             clock, max_event_time = state.windows.wake_ups()
-            # A trigger that is due already by the key's own progress is due in the next batch, whatever that brings.
+            # A trigger that is due already by the key's own progress is due in the next batch, whatever progress comes.
             if max_event_time <= progress.max_event_time:
                 max_event_time = EARLIEST
 
         # No window that starts before the first open one is emitted or changes.
         output_watermark = first_open.end if self._is_at_end else first_open.start
-        return KeyTimer(min(closing_times), visibility, output_watermark, clock, max_event_time)
+        return KeyTimer(
+            closing=min(closing_times),
+            visibility=visibility,
+            output_watermark=output_watermark,
+            clock=clock,
+            max_event_time=max_event_time,
+        )
 
     def _boundary(self, watermark: int) -> int:
         """Return the tick up to which no legal change can move a window's boundary.
@@ -214,8 +222,9 @@ class Closing:
         if state.closes_out_of_order:
             # A later window may close first: the next one that ends, or one that waits for the end of an event.
             next_end = state.assigner.next_end(state.events, self._boundary(watermark))
-            next_close = min(next_end, INFINITY - settling_ticks) + settling_ticks
+            next_close = min(next_end + settling_ticks, INFINITY)
             return min([next_close, *[event.end + 1 for event in movable]])
+        # The window closes once the watermark has passed the ends of all its members.
         member_ends = [event.end + 1 for event in movable if event.since < end]
         return max(member_ends, default=end + settling_ticks)
 

@@ -125,7 +125,17 @@ class PackedWindows:
         values = _column([live_row.row.value for live_row in plain_rows])
         array_memory = sum(map(getsizeof, (starts, ends, sizes, ids))) + _memory(values)
         memory = array_memory + WINDOW_MEMORY * len(other_entries)
-        return cls(windows[0], windows[-1], memory, starts, ends, sizes, ids, values, other_entries)
+        return cls(
+            first=windows[0],
+            last=windows[-1],
+            memory=memory,
+            _starts=starts,
+            _ends=ends,
+            _sizes=sizes,
+            _ids=ids,
+            _values=values,
+            _other_entries=other_entries,
+        )
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -350,7 +360,7 @@ class WindowIndex:
         order = self._in_order()
         place = bisect_left(order, frontier, key=by_start)
         candidates = order[:place]
-        if is_closed is not None:
+        if is_closed is not None:  # windows close out of order: an index of such windows packs none
             candidates += filter(is_closed, order[place:])
         # A replaced window has no members: it stays until all its output is final.
         closed_windows = [window for window in candidates if self._entries[window].size]

@@ -63,8 +63,9 @@ class Admission(RevisedEvents):
 
         # Rows that wait may be rejected as the watermark advances, also where the batch has no row of their event.
         if pending:
-            for identity in [identity for identity in pending if identity not in rows_by_event]:
-                self.chain(identity, [], watermark)
+            identities = [identity for identity in pending if identity not in rows_by_event]
+            for identity in identities:  # not of `pending` itself, which `chain` changes
+                self.chain(identity, rows=[], watermark=watermark)
 
     def _insert_plain(self, changes: Sequence[InputChange]) -> Sequence[InputChange]:
         """Admit the valid insertions that no other row can be about, all at once; return the other rows."""
@@ -121,7 +122,8 @@ class Admission(RevisedEvents):
             self.reject_late(change, start)
             return
         if change.id is None:
-            self.put_new(self._state.anonymous_ids([start])[0], start, end, change.payload)
+            (id,) = self._state.anonymous_ids([start])
+            self.put_new(id, start, end, change.payload)
             return
         identity = (change.id, change.start)
         if identity in first_insertions or identity in self._state.pending or self._state.event(identity):
@@ -136,7 +138,7 @@ class Admission(RevisedEvents):
         start = change.start
         end = change.end
         new_end = change.new_end
-        assert new_end is not None
+        assert new_end is not None, "a row without a new end is an insertion"
         if new_end < start:
             message = f"event {change.id!r} starts at {spell(start)} and cannot end at {spell(new_end)}"
             self.reject(Reason.EMPTY_LIFETIME, message, change)
@@ -169,7 +171,7 @@ class Admission(RevisedEvents):
 
     def _put_sample(self, change: InputChange, end: int, samples: Samples) -> None:
         """Add a sample that lasts up to an end."""
-        id = self._state.anonymous_ids([change.start])[0]
+        (id,) = self._state.anonymous_ids([change.start])
         samples.add(change.start, id)
         self.put_new(id, change.start, end, change.payload)
 

@@ -67,7 +67,7 @@ class KeyedBucket:
         first_input = query.sides[0]
         modules = [binding.module for binding in first_input.bindings]
         compatibility = Compatibility(identity, modules, windows=[first_input.window])
-        self._open_state = partial(BucketState, cells, codec, compatibility, cache, name)
+        self._open_state = partial(BucketState, cells, codec, compatibility, cache=cache, name=name)
         self._most_patterns = first_input.most_patterns
 
     def process(
@@ -98,7 +98,15 @@ class KeyedBucket:
             metadata.patterns = patterns.present.to_data()
 
         work = self._work_by_key(changes, reports)
-        run = self._run_class(self._query, BatchStart(self._codec, metadata, previous, progress, patterns, signals))
+        start = BatchStart(
+            codec=self._codec,
+            metadata=metadata,
+            previous=previous,
+            progress=progress,
+            patterns=patterns,
+            signals=signals,
+        )
+        run = self._run_class(self._query, start)
         result = run.result
         result.keys = len(work)
 
@@ -150,5 +158,5 @@ class KeyedBucket:
         if not reported_patterns and not metadata.patterns:
             return None
         previous = KeyPatterns(metadata.patterns)
-        present = previous.advance(reported_patterns, progress.least.watermark, self._most_patterns)
+        present = previous.advance(reported_patterns, progress.least.watermark, most=self._most_patterns)
         return PatternChange(previous, present)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 from muntin import INFINITY, ClipPolicy, Event, Window
 from muntin.modules.aggregate import rows_of
@@ -42,7 +42,7 @@ class ModuleComputation(MethodCalls):
         binding: Binding,
         clip: ClipPolicy,
         extent: Extent | None = None,
-        place: Callable[[StoredEvent], tuple[Any, ...]] | None = None,
+        sort_key: Callable[[StoredEvent], tuple[Any, ...]] | None = None,
     ) -> None:
         """Prepare to call a module.
 
@@ -50,7 +50,7 @@ class ModuleComputation(MethodCalls):
             binding: The module.
             clip: The part of lifetimes that the module sees.
             extent: The function from windows to their extents; None if each window is its own extent.
-            place: Returns the sort key of an event in the order of the query; None where events come in that order.
+            sort_key: Returns the sort key of an event in the order of the query; None where events come in that order.
         """
         super().__init__(binding, extent)
         module = binding.module
@@ -61,8 +61,8 @@ class ModuleComputation(MethodCalls):
         self.skips_rows = binding.called is not module
 
         # Events are sorted only for a module that reads their order.
-        self._place = place if module.reads_order else None
-        self.is_incremental = module.is_incremental and self._place is None
+        self._sort_key = sort_key if module.reads_order else None
+        self.is_incremental = module.is_incremental and self._sort_key is None
         self.can_remove = self.is_incremental and hasattr(module, "remove_events")
         self.can_slide = self.is_incremental and not module.is_time_sensitive
 
@@ -72,15 +72,14 @@ class ModuleComputation(MethodCalls):
         self.lifetime = Clipping(clip, extent).lifetime
         self._reads_times = module.reads_times
 
-        # Its results, which become plain data unless they are already.
+        # The computation of its results, which become plain data unless they are already.
         self._plain = binding.plain
-        self._is_plain = binding.plain is None and not module.is_operator
-        self._compute = self._called.compute_result if self._is_plain else self._compute_plain
+        self._compute = self._plain_results_of(self._called)
 
     @property
     def sees_events(self) -> bool:
         """True if payloads alone do not do: the module sees times, or events are sorted for it by more than these."""
-        return self._is_time_sensitive or self._place is not None
+        return self._is_time_sensitive or self._sort_key is not None
 
     def payloads(self, columns: Sequence[list[Any]], count: int) -> Payloads:
         """Return the inputs of a module that does not `sees_events`, for rows that come as columns.
@@ -100,10 +99,10 @@ class ModuleComputation(MethodCalls):
         """
         # Comprehensions, as this runs for every member of every window.
         select = self._select
-        if self._place is not None:
-            return self._inputs_in_order(events, window, self._place)
+        if self._sort_key is not None:
+            return self._inputs_in_order(events, window, self._sort_key)
         if not self._is_time_sensitive:
-            if type(select) is Present:
+            if type(select) is Present:  # a column without its nulls, the most common input, takes no call per event
                 place = select.place
                 return [value for event in events if (value := event.payload[place]) is not None]
             return [payload for event in events if (payload := select(event.payload)) is not SKIPPED]
@@ -113,19 +112,21 @@ class ModuleComputation(MethodCalls):
         return [Event(*self.lifetime(event.start, event.end, window), payload) for event, payload in accepted]
 
     def _inputs_in_order(
-        self, events: Iterable[StoredEvent], window: Window, place: Callable[[StoredEvent], tuple[Any, ...]]
+        self, events: Iterable[StoredEvent], window: Window, sort_key: Callable[[StoredEvent], tuple[Any, ...]]
     ) -> list[object]:
         """Return the module's inputs for members, in the order of the query."""
         select = self._select
         accepted = [(event, payload) for event in events if (payload := select(event.payload)) is not SKIPPED]
         if not self._is_time_sensitive:
-            pairs = in_sequence(accepted, lambda pair: place(pair[0]), itemgetter(1))
+            pairs = in_sequence(accepted, lambda pair: sort_key(pair[0]), content=itemgetter(1))
             return [payload for _, payload in pairs]
         clipped: list[tuple[StoredEvent, Event[Any]]] = []
         for event, payload in accepted:
             clipped.append((event, Event(*self.lifetime(event.start, event.end, window), payload)))
         # Payloads are compared before ends: an end may still move, and decides only between equal payloads.
-        in_order = in_sequence(clipped, lambda pair: place(pair[0]), lambda pair: (pair[1].payload, pair[1].end))
+        in_order = in_sequence(
+            clipped, lambda pair: sort_key(pair[0]), content=lambda pair: (pair[1].payload, pair[1].end)
+        )
         return [clipped_event for _, clipped_event in in_order]
 
     def sees_same(self, previous: StoredEvent, present: StoredEvent, window: Window) -> bool:
@@ -195,21 +196,41 @@ class ModuleComputation(MethodCalls):
         compute = self._compute
         if self.skips_rows and not payloads.has_skipped:
             # No payload is skipped: the module is called without the wrapper, which would count the accepted ones.
-            compute = self.module.compute_result if self._is_plain else self._compute_accepted
+            compute = self._plain_results_of(self.module)
         return self.call_for_each("compute_result", windows, compute, groups)
 
-    def _compute_plain(self, *arguments: object) -> object:
-        """Return a result as plain data."""
-        return self._plain_result(self._called.compute_result(*arguments))
+    def _plain_results_of(self, module: Any) -> Callable[..., Any]:
+        """Return a function that computes a result of a module, or of its wrapper, as plain data.
 
-    def _compute_accepted(self, payloads: list[object]) -> object:
-        """Return the result, as plain data, of payloads that the module accepts all."""
-        return self._plain_result(self.module.compute_result(payloads))
+        It is no method of this object, which keeps it: that would be a cycle.
+        """
+        if self._plain is None and not self.module.is_operator:
+            return cast(Callable[..., Any], module.compute_result)
+        return _PlainResults(module, self._plain, is_operator=self.module.is_operator)
 
-    def _plain_result(self, result: Any) -> object:
-        """Return a result as plain data; that of an operator is the list of its rows."""
+
+class _PlainResults:
+    """Computes the results of a module as plain data; that of an operator is the list of its rows."""
+
+    __slots__ = ("_is_operator", "_module", "_plain")
+
+    def __init__(self, module: Any, plain: Callable[[Any], object] | None, *, is_operator: bool) -> None:
+        """Prepare to compute results.
+
+        Args:
+            module: The module, or its wrapper. One that is called with events or rows has no results to compute.
+            plain: Makes plain data of a result, or of a row of an operator; None if these are plain data.
+            is_operator: True if a result consists of rows.
+        """
+        self._module = module
+        self._plain = plain
+        self._is_operator = is_operator
+
+    def __call__(self, *arguments: object) -> object:
+        """Compute a result."""
+        result = self._module.compute_result(*arguments)
         plain = self._plain
-        if not self.module.is_operator:
+        if not self._is_operator:
             return result if plain is None else plain(result)
         rows = rows_of(result)
         return rows if plain is None else list(map(plain, rows))
@@ -228,11 +249,11 @@ class Slide:
         """Begin before the first window of a sweep."""
         self._computation = computation
         self._key = key
-        self._state: Any = None  # of the last window, if that has one; a module's state may be None
-        self._has_state = False
+        self._state: Any = None  # the state of the last window
+        self._has_state = False  # False if the last window had no members: None may be the state of a module
 
     def result(self, step: SweptWindow) -> Any:
-        """Return the module's result for a step that has members."""
+        """Move the state on to a step that has members, and return the module's result for it."""
         computation = self._computation
         key = self._key
         window = step.window
@@ -294,8 +315,10 @@ class WindowResults:
             in_order: True if events come in the order of the query, so that no module needs them sorted.
         """
         self.extent = extent_of(query)
-        place = None if in_order else query.place
-        self.computations = [ModuleComputation(binding, query.clip, self.extent, place) for binding in query.bindings]
+        sort_key = None if in_order else query.place
+        self.computations: list[ModuleComputation] = []
+        for binding in query.bindings:
+            self.computations.append(ModuleComputation(binding, query.clip, self.extent, sort_key))
         self.stamper = Timestamper(query)
 
     def slides(self, key: object) -> list[Slide]:

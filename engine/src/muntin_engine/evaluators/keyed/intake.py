@@ -83,9 +83,9 @@ class KeyIntake:
         self.previous = with_allowed_lateness(query, self._reported_previous)
         self.progress = with_allowed_lateness(query, self._reported_progress)
         self._late_rule = LateRule(
-            self.previous.watermark,
-            previous.to_the_tick[side],
-            query.axis,
+            watermark=self.previous.watermark,
+            watermark_to_the_tick=previous.to_the_tick[side],
+            axis=query.axis,
             adjusts=query.late.policy is LatePolicy.ADJUST,
         )
         self.accepted = 0
@@ -101,7 +101,7 @@ class KeyIntake:
         pattern_watermarks: PatternWatermarks,
         key_watermarks: Sequence[int],
     ) -> AdmittedRows:
-        """Admit the rows of a key.
+        """Admit the rows of a key: count those that are accepted, and list the late and rejected ones as rejections.
 
         Args:
             key: The key.
@@ -133,11 +133,12 @@ class KeyIntake:
                     self._query, progress_of_key(self._reported_progress, present_watermark)
                 )
             is_ahead = key_watermark > self.progress.watermark
-            state.key_watermark = key_watermark if is_ahead else EARLIEST  # once reached, it says nothing any more
+            state.key_watermark = key_watermark if is_ahead else EARLIEST  # none once the input is as far
+
         if not rows and not state.pending:
             return AdmittedRows(NetChanges(state), previous, progress)
 
-        row_count = self._filter.count(rows) + self._filter.count(state.pending_rows)
+        undecided_count = self._filter.count(rows) + self._filter.count(state.pending_rows)
         shed: list[Rejection] = []
         if self._shedding is not None:
             rows, shed = self._shedding.shed(key, state, rows, late_rule)
@@ -145,11 +146,13 @@ class KeyIntake:
         admission.admit(rows, progress.watermark)
         self._filter.leave_out(state, admission)
 
-        # A row that waits for others is counted when it no longer waits: as accepted, or as rejected.
+        # A row that waits for others is counted when it no longer waits: as accepted, or as rejected. So of the rows of
+        # the batch and those that waited before it, all are accepted that are not rejected and do not wait now.
         rejections = self._filter.visible(admission.rejections + shed)
         if rejections:
             self._rejections += [(key, rejection) for rejection in rejections]
-        self.accepted += row_count - len(rejections) - self._filter.count(state.pending_rows)
+        waiting_count = self._filter.count(state.pending_rows)
+        self.accepted += undecided_count - len(rejections) - waiting_count
         return AdmittedRows(admission, previous, progress)
 
 

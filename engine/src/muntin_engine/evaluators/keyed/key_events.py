@@ -89,9 +89,13 @@ class Samples:
 
     def around(self, time: int) -> tuple[Sample | None, Sample | None]:
         """Return the last sample at a time or before it, and the first after it; None where there is none."""
-        place = self._id_by_time.bisect_right(time)
-        previous = Sample(*self._id_by_time.peekitem(place - 1)) if place > 0 else None
-        following = Sample(*self._id_by_time.peekitem(place)) if place < len(self._id_by_time) else None
+        previous: Sample | None = None
+        following: Sample | None = None
+        following_place = self._id_by_time.bisect_right(time)
+        if following_place > 0:
+            previous = Sample(*self._id_by_time.peekitem(following_place - 1))
+        if following_place < len(self._id_by_time):
+            following = Sample(*self._id_by_time.peekitem(following_place))
         return previous, following
 
 
@@ -159,10 +163,14 @@ class KeyEvents:
         return self.serial
 
     def anonymous_ids(self, starts: Sequence[int]) -> Sequence[Hashable]:
-        """Make ids for events that have none, from their starts; they cannot equal one of the input."""
-        first = self.serial + 1
+        """Return a new id for each of several events that the input gives no id, by the starts of the events.
+
+        The ids are serial numbers. Where other events of the query have ids of the input, each id is an `Identity` that
+        no event of the input has.
+        """
+        first_serial = self.serial + 1
         self.serial += len(starts)
-        serials = range(first, self.serial + 1)
+        serials = range(first_serial, self.serial + 1)
         if not self.query.names_events:
             return serials
         return [(("anonymous", serial), start) for serial, start in zip(serials, starts, strict=True)]
@@ -177,10 +185,13 @@ class KeyEvents:
 
     def replace(self, old_events: Sequence[StoredEvent], new_events: Sequence[StoredEvent]) -> None:
         """Remove events, and add others except those that nothing needs."""
-        needed = new_events
-        if not self.query.event_ends_move:  # else a revision may still make any event a member of a window
-            needed = [event for event in new_events if event.since < event.until]
-        self.events.replace(old_events, needed)
+        self.events.replace(old_events, self.needed_events(new_events))
+
+    def needed_events(self, events: Sequence[StoredEvent]) -> Sequence[StoredEvent]:
+        """Return the events that are, or may become, members of windows."""
+        if self.query.event_ends_move:
+            return events  # a revision may still make any event a member
+        return [event for event in events if event.since < event.until]
 
     def record_forgotten(self, events: Iterable[StoredEvent]) -> None:
         """Record that the index has forgotten events for good."""
@@ -207,7 +218,8 @@ class KeyEvents:
         for identity, pending in self.pending.items():
             # The rows of an event lead from its start, or an end that it may have, to another: see `row_chain`. Once
             # the watermark has passed one of these nodes, no row that leads to it or from it can come.
-            nodes = {identity[1]}
+            _, start = identity
+            nodes = {start}
             for row in pending.rows:
                 nodes.update(end for end in (row.end, row.new_end) if end is not None)
             event = self.event(identity)
@@ -240,7 +252,7 @@ class KeyEvents:
         for row in self.pending_rows:
             yield waiting_row(input_identity, row)._replace(input=input_name)
         if self.key_watermark > EARLIEST:
-            yield StateRow("watermark", (), self.key_watermark, INFINITY, None, input=input_name)
+            yield StateRow("watermark", key=(), start=self.key_watermark, end=INFINITY, value=None, input=input_name)
 
     def id_of(self, id: Hashable) -> Hashable:
         """Return the id that the input gave an event; None if it gave none.
@@ -284,7 +296,8 @@ class KeyEvents:
         if len(widths) > 1:
             raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
 
-        # The id of an event with a name is a pair of the input's id and of the start that it was inserted with.
+        # Where the input has ids, that of an event here is a pair: the input's id, and the start that the event was
+        # inserted with.
         gone_columns = [gone_ids]
         input_ids = ids
         origins: list[int] = []
@@ -364,7 +377,7 @@ def payloads_of(values: Sequence[Any], width: int, count: int) -> list[tuple[Any
     """
     if not width:
         return [()] * count
-    # Each payload takes the next values of one iterator, which `zip` gets once for each value of a payload.
+    # `zip` gets one and the same iterator `width` times: so each payload consists of the next `width` values.
     value_iterator = iter(values)
     return list(zip(*[value_iterator] * width, strict=True))
 

@@ -131,7 +131,7 @@ class KeyRecords(Generic[StateT]):
         return self.size < LARGE and bool(self.records[0].event_count)
 
     def appendable(self, event_count: int) -> int:
-        """Return the bytes of changes that may still be appended; if it is 0, the state is written whole again.
+        """Return the bytes of changes that may still be appended; 0 or less if the state is to be written whole again.
 
         All records together may take twice the bytes that the state would take if it were written whole now. These are
         estimated from the last whole record, by its bytes per event. So a key that only gains events is not written
@@ -204,8 +204,8 @@ class TimerIndex:
         """Remove the keys that are due from the index, and return them; `update` enters them again.
 
         Args:
-            due: The progress that timers are compared with. The input has not ended: fields of timers that only its end
-                reaches are not in the index.
+            due: The progress that timers are compared with. It is not yet that of the end of the input: values of
+                `INFINITY`, which only the end reaches, are not in the index.
         """
         due_keys: set[bytes] = set()
         for field, limit in zip(_DUE_FIELDS, due, strict=True):
@@ -215,7 +215,7 @@ class TimerIndex:
                 value = heappop(heap)
                 names = names_by_value.pop(value)
                 self._entry_count -= len(names)
-                # A key with another value by now has a further entry under that one: this entry is outdated.
+                # A key with another value by now is due by that value, under which it has a further entry.
                 due_keys.update([name for name in names if self._timer(name)[field] == value])
         return due_keys
 
@@ -239,7 +239,8 @@ class TimerIndex:
                 self._entry_count -= 1
             if names:
                 return value
-            del self._names_by_value[field][heappop(heap)]
+            heappop(heap)
+            del self._names_by_value[field][value]
         return INFINITY
 
     def _clear(self) -> None:
@@ -331,7 +332,8 @@ class KeyStore(Generic[StateT]):
             if not records[-1].data:
                 continue  # the key has no state any more
             size = sum(len(record.data) + _RECORD_OVERHEAD for record in records)
-            store._keys[name] = KeyRecords(equal_timers.setdefault(timer, timer), records, size)
+            shared_timer = equal_timers.setdefault(timer, timer)
+            store._keys[name] = KeyRecords(shared_timer, records, size)
         store._timers.update(store._keys)
         store.timer = store._timers.soonest()
         if len(store) != key_count:
@@ -393,10 +395,11 @@ class KeyStore(Generic[StateT]):
         key_records = self._keys.get(name)
         size = len(data) + _RECORD_OVERHEAD
         if key_records is None:
-            record = Record(self.batch, row_count, data)  # the first rows are a whole state
-            self._keys[name] = KeyRecords(self._equal_timers.setdefault(timer, timer), [record], size)
+            record = Record(self.batch, event_count=row_count, data=data)  # the first rows are a whole state
+            shared_timer = self._equal_timers.setdefault(timer, timer)
+            self._keys[name] = KeyRecords(shared_timer, [record], size)
         else:
-            record = Record(self.batch, None, data)
+            record = Record(self.batch, event_count=None, data=data)
             if key_records.timer != timer:
                 timer = soonest((key_records.timer, timer))
                 key_records.timer = self._equal_timers.setdefault(timer, timer)
@@ -433,17 +436,19 @@ class KeyStore(Generic[StateT]):
             changes = self._codec.pack(state.to_data(serializer, key, is_whole=False))
 
         if previous is not None and 0 < len(changes) <= appendable:
-            record = Record(self.batch, None, changes)
+            record = Record(self.batch, event_count=None, data=changes)
             records = previous.records
             size = previous.size
         else:
-            record = Record(self.batch, event_count, self._codec.pack(state.to_data(serializer, key)))
+            whole_state = self._codec.pack(state.to_data(serializer, key))
+            record = Record(self.batch, event_count, whole_state)
             records = []
             size = 0
         records.append(record)
         size += len(record.data) + _RECORD_OVERHEAD
 
-        key_records: KeyRecords[StateT] = KeyRecords(self._equal_timers.setdefault(timer, timer), records, size)
+        shared_timer = self._equal_timers.setdefault(timer, timer)
+        key_records: KeyRecords[StateT] = KeyRecords(shared_timer, records, size)
         if size >= LARGE:
             state.track()
             key_records.state = state
@@ -458,7 +463,7 @@ class KeyStore(Generic[StateT]):
     def remove(self, name: bytes) -> None:
         """Remove a key, if it has a state; the log gets an empty record, which replaces those before it."""
         if self._take_out(name) is not None:
-            self._unwritten[name] = Record(self.batch, 0, b"")
+            self._unwritten[name] = Record(self.batch, event_count=0, data=b"")
 
     def _take_out(self, name: bytes) -> KeyRecords[StateT] | None:
         """Remove the records of a key from the store and from its totals, and return them; None if it has none."""
@@ -470,15 +475,17 @@ class KeyStore(Generic[StateT]):
             self._decoded_keys.pop(name, None)
         return key_records
 
-    def forget_decoded(self, size: int) -> None:
-        """Drop decoded states until `size` bytes are free, or none is left; their records stay.
+    def forget_decoded(self, to_free: int) -> None:
+        """Drop decoded states until so many bytes are free, or no decoded state is left; the records of keys stay.
 
         The states that were written longest ago are dropped first. So where each batch changes all keys, a batch has to
         decode only the keys for which there was no room.
+
+        Args:
+            to_free: The number of bytes; if it is 0 or less, no state is dropped.
         """
-        if size <= 0:
+        if to_free <= 0:
             return
-        to_free = size
         for name in list(self._decoded_keys):
             if to_free <= 0:
                 return
@@ -513,7 +520,7 @@ class KeyStore(Generic[StateT]):
         """Merge log entries into as few as possible."""
         del first_live  # no part of an entry dies with time: the records of a key are live until later ones replace it
         in_order = sorted(merge_records(self._codec, entries).items(), key=_by_name)
-        return self._entries(_NamedRecords(name, *merged) for name, merged in in_order)
+        return self._entries(_NamedRecords(name, merged.timer, merged.records) for name, merged in in_order)
 
     def _timer_of(self, name: bytes) -> KeyTimer:
         """Return the timer of a key; `NO_TIMER` if it was removed."""
@@ -539,13 +546,17 @@ class KeyStore(Generic[StateT]):
                 contents.append(data)
                 size += len(data) + _RECORD_OVERHEAD
             if size >= FULL_ENTRY:
-                entries.append(Entry(0, INFINITY, self._codec.pack(list(columns))))
+                entries.append(self._entry(columns))
                 size = 0
                 for column in columns:
                     column.clear()
         if names:
-            entries.append(Entry(0, INFINITY, self._codec.pack(list(columns))))
+            entries.append(self._entry(columns))
         return entries
+
+    def _entry(self, columns: Sequence[list[Any]]) -> Entry:
+        """Encode columns as a log entry, which is live at every position: records of keys do not die with time."""
+        return Entry(first=0, last=INFINITY, data=self._codec.pack(list(columns)))
 
 
 def open_store(state: BucketState, codec: Codec) -> KeyStore[Any]:
@@ -561,7 +572,7 @@ def write_store(state: BucketState, store: KeyStore[Any]) -> None:
     """Write the records of a micro-batch to the log, and put the store into the cache."""
     state.log.append(store.write())
     state.metadata.timer = store.timer
-    state.log.tidy(store, store.size, store.whole, full_entry=FULL_RECORDS)
+    state.log.tidy(store, live_bytes=store.size, whole=store.whole, full_entry=FULL_RECORDS)
     if state.cache_room is not None:
         store.forget_decoded(store.memory - state.cache_room)
     state.keep(store, store.memory)

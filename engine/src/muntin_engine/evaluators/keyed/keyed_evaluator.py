@@ -105,7 +105,12 @@ class KeyedInMemory:
         self._input_count = input_count
 
     def process(self, rows: Sequence[tuple[Key, InputChange]], reported: Progress) -> list[tuple[Key, OutputChange]]:
-        """Process a micro-batch, write the state and return the changes of the output."""
+        """Process a micro-batch, write the state and return the changes of the output.
+
+        Args:
+            rows: The rows of all inputs, each with its key.
+            reported: The progress that each input reports.
+        """
         rows_by_key = [(key, [row]) for key, row in rows]
         result = self._bucket.process(rows_by_key, [InputReport(reported)] * self._input_count)
         self.evicted = list(_one_by_one(result.evicted))

@@ -50,7 +50,7 @@ class BatchResult:
         inputs: The progress of each input after the batch.
         watermark: The output watermark: no later output of this bucket changes anything before it.
         accepted: The number of accepted rows; one that waits for other rows of its event counts when they came.
-        keys: The number of keys that the batch brought rows of.
+        keys: The number of keys that the batch brought rows or watermarks of.
         windows_closed: The number of windows of keys, with members, that this batch made final.
         keys_forgotten: The number of lives of keys that ended in this batch, so that nothing is kept of them.
         held: The sizes of the bucket's state after the batch.
@@ -153,7 +153,7 @@ class KeyedRun(ABC):
         self.codec = start.codec
         self.result = BatchResult(progress=start.progress.least, inputs=start.progress)
         self.intakes = [
-            KeyIntake(input_query, start.previous, start.progress, side, self.result.rejections)
+            KeyIntake(input_query, start.previous, start.progress, side=side, rejections=self.result.rejections)
             for side, input_query in enumerate(query.sides)
         ]
         self._patterns = start.patterns
@@ -204,7 +204,7 @@ class KeyedRun(ABC):
         key = work.key
         state = store.get(name, self._decode, self.serializer, key)
         if state is None:
-            # It goes on from the serial numbers of keys that were forgotten: this key may be one of them.
+            # The new state begins above the serial numbers of keys that were forgotten: this key may be one of them.
             state = self.state_class(self.query, self._serial)
         else:
             # The state is counted out as it was, and in again as it is after the rows.

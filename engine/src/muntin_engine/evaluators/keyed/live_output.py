@@ -42,7 +42,7 @@ class LiveRow(NamedTuple):
             timing: The time of the result: early or final.
             firing: The number of earlier firings of the window; 0 without early results.
         """
-        return OutputChange(kind, self.id, window, *self.row, new_end, timing, firing)
+        return OutputChange(kind, self.id, window, *self.row, new_end=new_end, timing=timing, firing=firing)
 
 
 def replace_rows(
@@ -67,10 +67,10 @@ def replace_rows_from(
     Output before the tick stays as it is. A live row that covers the tick and is not among the new rows ends there.
 
     Args:
-        since: The tick.
+        since: The tick from which on rows are replaced.
         window: The window.
-        live_rows: Its live rows.
-        rows: Its new rows.
+        live_rows: The live rows of the window.
+        rows: The new rows of the window.
         next_id: Returns a new id for an output event.
     """
     past_rows: list[LiveRow] = []
@@ -93,7 +93,7 @@ def replace_rows_from(
         live_row = rows_by_id[part.id]
         if live_row.row.start < since:
             rows_then_live.append(LiveRow(live_row.id, live_row.row._replace(end=since)))
-            changes.append(live_row.change(OutputKind.REVISE, window, since))
+            changes.append(live_row.change(OutputKind.REVISE, window, new_end=since))
         else:
             changes.append(live_row.change(OutputKind.RETRACT, window))
     for row in matched.new_rows:
@@ -121,38 +121,39 @@ def netted(changes: list[OutputChange], *, revises: bool = False) -> tuple[list[
     """
     if all(change.kind is OutputKind.INSERT for change in changes):
         return changes, {}
+
     # Retractions are looked up by all that makes a row but its end, then by its end.
     retractions: dict[Hashable, dict[int, list[OutputChange]]] = {}
     insertions: list[tuple[Hashable, OutputChange]] = []
     for change in changes:
-        row: Hashable = (change.start, freeze(change.value), change.timing, change.firing)
+        row_but_end: Hashable = (change.start, freeze(change.value), change.timing, change.firing)
         if not revises:
-            row = (row, change.window)
+            row_but_end = (row_but_end, change.window)
         if change.kind is OutputKind.RETRACT:
-            retractions.setdefault(row, {}).setdefault(change.end, []).append(change)
+            retractions.setdefault(row_but_end, {}).setdefault(change.end, []).append(change)
         else:
-            insertions.append((row, change))
+            insertions.append((row_but_end, change))
 
     # An insertion and a retraction of equal rows cancel out.
     live_ids: dict[int, int] = {}
     new_rows: list[tuple[Hashable, OutputChange]] = []
-    for row, insertion in insertions:
-        by_end = retractions.get(row)
-        equal_rows = by_end.get(insertion.end) if by_end else None
-        if equal_rows:
-            live_ids[insertion.id] = equal_rows.pop().id
+    for row_but_end, insertion in insertions:
+        retractions_by_end = retractions.get(row_but_end, {})
+        equal_retractions = retractions_by_end.get(insertion.end)
+        if equal_retractions:
+            live_ids[insertion.id] = equal_retractions.pop().id
         else:
-            new_rows.append((row, insertion))
+            new_rows.append((row_but_end, insertion))
 
     # A retraction and an insertion that differ in their ends are one revision, where these are allowed.
     net_retractions: dict[Hashable, list[OutputChange]] = {}
-    for row, by_end in retractions.items():
-        net_retractions[row] = list(chain.from_iterable(by_end.values()))
+    for row_but_end, retractions_by_end in retractions.items():
+        net_retractions[row_but_end] = list(chain.from_iterable(retractions_by_end.values()))
     additions: list[OutputChange] = []
-    for row, insertion in new_rows:
-        same_but_end = net_retractions.get(row) if revises else None
-        if same_but_end:
-            retraction = same_but_end.pop()
+    for row_but_end, insertion in new_rows:
+        retractions_with_other_end = net_retractions.get(row_but_end) if revises else None
+        if retractions_with_other_end:
+            retraction = retractions_with_other_end.pop()
             live_ids[insertion.id] = retraction.id
             additions.append(retraction._replace(kind=OutputKind.REVISE, new_end=insertion.end))
         else:

@@ -50,6 +50,7 @@ class MethodCalls:
         """
         if self._extent is not None:
             window = self._extent(window)
+        # Many calls in turn are for one window: it is recorded once.
         if CURRENT_CALL.window is not window or CURRENT_CALL.key is not key or CURRENT_CALL.label is not self._label:
             CURRENT_CALL.set_window(self._label, key, window)
         # The lines of `Meter.sampled`, which would be one more call for every call of a module.

@@ -61,7 +61,7 @@ class NetChanges:
     def put_new(self, id: Hashable, start: int, end: int, payload: tuple[Any, ...]) -> None:
         """Record that the batch brings an event."""
         event = StoredEvent(id, start, end, payload, *self._state.membership(start, end))
-        self.changes_by_id[id] = EventChange(None, event)
+        self.changes_by_id[id] = EventChange(previous=None, present=event)
 
     def put_end(self, event: StoredEvent, new_end: int) -> None:
         """Record that the batch gives an event another end."""
@@ -75,7 +75,7 @@ class NetChanges:
         if previous is None:  # it came in this batch
             del self.changes_by_id[event.id]
         else:
-            self.changes_by_id[event.id] = EventChange(previous, None)
+            self.changes_by_id[event.id] = EventChange(previous, present=None)
 
     def _previous_version(self, event: StoredEvent) -> StoredEvent | None:
         """Return an event as it was before the batch; None if the batch brought it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -44,8 +44,8 @@ def result_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[Output
         ModuleContractError: A module's value is not of the type its class declares.
     """
     is_operator = task.plan.join is None and task.query.is_operator
-    row = task.query.bindings[0].module.result_field() if is_operator else None
-    return _tables(task, output, _OutputColumns(task.results, task.plan.outputs, row))
+    row_field = task.query.bindings[0].module.result_field() if is_operator else None
+    return _tables(task, output, _OutputColumns(schema=task.results, outputs=task.plan.outputs, row=row_field))
 
 
 def evicted_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[OutputChange]]]) -> Iterator[pa.Table]:
@@ -57,7 +57,8 @@ def evicted_tables(task: TaskPayload, output: Iterable[tuple[Key, Sequence[Outpu
     """
     module = task.query.bindings[0].module
     if isinstance(module, RowOperator) and task.evicted is not None:
-        yield from _tables(task, output, _OutputColumns(task.evicted, task.plan.evicted, module.evicted_field()))
+        columns = _OutputColumns(schema=task.evicted, outputs=task.plan.evicted, row=module.evicted_field())
+        yield from _tables(task, output, columns)
         return
     # The module declares no such rows: the first one is refused.
     for key, changes in output:
@@ -83,7 +84,7 @@ def _undeclared_output(task: TaskPayload, key: Key, change: OutputChange) -> Exc
     """Return the error of a module whose `on_evict` returned a row, although its class declares none."""
     module = task.query.bindings[0].module
     results = ResultColumns(task, f"{module.name} {module.version}", lambda _row: (key, change.window))
-    return results.contract_error(f"on_evict returned {safe_repr(change.value)}, declared None", 0)
+    return results.contract_error(f"on_evict returned {safe_repr(change.value)}, declared None", place=0)
 
 
 def in_pieces(table: pa.Table) -> Iterator[pa.Table]:
@@ -156,14 +157,18 @@ def _result_arrays(
         join_columns = zip(*values, strict=True)
         return [arrow_array(column, field.type) for column, field in zip(join_columns, fields, strict=True)]
 
+    def results_of(module: Any) -> ResultColumns:
+        """Return the columns of a module, which it is named by in errors."""
+        return ResultColumns(task, f"{module.name} {module.version}", key_and_window)
+
+    bindings = task.query.bindings
     row_field = output_columns.row
     arrays: list[pa.Array] = []
     for place, (output, field) in enumerate(zip(output_columns.outputs, fields, strict=True)):
-        is_operator = row_field is not None  # an operator, the only module, makes all columns
-        module = task.query.bindings[0 if is_operator else place].module
-        results = ResultColumns(task, f"{module.name} {module.version}", key_and_window)
-        if row_field is None:
+        if row_field is None:  # each column has the results of an aggregate
+            results = results_of(bindings[place].module)
             arrays.append(results.column([value[place] for value in values], output, field.type))
-        else:
+        else:  # each column has a field of the rows of the operator, which is the only module
+            results = results_of(bindings[0].module)
             arrays.append(results.part(values, row_field, place, output, field.type))
     return arrays

@@ -32,7 +32,11 @@ class RevisedEvents(NetChanges):
         self._late_rule = late_rule
 
     def revise(self, identity: Identity, change: InputChange) -> bool:
-        """Apply the only row of an event if it is a legal revision of a live event; return False if it is not."""
+        """Apply the only row of an event at once if it is a legal revision of a live event.
+
+        Returns:
+            False if it is not, and has to be chained.
+        """
         event = self.current(identity)
         new_end = change.new_end
         if event is None or new_end is None or new_end <= event.start:
@@ -74,6 +78,7 @@ class RevisedEvents(NetChanges):
                 chainable.append(row)
             elif self.reject_if_late(row, base.start):
                 continue
+            # No legal row changes an event that has ended, or inserts one that would start that early.
             elif has_ended or not _may_fit(row, start_of_chain):
                 self.reject_unknown(row)
             else:
@@ -114,8 +119,9 @@ class RevisedEvents(NetChanges):
             return EventState(event.start, event.end, event.payload)
         start: int = identity[1]
         if self._late_rule.adjusts:
-            # A late insertion makes its event start at the watermark before the batch that brings it. If no insertion
-            # is here, it may come with the next batch: the watermark is then that after this batch.
+            # A late insertion makes its event start at the watermark before the batch that brings the insertion. If
+            # this batch has no insertion, the next one may bring it: its event then starts at the watermark after
+            # this batch.
             has_insertion = any(row.new_end is None for row in rows)
             start = max(start, self._late_rule.watermark if has_insertion else watermark)
         return EventState(start, start, ())
@@ -128,10 +134,10 @@ class RevisedEvents(NetChanges):
                 self.put_new(identity, start, end, payload)
             return
         if not event_state.is_alive:
-            self.changes_by_id[identity] = EventChange(event, None)
+            self.changes_by_id[identity] = EventChange(event, present=None)
             return
-        # If the payload is the same, the event keeps the object: by that, readers of the change see that only its end
-        # moved.
+        # If the payload is the same, the event keeps its object. Readers of the change compare the objects: they see
+        # that nothing but the end moved.
         if _is_same(payload, event.payload):
             payload = event.payload
         if end != event.end or payload is not event.payload:

@@ -127,7 +127,7 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], watermark: int) ->
     edges beside this walk are balanced (each node has as many incoming as outgoing ones), they are detours that the
     event made on its way, and all rows are applied. If not, some rows are missing, and those beside the walk wait for
     them. A blind revision applies to the end at which no other row leads on; of several, the one with the smallest new
-    end is the last, so a retraction wins. It waits if the event is absent.
+    end is the last, so a retraction wins. A blind revision waits if the event is absent.
 
     Where a node below the watermark is out of balance, or the event has ended before the watermark, the missing rows
     can no longer come legally: waiting rows with a sync time before the watermark are rejected, except detours.
@@ -142,14 +142,15 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], watermark: int) ->
     start = base.start
     first_legal = INFINITY + 1 if watermark == INFINITY else watermark  # all rows are late once the input has ended
 
-    # The event walks along its rows. These leave `edges` and `blind_rows`, which then have the rows beside the walk.
+    # The event walks along its rows. The walk takes these out of `edges` and `blind_rows`: the rows beside it are left.
     edges = _by_source([_edge(start, row) for row in rows if not _is_blind(row)])
     blind_rows = [row for row in rows if _is_blind(row)]
-    if len(blind_rows) > 1:
+    if len(blind_rows) > 1:  # in ascending order, as the walk takes them from the end of the list
         blind_rows = sorted_by_value(blind_rows, lambda row: (row.new_end, row))
     walk = _walk_of_event(base, edges, blind_rows)
     is_over = walk.end < first_legal
-    beside = _rows_beside(list(chain.from_iterable(edges.values())), first_legal, is_over=is_over)
+    edges_beside = list(chain.from_iterable(edges.values()))
+    beside = _rows_beside(edges_beside, first_legal, is_over=is_over)
     waiting_edges = beside.edges if beside.are_waiting else []
     rejected = [edge.row for edge in beside.rejected]
     if is_over:
@@ -159,13 +160,14 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], watermark: int) ->
     # The state of the event now. Insertions and retractions are the edges at the start. If one of them is missing, the
     # rows beside the walk say nothing of the payload yet.
     waits_at_start = _has_node(waiting_edges, start)
-    applied = walk.edges if waits_at_start and beside.imbalance[start] else walk.edges + beside.edges
+    lacks_row_at_start = waits_at_start and bool(beside.imbalance[start])
+    applied = walk.edges if lacks_row_at_start else walk.edges + beside.edges
     payload, has_retracted_payloads = _payload(walk.base, walk.end, applied)
     event = EventState(start, walk.end, payload)
 
-    # The payload is unsure if a row retracts one that was not inserted, and that insertion may still come; or if an
-    # insertion or a retraction waits after others have changed the payload. All rows wait then, from the state before
-    # them: they are chained again together with the next ones.
+    # The payload is unsure in two cases: a row retracts a payload whose insertion has not come, and still may; or an
+    # insertion or a retraction waits, although others have changed the payload. Then all rows wait, with the state of
+    # the event before them: they are chained again together with the next rows.
     is_unsure = not has_retracted_payloads and start >= first_legal
     if waits_at_start and not is_unsure:
         is_unsure = _has_node(walk.edges, start) or payload != walk.base.payload
@@ -256,7 +258,8 @@ def _edge(start: int, row: InputChange) -> _RowEdge:
     end = INFINITY if row.end is None else row.end
     if row.new_end is None:  # an insertion leads from the start, where the event is absent, to its end
         return _RowEdge(start, end, row)
-    # Ends before the start of an event that was adjusted are ends at its start: there it is absent.
+    # An event that was adjusted may start after an end that its row names. That end counts as the start, at which the
+    # event is absent.
     return _RowEdge(max(start, end), max(start, row.new_end), row)
 
 
@@ -328,9 +331,9 @@ def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[t
 
     # Each retraction removes the payload that it repeats.
     repeated = Counter(freeze(payload) for payload in retracted if any(value is not None for value in payload))
-    first_offers = [_OfferedPayload(base.end, base.payload)] if base.is_alive else []
+    offers_before_rows = [_OfferedPayload(base.end, base.payload)] if base.is_alive else []
     offers: list[_OfferedPayload] = []
-    for offer in first_offers + inserted:
+    for offer in offers_before_rows + inserted:
         frozen_payload = freeze(offer.payload)
         if repeated[frozen_payload]:
             repeated[frozen_payload] -= 1
@@ -338,13 +341,15 @@ def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[t
             offers.append(offer)
     has_retracted_payloads = not any(repeated.values())
 
-    # The first payload was retracted too, by a row that does not repeat it: otherwise there was no second insertion.
-    if first_offers and offers[:1] == first_offers and len(offers) > 1:
+    # An event is inserted again only after it was retracted. If the payload of before the rows is still among several
+    # offers, a retraction that does not repeat it has retracted it.
+    if offers_before_rows and offers[:1] == offers_before_rows and len(offers) > 1:
         del offers[0]
 
     if len(offers) > 1:
         leading_nodes = _nodes_that_lead_to(end, base.start, applied)
-        offers = [offer for offer in offers if offer.node in leading_nodes] or offers
+        leading_offers = [offer for offer in offers if offer.node in leading_nodes]
+        offers = leading_offers or offers  # if none leads to the end, none is preferred
     if not offers:
         return base.payload, has_retracted_payloads
     greatest = sorted_by_value(offers, lambda offer: offer.payload)[-1]

@@ -98,7 +98,7 @@ class Shedding:
         for place, change in enumerate(rows):
             end = INFINITY if change.end is None else change.end
             if change.new_end is not None or end <= change.start:
-                continue
+                continue  # a revision, or an insertion that is rejected because its lifetime is empty
             if late_rule.is_late_insertion(change.start, end):
                 continue
             identity: Hashable

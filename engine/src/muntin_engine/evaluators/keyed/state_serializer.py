@@ -50,12 +50,12 @@ class StateSerializer:
         return self._query.once(WindowResults).computations
 
     def pack(self, states: Sequence[Sequence[object]], key: object, windows: Sequence[Window]) -> list[bytes]:
-        """Encode the module states of windows; return the bytes of each module.
+        """Encode the module states of windows; return the bytes of each module, or nothing if no window has states.
 
         Args:
             states: The states of each window: one per module, or none.
-            key: The key of the windows.
-            windows: The windows.
+            key: The key of the windows, for errors.
+            windows: The windows, for errors.
 
         Raises:
             StateError: A state cannot be stored.
@@ -110,10 +110,15 @@ class StateSerializer:
             return None
         module_place, reason = unstorable_value
         spelled_window = self._axis.spell_interval(window.start, window.end)
-        return unstorable(self._computations[module_place].module, "a result", key, spelled_window, reason)
+        module = self._computations[module_place].module
+        return unstorable(module, kind="a result", key=key, window=spelled_window, reason=reason)
 
     def _pack_module(self, place: int, states: list[object], key: object, windows: Sequence[Window]) -> bytes:
-        """Encode the states of the module at a place."""
+        """Encode the states of the module at a place, one for each window; errors name the key and the window.
+
+        Raises:
+            StateError: A state cannot be stored.
+        """
         try:
             return self._codec.pack(states)
         except StateError as error:
@@ -123,7 +128,8 @@ class StateSerializer:
             window_place, reason = unstorable_state
             window = windows[window_place]
             spelled_window = self._axis.spell_interval(window.start, window.end)
-            raise unstorable(self._computations[place].module, "a state", key, spelled_window, reason) from error
+            module = self._computations[place].module
+            raise unstorable(module, kind="a state", key=key, window=spelled_window, reason=reason) from error
 
     def _unpack_module(
         self, place: int, data: bytes, schema_version: int, key: object, windows: Sequence[Window]

@@ -20,6 +20,8 @@ def extent_of(query: EvaluatorQuery) -> Extent | None:
     The last extents are cached, so that all calls for a window get the same object.
     """
     kind: WindowSpecification = query.window
-    if not isinstance(kind, WindowKind) or type(kind).extent_start is WindowKind.extent_start:
-        return None
+    if not isinstance(kind, WindowKind):
+        return None  # windows that follow rows
+    if type(kind).extent_start is WindowKind.extent_start:
+        return None  # the kind does not define extents of its own
     return lru_cache(maxsize=16)(kind.extent)

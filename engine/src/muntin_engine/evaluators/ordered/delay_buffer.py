@@ -95,7 +95,7 @@ class DelayBuffer(KeyEvents, ABC):
         """
         previous_watermark = self.released_before
         self.released_before = watermark
-        is_needed = self._may_be_revised if self.query.keeps is not None else None
+        is_needed = self._may_be_revised if self.query.keeps is not None else None  # only a filter leaves events out
         due_events = self.events.forget(watermark, is_needed)
         if not due_events:
             return []
@@ -124,7 +124,10 @@ class DelayBuffer(KeyEvents, ABC):
         return sorted(starts + ends, key=_by_time_and_kind)
 
     def _waiting_at_end(self, event: StoredEvent) -> StoredEvent:
-        """Return an event whose start was released, as it waits at its end."""
+        """Return an event whose start was released, as it waits at its end.
+
+        The caller has moved `released_before` beyond its start, so that its membership reaches to its end.
+        """
         _, until = self.membership(event.start, event.end)
         return event._replace(until=until)
 
@@ -178,6 +181,7 @@ class DelayBuffer(KeyEvents, ABC):
         """Return the state that `to_data` wrote, with the differences that were written after it."""
         state = cls(query)
         records = [_BufferRecord(*record) for record in stored]
+        # The watermark comes first: the memberships of events depend on it.
         state.released_before = records[-1].released_before
         state.restore([record.buffer for record in records])
         follower_records = [FollowerRecord(record.follower, record.released_before) for record in records]
@@ -222,7 +226,7 @@ class OrderedRun(KeyedRun):
         super().__init__(query, start)
         (self._intake,) = self.intakes
         self.progress = self._intake.progress
-        self.due_at = Due(self.progress.watermark)
+        self.due_at = Due(closing=self.progress.watermark)
 
     def process_rows(self, key: Key, state: DelayBuffer, work: KeyWork) -> list[OutputChange]:
         """Admit the rows of a key, and process the events that are released."""
@@ -235,7 +239,8 @@ class OrderedRun(KeyedRun):
         self.work = work
         self.key_progress = admitted.progress
         self.output = []
-        self.process_released(state.release(admitted.progress.watermark), admitted.previous, admitted.progress)
+        released = state.release(admitted.progress.watermark)
+        self.process_released(released, admitted.previous, admitted.progress)
         return self.output
 
     @abstractmethod

@@ -49,7 +49,8 @@ class _WindowOfRows:
 
     def results(self, window: Window) -> list[Any]:
         """Compute the window: return the result of each module, and record rows anew for the next computation."""
-        step = SweptWindow(window, self.members, list(self.entered.values()), self.departed)
+        entered = list(self.entered.values())
+        step = SweptWindow(window, members=self.members, entered=entered, departed=self.departed)
         self.entered = {}
         self.departed = []
         return [slide.result(step) for slide in self.slides]
@@ -96,7 +97,7 @@ class _WindowOfStates:
         return states
 
     def results(self, window: Window) -> list[Any]:
-        """Return the result of each module."""
+        """Add the rows that came to the states of the modules, and return the result of each module."""
         states = self.folded_states(window)
         results: list[Any] = []
         for computation, state in zip(self.computations, states, strict=True):

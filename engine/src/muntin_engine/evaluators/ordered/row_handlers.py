@@ -138,6 +138,7 @@ class HandlersRun(RowsRun):
         member_row = self._member_row(numbered_event)
         is_inserted = self._process(self.windows.step(state.windows_state, row), time, numbered_event, member_row)
         if member_row is not None and not is_inserted:
+            # Where rows are not partitioned, all are in the partition 0.
             partition = 0 if self._partition_place is None else row.values[self._partition_place]
             self._call("on_pass", partition, time, extent=None, argument=member_row)
 
@@ -188,7 +189,7 @@ class HandlersRun(RowsRun):
                     self._member_rows.setdefault(partition, {})[member_row.number] = member_row
                     self._call("on_insert", partition, time, extent=None, argument=member_row)
                 continue
-            # A window is handled while it has its rows; then the rows that leave by the same action are handled.
+            # The handler of a window is called while the window has its rows; `on_evict` then gets the rows that leave.
             if kind is not EVICT:
                 self._call(_HANDLER_OF[kind], partition, time, extent)
             evicted = self._evict(partition, rows)
@@ -248,5 +249,13 @@ class HandlersRun(RowsRun):
         # Rows of the second output are never changed: they need no ids.
         start = window.start
         for row in rows:
-            change = OutputChange(OutputKind.INSERT, 0, window, start, start + 1, row, partition=output_partition)
+            change = OutputChange(
+                OutputKind.INSERT,
+                id=0,
+                window=window,
+                start=start,
+                end=start + 1,
+                value=row,
+                partition=output_partition,
+            )
             self._evicted.append(change)

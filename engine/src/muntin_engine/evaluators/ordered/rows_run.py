@@ -79,8 +79,8 @@ class RowsRun(OrderedRun):
     def _end(self, previous: Progress, progress: Progress) -> int:
         """Return the tick at which the stream ends for the key.
 
-        If the key is done before the stream is, that is after its own rows and watermarks. The rows of other keys do
-        not count: which of them have come by now depends on micro-batches.
+        If the key is done before the stream is, its stream ends after its own rows and watermarks. The rows of other
+        keys do not count: which of them have come by now depends on micro-batches.
         """
         if self.progress.watermark == INFINITY:  # the stream is done, for all keys
             return progress.horizon
@@ -98,7 +98,7 @@ class RowsRun(OrderedRun):
 
         Args:
             window: The window.
-            results: The result of each module.
+            results: The result of each module; of a module that returns rows, all rows as the only item.
             partition: The partition of the window; None where rows are not partitioned.
             key: The key, for errors of aggregates.
             ends_window: True if the window has no further results: then its last row is marked.
@@ -136,4 +136,4 @@ class RowsRun(OrderedRun):
         if self._results_span_windows:
             output_watermark = state.earliest_start(watermark, self._start_without_rows)
         closing = min(state.due(watermark), state.next_tick())
-        return KeyTimer(closing, INFINITY, output_watermark)
+        return KeyTimer(closing=closing, visibility=INFINITY, output_watermark=output_watermark)

@@ -178,7 +178,7 @@ class RowsState(DelayBuffer):
     def tracks(self) -> bool:
         """True if the rows that were released since the save are recorded, and the state follows from them.
 
-        The states of modules do not: to read them back, the modules would be called again.
+        It does not if there are states of modules: the modules would have to be called again to read them back.
         """
         has_states = self.module_state is not None or bool(self.states)
         return (
@@ -195,12 +195,15 @@ class RowsState(DelayBuffer):
         for partition, rows in self.members.items():
             for row in rows.values():
                 value = payload_of(input_identity, row.payload)
-                yield StateRow("member", (), row.start, row.end, value, events=1, partition=partition)
+                yield StateRow(
+                    "member", key=(), start=row.start, end=row.end, value=value, events=1, partition=partition
+                )
         for partition, module_states in self.states.items():
-            partition_row = StateRow("partition", (), EARLIEST, INFINITY, None, partition=partition)
+            partition_row = StateRow("partition", key=(), start=EARLIEST, end=INFINITY, value=None, partition=partition)
             yield from states.rows(partition_row, cast(Sequence[ModuleState], module_states))
-        key_row = StateRow("key", (), EARLIEST, INFINITY, None)
-        yield from states.rows(key_row, [] if self.module_state is None else [self.module_state])
+        if self.module_state is not None:
+            key_row = StateRow("key", key=(), start=EARLIEST, end=INFINITY, value=None)
+            yield from states.rows(key_row, [self.module_state])
 
     def follower_data(self, serializer: StateSerializer, key: object, *, is_whole: bool) -> list[object]:
         """Return the windows as plain data, or the columns of the rows that were released since the save.
@@ -213,7 +216,7 @@ class RowsState(DelayBuffer):
         for partition, rows in self.members.items():
             members.append([partition, list(rows), *_columns(rows.values())])
         module_state: list[bytes] = []
-        if self.module_state is not None:
+        if self.module_state is not None:  # as the state of the only module in one window
             module_state = serializer.pack([[self.module_state]], key, [ALWAYS])
         windows = _SavedWindows(
             windows=None if self.windows_state is None else self._windows.to_data(self.windows_state),
@@ -244,7 +247,8 @@ class RowsState(DelayBuffer):
             if self.windows_state is None:  # no row had been released when the windows were saved
                 self.windows_state = self._windows.create_state()
             starts, ends, values = change.data
-            for event in _events(starts, starts, ends, values):  # `next_row` numbers them: any ids will do
+            # `next_row` numbers the events: any ids will do here.
+            for event in _events(ids=starts, starts=starts, ends=ends, values=values):
                 row, numbered_event = self.next_row(event)
                 self._apply_again(self._windows.step(self.windows_state, row), numbered_event)
             self._apply_again(self._windows.advance(self.windows_state, change.released_before))

@@ -75,7 +75,7 @@ def results_of(task: TaskPayload, rows: pa.Table) -> pa.Table:
     columns = [keys.column(name).combine_chunks() for name in input_task.key_names]
     columns.append(extents(task, starts, arrow_array(ends, mask=ends >= INFINITY)))
     for place, output in enumerate(task.plan.outputs):
-        arrow_type = task.results.field(len(columns)).type
+        arrow_type = task.results.field(len(columns)).type  # the field of the next column
         columns.append(result_columns.part(values, module.result_field(), place, output, arrow_type))
     return pa.table(columns, schema=task.results)
 

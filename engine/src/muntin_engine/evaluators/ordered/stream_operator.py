@@ -49,7 +49,8 @@ class OperatorCalls:
         result_field = module.result_field()
         self._event_method = "on_start" if isinstance(module, IntervalOperator) else "on_event"
         self._on_event = listing(getattr(module, self._event_method), binding.plain, result_field)
-        self._on_end = listing(getattr(module, "on_end", module.on_event), binding.plain, result_field)
+        on_end = getattr(module, "on_end", module.on_event)  # a module without `on_end` is never called with ends
+        self._on_end = listing(on_end, binding.plain, result_field)
         self._on_time = listing(module.on_time, binding.plain, result_field)
 
         # Methods that the module does not define are not called: most modules have neither of these two.
@@ -154,8 +155,9 @@ class OperatorState(DelayBuffer):
     def state_rows(self, states: StateReader, inputs: Sequence[NamedInput]) -> Iterator[StateRow]:
         """Yield the events that wait, the operator's state, and its wake-up."""
         yield from super().state_rows(states, inputs)
-        key_row = StateRow("key", (), EARLIEST, INFINITY, None)
-        yield from states.rows(key_row, [] if self.operator_state is None else [self.operator_state])
+        key_row = StateRow("key", key=(), start=EARLIEST, end=INFINITY, value=None)
+        if self.operator_state is not None:
+            yield from states.rows(key_row, [self.operator_state])
         if self.wake_up < INFINITY:
             yield key_row._replace(kind="wake-up", start=self.wake_up)
 
@@ -167,7 +169,7 @@ class OperatorState(DelayBuffer):
         """
         del is_whole
         packed: list[bytes] = []
-        if self.operator_state is not None:
+        if self.operator_state is not None:  # as the state of the only module in one window
             packed = serializer.pack([[self.operator_state]], key, [ALWAYS])
         return [packed, serializer.schema_version, self.wake_up, self.answered_time]
 
@@ -210,7 +212,8 @@ class StreamRun(OrderedRun):
 
     def timer_of(self, state: OperatorState) -> KeyTimer:
         """Return the timer of a key: when the next event is released, or the operator is woken."""
-        return KeyTimer(min(state.due(self.key_progress.watermark), state.wake_up), INFINITY, INFINITY)
+        closing = min(state.due(self.key_progress.watermark), state.wake_up)
+        return KeyTimer(closing=closing, visibility=INFINITY, output_watermark=INFINITY)
 
     def process_released(self, released: Iterable[Edge], previous: Progress, progress: Progress) -> None:
         """Call the operator with each event, and wake it at the times between."""
@@ -293,6 +296,7 @@ class StreamRun(OrderedRun):
         self._woken = time
         state.answered_time = state.requested_time
         rows = self._calls.on_time(key, tick, state.operator_state)
+        # If it asks for another time that has passed, it is woken again at the same tick.
         self._finish_call(tick, rows, first_wake_up=time)
 
     def _finish_call(self, tick: Window, rows: list[Any], first_wake_up: int) -> None:
