@@ -119,7 +119,15 @@ class KafkaTopic(Sink):
         backend = backend_of_rows(batch)
         connector = None if backend is None else backend.kafka_connector(batch)
         if connector is not None:
-            connector.send(batch, self._keys, self._query_id, batch_id, self._servers, self._topic, self._options)
+            connector.send(
+                batch,
+                self._keys,
+                query_id=self._query_id,
+                batch_id=batch_id,
+                servers=self._servers,
+                topic=self._topic,
+                options=self._options,
+            )
             return
         rows = batch.toArrow().to_pylist(maps_as_pydicts="strict")
         self._send(list(self._messages(rows, batch_id)))
