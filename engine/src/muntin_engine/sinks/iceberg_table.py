@@ -143,12 +143,14 @@ class IcebergTable(TableSink):
             mark: The progress of the query with these rows.
             deleted_rows: The expression of pyiceberg that is true of the rows to delete; None to delete none.
         """
+        import pyarrow as pa
+
         table = self._table
         if table is None:
             catalog = self._loaded_catalog
             catalog.create_namespace_if_not_exists(self._name.rpartition(".")[0])
             table = catalog.create_table_if_not_exists(self._name, schema)  # another driver may make it as well
-        if deleted_rows is None and not table.spec().is_unpartitioned():
+        if isinstance(rows, pa.RecordBatchReader) and not table.spec().is_unpartitioned():
             rows = rows.read_all()  # pyiceberg writes no stream of rows to a partitioned table
         mark_property = {_PREFIX + query_id: json.dumps(mark)}
         with table.transaction() as transaction:
