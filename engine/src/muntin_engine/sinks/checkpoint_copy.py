@@ -140,9 +140,10 @@ def copy_checkpoint(
                 folder.delete()
         raise
 
-    size = sum(files[name].size for name in copied_names)
+    copied_files = copy.list_files()  # a file with new content has another size than its original
+    size = sum(file.size for file in copied_files.values())
     return CheckpointCopy(
-        str(copy), files=len(copied_names), size=size, last_batch=last_commit, destinations=destinations
+        str(copy), files=len(copied_files), size=size, last_batch=last_commit, destinations=destinations
     )
 
 
