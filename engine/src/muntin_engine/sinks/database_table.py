@@ -382,7 +382,7 @@ class DatabaseTable(TableSink):
 
         Args:
             cursor: The cursor of the transaction.
-            columns: The types of the columns in the database, by name.
+            columns: The columns of the output, each with the type that holds its values in the database.
             id_columns: The columns that identify a row; none if rows are appended.
 
         Raises:

@@ -92,7 +92,7 @@ def _sink_of_argument(output: str, argument: object) -> Sink:
         _check_is_folder(output, argument)
     if isinstance(argument, str | PathLike):
         return ParquetFolder(argument)
-    if callable(argument) and not isinstance(argument, type):
+    if callable(argument) and not isinstance(argument, type):  # a class, such as `KafkaTopic`, is callable as well
         _check_takes_batches(output, argument)
         return FunctionSink(argument)
     raise QueryError(

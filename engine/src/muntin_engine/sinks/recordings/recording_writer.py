@@ -208,7 +208,7 @@ class RecordingWriter:
             self._stop(batch, f"the rows of micro-batch {batch} could not be written: {failed[0].read_text()}")
             return
         # If the micro-batch had rows and no file is here, the workers have written them to disks of their own. The
-        # micro-batch that closes the stream reads no rows.
+        # micro-batch that closes the stream reads no rows, whatever its metrics count.
         has_rows = any(metrics.get(name) for name in _ROW_COUNTS)
         if has_rows and not files and not is_end:
             reason = f"no worker has written the rows of micro-batch {batch} to a folder that is seen here"
