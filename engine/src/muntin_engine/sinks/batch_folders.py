@@ -96,7 +96,7 @@ class BatchFolders(OwnedFolder, ABC):
 
     @abstractmethod
     def put(self, staged: Path, batch_id: int) -> None:
-        """Put staged rows in the place of those of an earlier attempt at the same micro-batch.
+        """Put staged rows in place, and remove the rows of an earlier attempt at the same micro-batch.
 
         Args:
             staged: The path that `stage` returned.

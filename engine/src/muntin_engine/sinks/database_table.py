@@ -475,7 +475,7 @@ def _flat_columns(rows: pa.Table | pa.RecordBatch) -> Iterator[tuple[str, str, A
 
 
 def _columns_of_fields(name: str, column: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the values of a column; of a column of records, those of each field, as `window_start`.
+    """Yield the name and the values of a column; for a column of records, of each field, such as `window_start`.
 
     The fields of a record may be records, too.
     """

@@ -112,8 +112,8 @@ class IcebergTable(TableSink):
                 )
             snapshot = snapshots.get(snapshot.parent_snapshot_id)
 
-        # No ancestor is of the query. If another snapshot is, the table was rolled back to one before it. If there is
-        # none at all, those of the query have expired.
+        # No ancestor is a snapshot of the query. If the table has such a snapshot elsewhere, it was rolled back to one
+        # before it. If the table has none at all, the snapshots of the query have expired.
         is_rolled_back = any(name in snapshot.summary.additional_properties for snapshot in snapshots.values())
         return Mark() if is_rolled_back else last_mark
 
@@ -160,7 +160,7 @@ class IcebergTable(TableSink):
                 with catch_warnings():
                     simplefilter("ignore", UserWarning)  # pyiceberg warns if no row is deleted, which is no fault here
                     transaction.delete(deleted_rows)
-            # The delete makes a snapshot of its own; the mark is in that of the rows, which is the last one.
+            # The delete makes a snapshot of its own. The mark is in the last snapshot, which has the appended rows.
             transaction.append(rows, snapshot_properties=mark_property)
             transaction.set_properties(mark_property)
 

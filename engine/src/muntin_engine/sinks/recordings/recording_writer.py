@@ -125,8 +125,8 @@ class RecordingWriter:
                 (folder / STOPPED).unlink(missing_ok=True)
             last_recorded = _NO_BATCH
 
-        # A replay begins with no state, or with that of the recording's first micro-batch. If micro-batches are missing
-        # between the last recorded one and this start, it needs the state of now.
+        # A replay runs all recorded micro-batches one after another. If micro-batches are missing between the last
+        # recorded one and this start, it needs the state with which the query starts now.
         needs_state = last_commit > _NO_BATCH and last_recorded < last_commit and not is_full
         all_queries = (*inner_queries, query)
         row_recordings = (*self.inner_rows, self.rows)
