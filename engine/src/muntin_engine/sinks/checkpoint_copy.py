@@ -340,8 +340,8 @@ def moved_checkpoint_error(checkpoint: str, name: str, file: SchemaFile) -> Stat
 
     Args:
         checkpoint: The path of the checkpoint.
-        name: The file in it that names a file by its former path.
-        file: The file with that path, which does not exist.
+        name: The file in the checkpoint in which a former path stands, such as `state/0/_metadata/v2/0`.
+        file: The former path, with its parts; no file is there now.
     """
     return StateError(
         f"the checkpoint {checkpoint} was moved here, or copied: {name} in it names {file.path}, which is not there\n"

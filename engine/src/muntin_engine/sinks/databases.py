@@ -176,7 +176,7 @@ class _Postgresql(Database):
                 f"{self} cannot be reached: {error}\n"
                 "  expected a server that runs, and a user, a database and a password that it knows"
             ) from None
-        with connection, connection.cursor() as cursor:
+        with connection, connection.cursor() as cursor:  # psycopg's block commits at its end, or rolls back
             yield cursor
 
     def columns(self, cursor: Any, table: str) -> dict[str, str]:
@@ -251,8 +251,8 @@ class _Sqlite(Database):
             yield cursor
             cursor.execute("COMMIT")
         finally:
-            # A statement that failed keeps a closed connection open, and the file locked, for as long as its cursor
-            # lives, which the traceback of the error holds.
+            # If a statement failed, the traceback of the error holds the cursor, and an open cursor would keep the file
+            # locked. So the cursor is closed by itself. Closing the connection rolls back what was not committed.
             cursor.close()
             connection.close()
 

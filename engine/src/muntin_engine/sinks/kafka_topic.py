@@ -66,8 +66,9 @@ class KafkaTopic(Sink):
 
         Args:
             address: `kafka://host:port,host:port/topic`. Options of the client may follow, as in `?linger.ms=50`.
-            options: Options of the client, such as passwords, by the names that Spark's connector has for them without
-                `kafka.`, or `confluent-kafka`. `acks` and `enable.idempotence` are refused, as this sink sets them.
+            options: Options of the client, such as passwords. Their names are those of Spark's connector without
+                `kafka.`, or those of `confluent-kafka` where the driver sends the rows. `acks` and `enable.idempotence`
+                are refused, as this sink sets them.
 
         Raises:
             QueryError: The address names no topic, or an option would let rows be lost.

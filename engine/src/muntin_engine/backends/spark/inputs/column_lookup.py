@@ -146,8 +146,8 @@ def _no_such_column(
         # Spark's error has the name that it looked for, each part of it in backquotes.
         parts = re.findall(r"`((?:[^`]|``)*)`", parameters.get("objectName", ""))
         name = ".".join(part.replace("``", "`") for part in parts) or expression
-        close = difflib.get_close_matches(name, df.columns, n=1)
-        suggestion = f"\n  did you mean {close[0]!r}?" if close else ""
+        close_names = difflib.get_close_matches(name, df.columns, n=1)
+        suggestion = f"\n  did you mean {close_names[0]!r}?" if close_names else ""
         return QueryError(
             "{reader} reads {value!r}{within}, and the input has no such column{suggestion}\n  it has {columns}",
             value=name,
@@ -166,14 +166,14 @@ def _no_such_column(
         )
     if condition == "AMBIGUOUS_REFERENCE":
         lower_names = [name.casefold() for name in df.columns]
-        alike = [name for name in df.columns if lower_names.count(name.casefold()) > 1]
+        ambiguous_names = [name for name in df.columns if lower_names.count(name.casefold()) > 1]
         return QueryError(
             "{reader} reads {written}, and Spark does not tell upper from lower case: there are {alike}\n"
             "  expected: names that differ otherwise; rename some {before_events}, for example with df.toDF(...)",
             value=expression,
             reader=reader,
             written=spelled,
-            alike=", ".join(alike),
+            alike=", ".join(ambiguous_names),
             before_events=Earlier("events"),
         )
 

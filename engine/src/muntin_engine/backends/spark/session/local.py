@@ -123,7 +123,10 @@ def stop_session(spark: SparkSession) -> None:
 
 
 def local_settings(name: str, cores: int, conf: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of a local session. Those in `conf` replace the defaults; Java options are added to them."""
+    """Return the settings of a local session.
+
+    The settings in `conf` replace the default ones; only its Java options are added to the default options.
+    """
     defaults = {
         "spark.app.name": name,
         "spark.master": f"local[{cores}]",
