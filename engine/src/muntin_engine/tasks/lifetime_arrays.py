@@ -111,7 +111,7 @@ class ArrayChange(ABC):
         """
 
     def apply(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
-        """Return lifetimes after the change; a lifetime that it takes away is left out."""
+        """Return the lifetimes of rows after the change, without the revisions that say nothing where it fixes ends."""
         start = clipped(self.starts(lifetimes.start))
         new_lifetimes = replace(
             lifetimes,

@@ -24,7 +24,7 @@ def bucket_metrics(task: TaskPayload, evaluated: Evaluated, row_counts: RowCount
     Args:
         task: The query.
         evaluated: The output of the evaluator.
-        row_counts: The counts of rows that no bucket gets.
+        row_counts: The counts of rows that no bucket counts. One bucket reports them for all; others get empty counts.
     """
     metrics: dict[str, int] = {}
     for name, value in evaluated.metrics.items():

@@ -41,7 +41,8 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
         events: The number of insertions.
         starts: The range of the starts of events; they last up to a third of it, and longer after revisions.
         payload: A function that draws a payload.
-        disorder: The largest delay of a change behind its sync time, in ticks of the stream's own progress.
+        disorder: The largest delay, in ticks: changes arrive in the order of their sync times, each moved back by a
+            random number of ticks up to this one.
         punctuation: The probability of punctuation after each change.
         closed: True if punctuation at `INFINITY` ends the stream; None leaves it to the seed.
         repeats: The probability that an event has the id of another one, which starts at another tick; and that an
@@ -83,8 +84,8 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
 def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Script:
     """Return a stream of the same meaning whose changes arrive in another order.
 
-    A change may move anywhere, except behind a punctuation above the sync time of the change itself or of one that
-    follows it in the life of its event. Punctuation and the seams between batches stay.
+    A change may move anywhere before its deadline: the first punctuation that would make the change late, or a later
+    change of the same event. Punctuation and the seams between batches stay.
 
     Args:
         script: A legal stream.
@@ -98,8 +99,8 @@ def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Scri
     if script.illegal():
         raise StreamError("a script with illegal steps has no legal permutation", illegal=script.illegal())
     random = Random(seed)
-    # Steps that stay are at 1, 2, 3, ...; changes are drawn to places between them. At one place a change comes before
-    # the step that stays, as it may come at its deadline and not behind it.
+    # Steps that stay are at 1, 2, 3, ...; changes are drawn to places between them. A change that is drawn to the place
+    # of its deadline is sorted before that punctuation, and so is in time.
     fixed_steps = [step for step in script.steps if not isinstance(step, KeyedChange)]
     placed_steps = [_PlacedStep(place, is_fixed=True, step=step) for place, step in enumerate(fixed_steps, 1)]
     for life in changes_by_event(script.changes()):

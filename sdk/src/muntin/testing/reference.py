@@ -348,6 +348,8 @@ def _evaluate_stream_operator(
         if computation.accepts(event.payload)
     ]
     output: list[OutputEvent] = []
+    # The cause of a row is the time of the event or of the wake-up at which the module returned it. It stands in the
+    # place of a window, and lasts one tick.
     for cause, start, end, row in stream_rows(module, inputs, complete_to, horizon):
         window = Window(cause, cause + 1)
         check_cause(module, start, cause)

@@ -74,6 +74,6 @@ class HasText(PlannedQuery):
             SetupError: `sqlglot` is not installed.
         """
         required_module("sqlglot", feature="to_sql()", extra="sql")
-        from muntin_engine.sql_text.query_writing import write
+        from muntin_engine.sql_text.query_writing import sql_of_steps
 
-        return write(self.to_dict(**tables)["query"])
+        return sql_of_steps(self.to_dict(**tables)["query"])

@@ -153,13 +153,13 @@ class StretchReader:
 def _grids_of(identity: QueryIdentity) -> Sequence[SliceGrid]:
     """Return the slices of a query in a checkpoint; none of sessions and snapshots."""
     windows = identity["windows"].values() or [identity["window"]]
-    steps: list[RegularWindows] = []
+    regular_windows: list[RegularWindows] = []
     for data in windows:
         window = cast(WindowKind, from_dict(data))  # row windows have another evaluator
         regular = window.grid() or window.growing()
         if regular is not None:
-            steps.append(regular)
-    return SliceGrid.shared(steps) if steps else ()
+            regular_windows.append(regular)
+    return SliceGrid.shared(regular_windows) if regular_windows else ()
 
 
 def rows_of_components(bucket: BucketReader) -> Iterator[StateRow]:

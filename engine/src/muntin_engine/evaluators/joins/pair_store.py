@@ -83,7 +83,7 @@ class SideStore:
         counts = np.maximum(candidate_stops - first_candidates, 0)
         totals = np.cumsum(counts)
 
-        # Block by block of rows, so that no block has more than `MOST_CANDIDATES`.
+        # Block by block of rows, so that no block has more than `MOST_CANDIDATES`, unless it is a single row.
         begin = 0
         while begin < len(rows):
             previous_total = totals[begin - 1] if begin else 0

@@ -51,13 +51,15 @@ class RankedModules(ABC):
     def results(
         self, store: RankedStore, ranked: RowsByRank, windows: RankedWindows, newest: IntArray
     ) -> ResultWindows:
-        """Return windows with their results.
+        """Compute windows at released rows, and move the states of modules on over these rows.
+
+        A released row has its final place in the order. States are moved on also where no window is asked for.
 
         Args:
-            store: The store of the bucket.
-            ranked: The rows of the keys that have released rows.
+            store: The store of the bucket, which has the states.
+            ranked: The rows of the keys that have released rows: those in windows already, then the released ones.
             windows: The windows.
-            newest: The place of the newest row of each window.
+            newest: For each window the place of its newest row in `ranked.rows`, ascending; empty for no windows.
 
         Raises:
             ModuleFailedError: A module raised an exception.

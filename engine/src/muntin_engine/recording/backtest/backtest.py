@@ -159,8 +159,9 @@ def backtest(
             if fail_if:
                 _check_condition(fail_if, columns, old_run.task.results, new_run.task.results, folder)
             rows = _run_both(recording, old_run, new_run)
-            since = _last_incomplete_start(recording)
-            results = columns.of_results(old_run.results(since), new_run.results(since))
+            last_incomplete_start = _last_incomplete_start(recording)
+            old_results = old_run.results(last_incomplete_start)
+            results = columns.of_results(old_results, new_run.results(last_incomplete_start))
             comparison = compare(results, folder)
 
         return Backtest(
@@ -386,9 +387,9 @@ def _notes(
             yield column.type_change
     for name in columns.uncompared:
         yield f"only one version returns {name}, which is not compared"
-    since = _last_incomplete_start(recording)
-    if since is not None:
-        start = old.plan.words.axis.spell(since)
+    last_incomplete_start = _last_incomplete_start(recording)
+    if last_incomplete_start is not None:
+        start = old.plan.words.axis.spell(last_incomplete_start)
         yield f"results that begin at {start} or before are not compared: rows of them are not in the recording"
     windows_open = recording.batches[-1].metrics.get("windows_open", 0) if recording.batches else 0
     if windows_open and not recording.batches[-1].is_end:

@@ -235,17 +235,17 @@ class StreamOperatorTrial(FollowingTrial):
         self.call(self._raised, follow, remedy=ANY_PAYLOAD)
         return run
 
-    def wakes_itself_at_each_tick(self, events: Sequence[FollowedEdge], most: int) -> bool:
-        """Return True if the module, after the events, is woken at a number of ticks in a row."""
+    def wakes_itself_at_each_tick(self, events: Sequence[FollowedEdge], ticks_in_a_row: int) -> bool:
+        """Return True if the module, after the events, is woken at `ticks_in_a_row` neighbouring ticks."""
         run = StreamOperatorRun(self.tested)
         times: list[int] = []
         for time, payload, is_end in events:
             run.process(time, payload, is_end)
-        while run.wake_up is not None and len(times) < most:
+        while run.wake_up is not None and len(times) < ticks_in_a_row:
             times.append(run.wake_up)
             run.advance(run.wake_up)
         # Wake-ups ascend: if as many wake-ups as ticks lie between the first and the last, each tick has one.
-        return len(times) == most and times[-1] - times[0] == most - 1
+        return len(times) == ticks_in_a_row and times[-1] - times[0] == ticks_in_a_row - 1
 
 
 class FollowingLaws(PayloadLaws):

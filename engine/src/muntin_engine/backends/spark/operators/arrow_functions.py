@@ -155,7 +155,7 @@ class PassingReader(EventReader):
         Args:
             schema: The columns of the events.
             lifetime: The name of the column with the lifetimes.
-            inner_id: The id of the inner query.
+            inner_id: The id of the inner query, by which a task finds the recording that these events go to.
         """
         super().__init__(schema, lifetime)
         self._inner_id = inner_id

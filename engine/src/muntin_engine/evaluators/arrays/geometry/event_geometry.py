@@ -246,7 +246,7 @@ class EventGridGeometry(EventGeometry):
         first_open = self.grid.windows.first_open(watermark)
         low, high = slices_of(self.grid, events.low, events.high)
         is_member = events.weight > 0  # an event that the filter leaves out is a member of no window
-        is_in_open_window = is_member & self._are_between(low, high, first_open, INFINITY)
+        is_in_open_window = is_member & self._are_in_windows(low, high, first_open, INFINITY)
         are_over: BoolArray = ends_before(events.high, watermark) & ~is_in_open_window
         return are_over
 
@@ -254,27 +254,27 @@ class EventGridGeometry(EventGeometry):
         """Return the tick before which no later output changes anything: a grid says where open windows start."""
         return output_watermark([self.grid], progress.least.watermark, at_end=self._at_end)
 
-    def _runs(self, events: StretchTable, first: int, last: int) -> StretchTable:
-        """Return the runs of slices of events that are in a window from `first` up to but not including `last`."""
+    def _runs(self, events: StretchTable, first: int, stop: int) -> StretchTable:
+        """Return the range of slices of each event that is in a window from `first` up to but not including `stop`."""
         first_slices, last_slices = slices_of(self.grid, events.low, events.high)
         runs = events.moved(first_slices, last_slices)
-        return runs.where(self._are_between(runs.low, runs.high, first, last))
+        return runs.where(self._are_in_windows(runs.low, runs.high, first, stop))
 
-    def _are_between(self, low: IntArray, high: IntArray, first: int, last: int) -> BoolArray:
-        """Return for each run of slices whether it is in a window from `first` up to but not including `last`.
+    def _are_in_windows(self, low: IntArray, high: IntArray, first: int, stop: int) -> BoolArray:
+        """Return for each range of slices whether it is in a window from `first` up to but not including `stop`.
 
         Args:
-            low: The first slice of each run.
-            high: The last slice of each run.
+            low: The first slice of each range.
+            high: The last slice of each range.
             first: The number of the first window.
-            last: The number after that of the last window.
+            stop: The number after that of the last window.
         """
         first_windows = self.grid.first_window(low)
         last_windows = self.grid.last_window(high)
-        # A run in a gap between two windows is in none: its first window is the one after the gap, and its last window
-        # the one before it.
+        # A range in a gap between two windows is in no window: its first window is the one after the gap, and its last
+        # window the one before it.
         is_in_a_window = first_windows <= last_windows
-        is_between: BoolArray = is_in_a_window & (last_windows >= first) & (first_windows < last)
+        is_between: BoolArray = is_in_a_window & (last_windows >= first) & (first_windows < stop)
         return is_between
 
 

@@ -102,7 +102,7 @@ class SlidingWindows:
             yield from self._single_slices(slices)
             return
 
-        # The members that earlier windows left, then those that enter.
+        # First the members that entered with earlier windows and have not left, then those that enter.
         previous_count = len(self._member_keys)
         keys = np.concatenate([self._member_keys, slices.keys])
         numbers = np.concatenate([self._member_slices, slices.low])

@@ -123,8 +123,8 @@ class StateModules:
         packed: list[bytes] = []
         for place, module in enumerate(self.modules):
             packed.append(self._pack(module, stretches.parts[Part(place, STATE)], locate, first))
-        unpacked_parts = {part: values for part, values in stretches.parts.items() if part.name != STATE}
-        return to_blob(keys, replace(stretches, parts=unpacked_parts), packed)
+        other_parts = {part: values for part, values in stretches.parts.items() if part.name != STATE}
+        return to_blob(keys, replace(stretches, parts=other_parts), packed)
 
     def unpack(
         self, packed: Sequence[bytes], count: int, version: SchemaVersion | None, locate: At
