@@ -74,11 +74,11 @@ def test_a_micro_batch_that_is_empty_when_it_comes_again_is_dropped(tmp_path: Pa
 
 def test_the_watermark_is_kept_with_the_last_micro_batch_and_never_goes_back(tmp_path: Path) -> None:
     folders = LocalBatchFolders(tmp_path)
-    assert folders.last is None
+    assert folders.last_record is None
     folders.record_batch(0, 10)
     folders.record_batch(1, 30)
     folders.record_batch(2, 20)  # a micro-batch without a row knows less
-    assert LocalBatchFolders(tmp_path).last == LastBatch(batch=2, watermark=30, previous_watermark=30, writes=3)
+    assert LocalBatchFolders(tmp_path).last_record == LastBatch(batch=2, watermark=30, previous_watermark=30, writes=3)
     assert visible(tmp_path) == {}
 
 
@@ -87,11 +87,11 @@ def test_while_a_micro_batch_is_replaced_the_one_before_it_counts(tmp_path: Path
     folders.record_batch(4, 10)
     folders.record_batch(5, 30)
     folders.undo_record(6)
-    assert folders.last == LastBatch(batch=5, watermark=30, previous_watermark=10, writes=2), "it is new"
+    assert folders.last_record == LastBatch(batch=5, watermark=30, previous_watermark=10, writes=2), "it is new"
     folders.undo_record(5)
-    assert folders.last == LastBatch(batch=4, watermark=10, previous_watermark=None, writes=3)
+    assert folders.last_record == LastBatch(batch=4, watermark=10, previous_watermark=None, writes=3)
     folders.record_batch(5, 30)
-    again = folders.last
+    again = folders.last_record
     assert again == LastBatch(batch=5, watermark=30, previous_watermark=10, writes=4), (
         "a reader sees that something happened"
     )
@@ -102,9 +102,9 @@ def test_of_a_checkpoint_that_was_put_back_nothing_is_known(tmp_path: Path) -> N
     for batch_id, tick in [(4, 10), (5, 30), (6, 40)]:
         folders.record_batch(batch_id, tick)
     folders.undo_record(5)
-    assert folders.last == LastBatch(batch=4, watermark=None, previous_watermark=None, writes=4)
+    assert folders.last_record == LastBatch(batch=4, watermark=None, previous_watermark=None, writes=4)
     folders.record_batch(5, 20)
-    assert folders.last == LastBatch(batch=5, watermark=20, previous_watermark=None, writes=5)
+    assert folders.last_record == LastBatch(batch=5, watermark=20, previous_watermark=None, writes=5)
 
 
 class Uncounted:

@@ -66,6 +66,9 @@ def test_a_copy_is_the_checkpoint_but_for_the_paths_in_it(checkpoint: Path, tmp_
     assert after[METADATA].decode() == metadata_of(f"file:{tmp_path}/to/copy")
     assert contents(checkpoint) == before
     assert (copy.path, copy.files, copy.last_batch) == (f"{tmp_path}/to/copy", len(after), 7)
+    assert copy.size == sum(map(len, after.values())), (
+        "the sizes are those of the copies, some of which have other text"
+    )
     assert copy.destinations == (f"{tmp_path}/late", f"{tmp_path}/results"), "those of the last committed record"
 
 

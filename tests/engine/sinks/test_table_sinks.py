@@ -269,3 +269,22 @@ def test_an_iceberg_table_may_lose_snapshots_and_rows_but_not_all_of_them(tmp_pa
     )
     with pytest.raises(StateError, match=message):
         _ = opened_again(make_iceberg(tmp_path)).last_written
+
+
+def test_a_partitioned_iceberg_table_takes_a_micro_batch_whose_changes_cancel_out(tmp_path: Path) -> None:
+    """Such a micro-batch deletes nothing and appends no rows, which are no stream of record batches either."""
+
+    def write_changes(batch_id: int, *changes: tuple[str, int]) -> None:
+        rows = [{"change": change, "event_id": number, "n": number} for change, number in changes]
+        sink.write(cast("Any", ArrowBatch(pa.Table.from_pylist(rows))), batch_id)
+
+    sink = make_iceberg(tmp_path)
+    sink.keyed_by([])
+    sink.open("q")
+    write_changes(0, ("insert", 1))
+    with iceberg_table(tmp_path).update_spec() as partitions:
+        partitions.add_identity("n")
+    write_changes(1, ("insert", 2), ("retract", 2))
+    write_changes(2, ("insert", 3), ("retract", 1))
+    assert numbers_in(tmp_path) == [3]
+    assert opened_again(make_iceberg(tmp_path)).last_written.number == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import shutil
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, cast
@@ -96,7 +96,7 @@ class BatchFolders(OwnedFolder, ABC):
 
     @abstractmethod
     def put(self, staged: Path, batch_id: int) -> None:
-        """Put staged rows in the place of those of an earlier attempt at the same micro-batch.
+        """Put staged rows in place, and remove the rows of an earlier attempt at the same micro-batch.
 
         Args:
             staged: The path that `stage` returned.
@@ -136,7 +136,7 @@ class BatchFolders(OwnedFolder, ABC):
         return self.path / f"{prefix}-{uuid4().hex}"
 
     @property
-    def last(self) -> LastBatch | None:
+    def last_record(self) -> LastBatch | None:
         """The record of the last micro-batch; None if there was none."""
         return self.read(_LAST, LastBatch)
 
@@ -147,12 +147,12 @@ class BatchFolders(OwnedFolder, ABC):
         Raises:
             StateError: The newest folder, or a file in it, is gone.
         """
-        last = self.last
-        if last is None:
-            recorded = NO_BATCH
+        last_record = self.last_record
+        if last_record is None:
+            recorded_batch = NO_BATCH
         else:
-            self._check_newest(last)
-            recorded = last.written_batch
+            self._check_newest_folder(last_record)
+            recorded_batch = last_record.written_batch
 
         # A folder is put in place before its record is written. If the process died in between, the newest folder is
         # one micro-batch ahead of the record, and the id of its input is not known.
@@ -161,22 +161,34 @@ class BatchFolders(OwnedFolder, ABC):
             number = folder.name.partition("=")[2]
             if number.isdecimal():
                 newest_folder = max(newest_folder, int(number))
-        return recorded if recorded.includes(newest_folder) else WrittenBatch(newest_folder)
+        is_record_up_to_date = recorded_batch.includes(newest_folder)
+        return recorded_batch if is_record_up_to_date else WrittenBatch(newest_folder)
 
     def undo_record(self, batch_id: int) -> None:
-        """If a micro-batch comes again, set the record back to the one before it, as its rows are about to be replaced.
+        """If a micro-batch comes again, set the record back to the micro-batch before it: its rows are about to change.
 
         A micro-batch that comes for the first time is not in the record yet: then nothing changes.
         """
-        last = self.last
-        if last is None or not last.written_batch.includes(batch_id):
+        last_record = self.last_record
+        if last_record is None or not last_record.written_batch.includes(batch_id):
             return
-        # The record has the watermark before its own micro-batch, and not those before earlier ones.
-        watermark = last.previous_watermark if batch_id == last.batch else None
-        record = LastBatch(batch_id - 1, watermark=watermark, previous_watermark=None, writes=last.writes + 1)
-        # The size of a folder that stays can still be checked; that of one that is replaced is no longer known.
-        if last.newest_folder is not None and last.newest_folder < batch_id:
-            record = replace(record, newest_folder=last.newest_folder, size=last.size)
+        # The record has the watermark before its own micro-batch, and does not know the one before an earlier one.
+        watermark = last_record.previous_watermark if batch_id == last_record.batch else None
+
+        # The size of a folder that stays can still be checked. A folder that is replaced may get another size.
+        newest_folder: int | None = None
+        size: int | None = None
+        if last_record.newest_folder is not None and last_record.newest_folder < batch_id:
+            newest_folder = last_record.newest_folder
+            size = last_record.size
+        record = LastBatch(
+            batch_id - 1,
+            watermark=watermark,
+            previous_watermark=None,
+            writes=last_record.writes + 1,
+            newest_folder=newest_folder,
+            size=size,
+        )
         self.replace(_LAST, record)
 
     def record_batch(self, batch_id: int, watermark: int | None = None, input_id: str = "") -> None:
@@ -187,24 +199,29 @@ class BatchFolders(OwnedFolder, ABC):
             watermark: The output watermark after the micro-batch; None if it is not known.
             input_id: The id of the input of the micro-batch; empty if it is not known.
         """
-        last = self.last
-        if last is None:
-            last = LastBatch(batch_id - 1, watermark=None, previous_watermark=None, writes=0)
+        last_record = self.last_record
+        if last_record is None:  # there is no file yet: begin with a record of nothing
+            last_record = LastBatch(batch_id - 1, watermark=None, previous_watermark=None, writes=0)
+
+        newest_folder: int | None = batch_id
+        size = self._size(batch_id)
+        if size is None:
+            # A micro-batch without rows has no folder: the newest folder is still that of an earlier micro-batch.
+            newest_folder = last_record.newest_folder
+            size = last_record.size
+
         record = LastBatch(
             batch_id,
-            watermark=latest_watermark(last.watermark, watermark),
-            previous_watermark=last.watermark,
-            writes=last.writes + 1,
+            watermark=latest_watermark(last_record.watermark, watermark),
+            previous_watermark=last_record.watermark,
+            writes=last_record.writes + 1,
             input_id=input_id,
+            newest_folder=newest_folder,
+            size=size,
         )
-        size = self._size(batch_id)
-        if size is not None:
-            record = replace(record, newest_folder=batch_id, size=size)
-        else:  # a micro-batch without rows has no folder: the newest one is still that of an earlier micro-batch
-            record = replace(record, newest_folder=last.newest_folder, size=last.size)
         self.replace(_LAST, record)
 
-    def _check_newest(self, last: LastBatch) -> None:
+    def _check_newest_folder(self, last_record: LastBatch) -> None:
         """Raise unless the newest folder has as many bytes of rows as when it was put in place.
 
         Older folders are not checked, as users may remove them.
@@ -212,14 +229,16 @@ class BatchFolders(OwnedFolder, ABC):
         Raises:
             StateError: The folder, or a file in it, is gone.
         """
-        if last.newest_folder is None:
+        newest_folder = last_record.newest_folder
+        if newest_folder is None:
             return
-        size = self._size(last.newest_folder)
-        if size == last.size:
+        size = self._size(newest_folder)
+        if size == last_record.size:
             return
-        folder = self._folder(last.newest_folder)
-        loss = "is gone" if size is None else f"has files of rows of {size:,} bytes, and had {last.size:,}"
-        raise StateError(f"{folder}, which micro-batch {last.newest_folder} wrote, {loss}\n  {TO_GO_ON}")
+        loss = "is gone" if size is None else f"has files of rows of {size:,} bytes, and had {last_record.size:,}"
+        raise StateError(
+            f"{self._folder(newest_folder)}, which micro-batch {newest_folder} wrote, {loss}\n  {TO_GO_ON}"
+        )
 
     def _folder(self, batch_id: int) -> Path:
         """Return the path of the folder of a micro-batch."""

@@ -140,8 +140,11 @@ def copy_checkpoint(
                 folder.delete()
         raise
 
-    size = sum(files[name].size for name in copied_names)
-    return CheckpointCopy(str(copy), len(copied_names), size, last_commit, destinations)
+    copied_files = copy.list_files()  # a file with new content has another size than its original
+    size = sum(file.size for file in copied_files.values())
+    return CheckpointCopy(
+        str(copy), files=len(copied_files), size=size, last_batch=last_commit, destinations=destinations
+    )
 
 
 def schema_files_in(metadata: str, name: str) -> list[SchemaFile]:
@@ -161,9 +164,9 @@ def schema_files_in(metadata: str, name: str) -> list[SchemaFile]:
                 continue  # the version of the format
             for store in json.loads(line)["stateStoreInfo"]:
                 for path in store.get("stateSchemaFilePaths", []):
-                    parts = _SCHEMA_FILE.fullmatch(path)
-                    if parts is not None:
-                        files.append(SchemaFile(path, parts["root"], parts["inside"]))
+                    match = _SCHEMA_FILE.fullmatch(path)
+                    if match is not None:  # a path of another form does not tell where the checkpoint is
+                        files.append(SchemaFile(path, root=match["root"], inside=match["inside"]))
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise _damaged_metadata_error(name, error) from error
     return files
@@ -207,11 +210,15 @@ class _Rewriter:
         return None
 
     def destinations(self, names: Iterable[str], last_commit: int) -> tuple[str, ...]:
-        """Return the destinations that the query has written to, as the newest record in the copy that counts has them.
+        """Return the destinations that the query has written to, from the newest committed record in the copy.
 
         Args:
             names: The names of the files in the copy.
-            last_commit: The last micro-batch that was committed; records of later ones do not count.
+            last_commit: The last micro-batch that was committed. A record with a higher number was written with a
+                micro-batch that was not committed, and does not count.
+
+        Returns:
+            The destinations; none if there is no such record, or if it is damaged.
         """
         committed_records: dict[int, str] = {}
         for name in names:
@@ -333,8 +340,8 @@ def moved_checkpoint_error(checkpoint: str, name: str, file: SchemaFile) -> Stat
 
     Args:
         checkpoint: The path of the checkpoint.
-        name: The file in it that names a file by its former path.
-        file: The file with that path, which does not exist.
+        name: The file in the checkpoint in which a former path stands, such as `state/0/_metadata/v2/0`.
+        file: The former path, with its parts; no file is there now.
     """
     return StateError(
         f"the checkpoint {checkpoint} was moved here, or copied: {name} in it names {file.path}, which is not there\n"
@@ -374,7 +381,7 @@ def _copy_files(
             content = new_content(name)
             chunks = source.read_chunks(name) if content is None else iter([content])
             checksums[name] = target.write(name, chunks)
-        is_unchanged = source.list_files() == files  # sizes and times of changes too
+        is_unchanged = source.list_files() == files  # compares the sizes and the times of changes too
     except FileNotFoundError:  # Spark removes old files while its query runs
         is_unchanged = False
     if not is_unchanged:
@@ -432,12 +439,16 @@ def _check_schema_files(copy: StoredFolder, names: list[str]) -> None:
                 )
 
 
-def is_same_place(root: str, other: str) -> bool:
+def is_same_place(address: str, other_address: str) -> bool:
     """Return True if two addresses differ at most in the scheme for S3: `s3:`, `s3a:` or `s3n:`."""
-    return _S3.sub("s3://", root) == _S3.sub("s3://", other)
+    return _S3.sub("s3://", address) == _S3.sub("s3://", other_address)
 
 
 def _last_commit(files: Mapping[str, ListedFile]) -> int:
     """Return the last micro-batch that a checkpoint has committed; -1 if there is none."""
-    commits = [_COMMIT.fullmatch(name) for name in files]
-    return max([int(commit[1]) for commit in commits if commit is not None], default=-1)
+    last_commit = -1
+    for name in files:
+        match = _COMMIT.fullmatch(name)
+        if match is not None:
+            last_commit = max(last_commit, int(match[1]))
+    return last_commit

@@ -165,10 +165,12 @@ class DatabaseTable(TableSink):
                     "  a query that starts with a new checkpoint is another one, and counts its micro-batches from 0\n"
                     "  choose another table, drop this one, or go on with its checkpoint"
                 )
+            # Make this query the owner, without any micro-batch yet.
             sign = self._database.placeholder
             cursor.execute(f"DELETE FROM {self._quoted_batches} WHERE table_name = {sign}1", (self._table,))
             cursor.execute(
-                f"INSERT INTO {self._quoted_batches} VALUES ({sign}1, {sign}2, -1, '', NULL, NULL)",
+                f"INSERT INTO {self._quoted_batches} (table_name, query_id, batch, input_id, watermark, {_LAST_ROW})"
+                f" VALUES ({sign}1, {sign}2, -1, '', NULL, NULL)",
                 (self._table, query_id),
             )
 
@@ -188,7 +190,7 @@ class DatabaseTable(TableSink):
 
     def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
         """Append rows in one transaction."""
-        self.merge(rows, (), query_id, mark)
+        self.merge(rows, names=(), query_id=query_id, mark=mark)
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
         """Delete the rows that change and insert their new versions, in one transaction; without `names`, append rows.
@@ -226,14 +228,15 @@ class DatabaseTable(TableSink):
             # A micro-batch has at most one change of a row, an upsert or a delete: the old version goes in either case.
             ids = list(zip(*(values[name] for name in columns.ids), strict=True))
             self._delete(cursor, columns.ids, ids)
-            if ids:  # the row that was written last may be a deleted one
-                self._set_last_row(cursor, {})
+            if ids:
+                # The row that was written last may be among the deleted ones, so no start may look for it any more.
+                self._set_last_row(cursor, row={})
             rows = [row for row, change in zip(rows, values[CHANGE], strict=True) if change == "upsert"]
         quoted_names = [self._database.quoted(name) for name in columns.written]
         self._database.append(cursor, self._quoted_table, quoted_names, rows)
         if rows:
             last_row = dict(zip(columns.written, rows[-1], strict=True))
-            self._set_last_row(cursor, {name: last_row[name] for name in columns.exact})
+            self._set_last_row(cursor, row={name: last_row[name] for name in columns.exact})
 
     def _set_last_row(self, cursor: Any, row: Mapping[str, Any]) -> None:
         """Set `last_row` of the table, in the transaction of the rows.
@@ -267,7 +270,7 @@ class DatabaseTable(TableSink):
             return  # no row was written yet, or somebody deleted it on purpose
 
         # JSON does not hold the types of the values. So each is compared as text, which the database casts to the type
-        # of its column.
+        # of its column. A number with a fraction is read from the JSON as text, so that it keeps all its digits.
         column_types = self._database.columns(cursor, self._table)
         conditions: list[str] = []
         values: list[Any] = []
@@ -282,7 +285,7 @@ class DatabaseTable(TableSink):
             parameter = self._database.parameter(len(values), column_types[name])
             conditions.append(f"{self._database.quoted(name)} = {parameter}")
         if not conditions:
-            return
+            return  # all columns by which the row could be looked for were dropped
         cursor.execute(f"SELECT 1 FROM {self._quoted_table} WHERE {' AND '.join(conditions)} LIMIT 1", tuple(values))
         if cursor.fetchone() is None:
             raise rows_gone_error(
@@ -334,7 +337,7 @@ class DatabaseTable(TableSink):
         cursor.execute(
             f"UPDATE {self._quoted_batches} SET batch = {sign}1, input_id = {sign}2, watermark = {sign}3"
             f" WHERE table_name = {sign}4 AND query_id = {sign}5 AND batch < {sign}1",
-            (*mark, self._table, query_id),
+            (mark.batch, mark.input_id, mark.watermark, self._table, query_id),
         )
         if cursor.rowcount:
             return True
@@ -379,7 +382,7 @@ class DatabaseTable(TableSink):
 
         Args:
             cursor: The cursor of the transaction.
-            columns: The types of the columns in the database, by name.
+            columns: The columns of the output, each with the type that holds its values in the database.
             id_columns: The columns that identify a row; none if rows are appended.
 
         Raises:
@@ -430,16 +433,16 @@ def _columns_of(schema: pa.Schema, names: Sequence[str]) -> _TableColumns:
     """
     types: dict[str, Any] = {}
     columns_by_output: dict[str, list[str]] = {}
-    for output, name, values in _flat_columns(schema.empty_table()):
+    for output_column, name, values in _flat_columns(schema.empty_table()):
         if name in types:
             raise QueryError(
                 f"two columns of the output would be {name!r}, as records become columns\n  rename one of them"
             )
         types[name] = values.type
-        columns_by_output.setdefault(output, []).append(name)
+        columns_by_output.setdefault(output_column, []).append(name)
     ids: list[str] = []
-    for output in names:
-        ids += columns_by_output[output]
+    for output_column in names:
+        ids += columns_by_output[output_column]
     return _TableColumns(types, ids)
 
 
@@ -466,13 +469,13 @@ def _flat_columns(rows: pa.Table | pa.RecordBatch) -> Iterator[tuple[str, str, A
     Yields:
         The name of the output's column, the name of the database's column, and the values.
     """
-    for output, column in zip(rows.schema.names, rows.columns, strict=True):
-        for name, values in _columns_of_fields(output, column):
-            yield output, name, values
+    for output_column, column in zip(rows.schema.names, rows.columns, strict=True):
+        for name, values in _columns_of_fields(output_column, column):
+            yield output_column, name, values
 
 
 def _columns_of_fields(name: str, column: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the values of a column; of a column of records, those of each field, as `window_start`.
+    """Yield the name and the values of a column; for a column of records, of each field, such as `window_start`.
 
     The fields of a record may be records, too.
     """

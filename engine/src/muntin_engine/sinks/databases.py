@@ -88,7 +88,11 @@ class Database(ABC):
         return self.types.get(name, self.types["json"])
 
     def quoted(self, *parts: str) -> str:
-        """Return a name as it is written in a statement, given its parts: a schema, if it has one, and a name in it."""
+        """Return the name of a table or column as it is written in a statement.
+
+        Args:
+            parts: The schema, if there is one, and the name in it.
+        """
         quoted_parts = ['"' + part.replace('"', '""') + '"' for part in parts]
         return ".".join(quoted_parts)
 
@@ -172,7 +176,7 @@ class _Postgresql(Database):
                 f"{self} cannot be reached: {error}\n"
                 "  expected a server that runs, and a user, a database and a password that it knows"
             ) from None
-        with connection, connection.cursor() as cursor:
+        with connection, connection.cursor() as cursor:  # psycopg's block commits at its end, or rolls back
             yield cursor
 
     def columns(self, cursor: Any, table: str) -> dict[str, str]:
@@ -247,8 +251,8 @@ class _Sqlite(Database):
             yield cursor
             cursor.execute("COMMIT")
         finally:
-            # A statement that failed keeps a closed connection open, and the file locked, for as long as its cursor
-            # lives, which the traceback of the error holds.
+            # If a statement failed, the traceback of the error holds the cursor, and an open cursor would keep the file
+            # locked. So the cursor is closed by itself. Closing the connection rolls back what was not committed.
             cursor.close()
             connection.close()
 
@@ -266,7 +270,7 @@ class _Sqlite(Database):
             # SQLite stores NaN as null. A row with NaN in a key is therefore looked for with null as well.
             return lambda value: None if isnan(value) else value
         if name.startswith("decimal"):
-            return "{:f}".format
+            return "{:f}".format  # all digits, without an exponent
         if name.startswith(("date", "timestamp")):
             return text_of
         if name.startswith("duration"):
@@ -306,6 +310,7 @@ def database_of(address: str) -> tuple[Database, str]:
             address_for_libpq += f"?{urlencode(options_of_libpq)}"
         database = _Postgresql(address_for_libpq)
     elif scheme == "sqlite" and path and not path.startswith("//") and not options_of_libpq:
+        # An address `sqlite://...`, as other libraries have it, would not be the path that it seems to be.
         database = _Sqlite(path)
     if database is None or len(tables) != 1 or not tables[0]:
         shown_address = address if scheme == "sqlite" else scheme  # an address of another scheme may have a password

@@ -105,9 +105,10 @@ class DeltaLakeTable(TableSink):
                         f"version {commit['version']} of {self}, by {commit['operation']}, took away what the query"
                         f" wrote up to micro-batch {last_batch}"
                     )
+            # The whole log has no commit of the query that still holds. If there was a restore, it has undone them all.
             is_restored = restored_version < table.version()
             if is_restored and most_commits is None:
-                return Mark()  # the table was restored to a version before the query's first commit
+                return Mark()
         return Mark(last_batch)  # the log no longer has the commit; the transaction outlives it
 
     def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
@@ -132,23 +133,24 @@ class DeltaLakeTable(TableSink):
             table = self._table
             assert table is not None
         # A null in a key is equal to another null, which `=` would not find.
-        is_same_row = " AND ".join(f"(t.{_quoted(name)} IS NOT DISTINCT FROM s.{_quoted(name)})" for name in names)
-        values = {f"t.{_quoted(name)}": f"s.{_quoted(name)}" for name in no_rows.column_names}
-        version = table.version()
+        conditions = [f"(t.{_quoted(name)} IS NOT DISTINCT FROM s.{_quoted(name)})" for name in names]
+        # The expressions of the new values, by the columns of the table `t`: those of the source `s`, the changes.
+        new_values = {f"t.{_quoted(name)}": f"s.{_quoted(name)}" for name in no_rows.column_names}
+        previous_version = table.version()
         merger = table.merge(
             rows,
-            predicate=is_same_row,
+            predicate=" AND ".join(conditions),
             source_alias="s",
             target_alias="t",
             merge_schema=True,
             commit_properties=_commit(query_id, mark),
         )
         merger = merger.when_matched_delete(f"s.{CHANGE} = 'delete'")
-        merger = merger.when_matched_update(values)
-        merger = merger.when_not_matched_insert(values, predicate=f"s.{CHANGE} = 'upsert'")
+        merger = merger.when_matched_update(new_values)
+        merger = merger.when_not_matched_insert(new_values, predicate=f"s.{CHANGE} = 'upsert'")
         merger.execute()
         # A merge that changes nothing makes no commit: the mark is then committed without rows.
-        if table.version() == version:
+        if table.version() == previous_version:
             self.append(no_rows.to_reader(), query_id, mark)
 
     @property
@@ -218,8 +220,8 @@ def _takes_all_rows(commit: Mapping[str, Any]) -> bool:
 def _commit(query_id: str, mark: Mark) -> Any:
     """Return the properties by which a commit stores a mark.
 
-    The mark is metadata of the commit. Its number is an application transaction as well, which survives when the commit
-    is removed from the log.
+    The mark is metadata of the commit. Its micro-batch is also the number of an application transaction. The table
+    still has that number when the commit has been removed from the log.
     """
     from deltalake import CommitProperties, Transaction
 

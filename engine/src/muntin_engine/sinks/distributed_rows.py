@@ -77,6 +77,7 @@ class KafkaConnector(ABC):
         self,
         batch: Frame,
         keys: Sequence[str],
+        *,
         query_id: str,
         batch_id: int,
         servers: str,

@@ -112,14 +112,14 @@ class IcebergTable(TableSink):
                 )
             snapshot = snapshots.get(snapshot.parent_snapshot_id)
 
-        # No ancestor is of the query. If another snapshot is, the table was rolled back to one before it. If there is
-        # none at all, those of the query have expired.
+        # No ancestor is a snapshot of the query. If the table has such a snapshot elsewhere, it was rolled back to one
+        # before it. If the table has none at all, the snapshots of the query have expired.
         is_rolled_back = any(name in snapshot.summary.additional_properties for snapshot in snapshots.values())
         return Mark() if is_rolled_back else last_mark
 
     def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
         """Append rows in one commit."""
-        self._commit(None, rows, rows.schema, query_id, mark)
+        self._commit(rows, rows.schema, query_id, mark, deleted_rows=None)
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
         """Delete the rows that change and append their new versions, in one commit; see `TableSink.merge`."""
@@ -128,37 +128,39 @@ class IcebergTable(TableSink):
         changes = rows.read_all()
         is_upsert = pa.array([kind == "upsert" for kind in changes[CHANGE].to_pylist()], pa.bool_())
         new_rows = changes.filter(is_upsert).drop_columns([CHANGE])
-        is_deleted = _is_one_of(changes.select(list(names)))
-        self._commit(is_deleted, new_rows, new_rows.schema, query_id, mark)
+        deleted_rows = _rows_with_ids(changes.select(list(names)))
+        self._commit(new_rows, new_rows.schema, query_id, mark, deleted_rows=deleted_rows)
 
     def _commit(
-        self, is_deleted: Any, rows: pa.Table | pa.RecordBatchReader, schema: pa.Schema, query_id: str, mark: Mark
+        self, rows: pa.Table | pa.RecordBatchReader, schema: pa.Schema, query_id: str, mark: Mark, *, deleted_rows: Any
     ) -> None:
         """Delete rows, append others and set the mark, in one transaction; make the table if there is none.
 
         Args:
-            is_deleted: The expression of pyiceberg that is true of the rows to delete; None to delete none.
             rows: The rows to append.
             schema: The schema of these rows.
             query_id: The id of the query.
             mark: The progress of the query with these rows.
+            deleted_rows: The expression of pyiceberg that is true of the rows to delete; None to delete none.
         """
+        import pyarrow as pa
+
         table = self._table
         if table is None:
             catalog = self._loaded_catalog
             catalog.create_namespace_if_not_exists(self._name.rpartition(".")[0])
             table = catalog.create_table_if_not_exists(self._name, schema)  # another driver may make it as well
-        if is_deleted is None and not table.spec().is_unpartitioned():
+        if isinstance(rows, pa.RecordBatchReader) and not table.spec().is_unpartitioned():
             rows = rows.read_all()  # pyiceberg writes no stream of rows to a partitioned table
         mark_property = {_PREFIX + query_id: json.dumps(mark)}
         with table.transaction() as transaction:
             with transaction.update_schema() as columns:
                 columns.union_by_name(schema)
-            if is_deleted is not None:
+            if deleted_rows is not None:
                 with catch_warnings():
                     simplefilter("ignore", UserWarning)  # pyiceberg warns if no row is deleted, which is no fault here
-                    transaction.delete(is_deleted)
-            # The delete makes a snapshot of its own; the mark is in that of the rows, which is the last one.
+                    transaction.delete(deleted_rows)
+            # The delete makes a snapshot of its own. The mark is in the last snapshot, which has the appended rows.
             transaction.append(rows, snapshot_properties=mark_property)
             transaction.set_properties(mark_property)
 
@@ -198,7 +200,7 @@ def from_address(address: str) -> IcebergTable:
     return IcebergTable(table, Path(folder or "/") if "/" in address else "default")
 
 
-def _is_one_of(ids: pa.Table) -> Any:
+def _rows_with_ids(ids: pa.Table) -> Any:
     """Return the expression of pyiceberg that is true of the rows with these ids; None if there are no ids.
 
     A null in a key is equal to another null, and NaN to NaN.

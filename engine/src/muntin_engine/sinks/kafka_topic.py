@@ -66,8 +66,9 @@ class KafkaTopic(Sink):
 
         Args:
             address: `kafka://host:port,host:port/topic`. Options of the client may follow, as in `?linger.ms=50`.
-            options: Options of the client, such as passwords, by the names that Spark's connector has for them without
-                `kafka.`, or `confluent-kafka`. `acks` and `enable.idempotence` are refused, as this sink sets them.
+            options: Options of the client, such as passwords. Their names are those of Spark's connector without
+                `kafka.`, or those of `confluent-kafka` where the driver sends the rows. `acks` and `enable.idempotence`
+                are refused, as this sink sets them.
 
         Raises:
             QueryError: The address names no topic, or an option would let rows be lost.
@@ -119,7 +120,15 @@ class KafkaTopic(Sink):
         backend = backend_of_rows(batch)
         connector = None if backend is None else backend.kafka_connector(batch)
         if connector is not None:
-            connector.send(batch, self._keys, self._query_id, batch_id, self._servers, self._topic, self._options)
+            connector.send(
+                batch,
+                self._keys,
+                query_id=self._query_id,
+                batch_id=batch_id,
+                servers=self._servers,
+                topic=self._topic,
+                options=self._options,
+            )
             return
         rows = batch.toArrow().to_pylist(maps_as_pydicts="strict")
         self._send(list(self._messages(rows, batch_id)))

@@ -29,8 +29,8 @@ def net_changes_on_driver(changes: pa.Table, names: Sequence[str]) -> pa.Table:
     Returns:
         The changes, with `upsert` or `delete` in the column `change`, and without `new_end`.
 
-    Cost: about two microseconds for each change and column of `names`; no job of Spark's, which takes longer than that
-    for a micro-batch of ten thousand changes.
+    Cost: about two microseconds for each change and column of `names`. Up to ten thousand changes, that is less than a
+    job of Spark's would take.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -81,7 +81,12 @@ def net_changes_on_driver(changes: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def _with_ends(rows: pa.Table, ends: list[Any]) -> pa.Table:
-    """Replace the ends in the column `lifetime` of rows, of which there is one for each row."""
+    """Return rows with other ends in their column `lifetime`.
+
+    Args:
+        rows: The rows.
+        ends: The new end of each row.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -71,11 +71,15 @@ class ParquetFolder(InformedSink):
 
     @property
     def watermark(self) -> int | None:
-        """The tick before which no later micro-batch changes anything; None if that is not known, as of late rows."""
-        last = self._folders.last
-        if last is None or last.watermark == EARLIEST:  # the earliest tick is the watermark before any progress
+        """The tick before which no later micro-batch changes anything.
+
+        None if that is not known yet, and always for another output than the results, such as late rows: sinks get the
+        watermark of results alone.
+        """
+        last_record = self._folders.last_record
+        if last_record is None or last_record.watermark == EARLIEST:  # the watermark before any progress
             return None
-        return last.watermark
+        return last_record.watermark
 
     @property
     def last_written(self) -> WrittenBatch:
@@ -112,7 +116,7 @@ class ParquetFolder(InformedSink):
             self._folders.check_owned()
             self._folders.undo_record(batch_id)
             self._replace_rows(batch, batch_id, self._pop_row_count())
-            self._folders.record_batch(batch_id, self._watermark, self._input_id)
+            self._folders.record_batch(batch_id, watermark=self._watermark, input_id=self._input_id)
 
     def _replace_rows(self, batch: DataFrame, batch_id: int, row_count: int | None) -> None:
         """Put the rows of a micro-batch in the place of those of an earlier attempt.
@@ -144,13 +148,15 @@ class ParquetFolder(InformedSink):
             )
         # Rows and watermark have to be of one moment, so both are read again if the record has changed meanwhile.
         while True:
-            last = self._folders.last  # read before the rows are listed, so that no row before its watermark is missed
+            # The record is read before Spark lists the files: the watermark of a newer record would count rows as
+            # written that are not in the list.
+            last_record = self._folders.last_record
             if self._folders.is_empty:
                 raise FileNotFoundError(
                     f"{self} has no micro-batch yet\n  read it when its query has written the first"
                 )
             rows = spark.read.parquet(spark_reading_address(self._folders.path)).drop(COLUMN)
-            if self._folders.last == last:  # nothing was replaced while Spark listed the files
-                watermark = None if last is None else last.watermark
+            if self._folders.last_record == last_record:  # nothing was replaced while Spark listed the files
+                watermark = None if last_record is None else last_record.watermark
                 final_rows: DataFrame = changelogs_of(rows).final_rows(rows, watermark, key=None)
                 return final_rows

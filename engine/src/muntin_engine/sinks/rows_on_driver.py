@@ -67,7 +67,7 @@ def write_file(batch: DataFrame, row_count: int | None, path: Any) -> None:
 
     rows = record_batches(batch, row_count)
     schema = rows.schema
-    spark_schema = getattr(batch, "schema", None)
+    spark_schema = getattr(batch, "schema", None)  # None for the batches of `check_sink`, which are not Spark's
     if spark_schema is not None:
         schema = schema.with_metadata({_SCHEMA: spark_schema.json()})
     with path.open() as file, ParquetWriter(file, schema) as writer:
@@ -76,7 +76,7 @@ def write_file(batch: DataFrame, row_count: int | None, path: Any) -> None:
 
 
 def _are_few(row_count: int | None) -> bool:
-    """Return True if rows are read all at once; so are those of which the number is not known."""
+    """Return True if rows are to be read all at once: up to `MANY`, and if their number is not known."""
     return row_count is None or row_count <= MANY
 
 

@@ -105,7 +105,7 @@ class Sink(ABC):
 
         Args:
             query_id: The id of the query, which is the same in all runs with one checkpoint. Two queries with
-                different ids count their micro-batches independently: the number 7 of one is not that of the other.
+                different ids count their micro-batches independently: both may have a micro-batch 7.
         """
         return
 

@@ -92,7 +92,7 @@ def _sink_of_argument(output: str, argument: object) -> Sink:
         _check_is_folder(output, argument)
     if isinstance(argument, str | PathLike):
         return ParquetFolder(argument)
-    if callable(argument) and not isinstance(argument, type):
+    if callable(argument) and not isinstance(argument, type):  # a class, such as `KafkaTopic`, is callable as well
         _check_takes_batches(output, argument)
         return FunctionSink(argument)
     raise QueryError(
@@ -183,7 +183,10 @@ def _check_destinations(sinks: Mapping[str, Sink], checkpoint: str | PathLike[st
 
 
 def _have_one_destination(first_sink: Sink, second_sink: Sink) -> bool:
-    """Return True if two sinks write to the same table or topic; folders are compared by their paths, elsewhere."""
+    """Return True if two sinks write to the same table or topic.
+
+    False for a sink with a folder: the caller, `_check_destinations`, compares folders by their paths.
+    """
     if first_sink.folder is not None or first_sink.destination is None:
         return False
     return first_sink.destination == second_sink.destination

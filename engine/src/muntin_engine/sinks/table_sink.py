@@ -131,21 +131,22 @@ class TableSink(InformedSink):
         if not self._query_id:
             raise QueryError(f"{self} is written to before open()\n  expected: open(query_id), once in each run")
         # The mark is read anew for each micro-batch: the table may have been restored while the query runs.
-        previous = self.mark
-        if self._last_batch is not None and previous.batch < self._last_batch:
+        previous_mark = self.mark
+        if self._last_batch is not None and previous_mark.batch < self._last_batch:
             raise rows_gone_error(
-                f"{self} has lost what micro-batch {self._last_batch} of this run wrote: it has {previous.batch}"
+                f"{self} has lost what micro-batch {self._last_batch} of this run wrote: it has {previous_mark.batch}"
             )
-        if previous.written_batch.includes(batch_id):
+        if previous_mark.written_batch.includes(batch_id):
             return
 
-        mark = previous.followed_by(batch_id, self._input_id, self._watermark)
+        mark = previous_mark.followed_by(batch_id, input_id=self._input_id, watermark=self._watermark)
         if CHANGE in batch.columns and EVENT_ID in batch.columns:
             names = (*self._keys, EVENT_ID)
             changes = net_batches(batch, names, self._row_count)
             self.merge(changes, names, self._query_id, mark)
         else:
-            self.append(record_batches(batch, self._row_count), self._query_id, mark)
+            rows = record_batches(batch, self._row_count)
+            self.append(rows, self._query_id, mark)
         self._last_batch = batch_id
 
 

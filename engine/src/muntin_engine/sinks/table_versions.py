@@ -73,7 +73,7 @@ class TableVersions(OwnedFolder):
             raise self.damaged(_POINTER, f"folder is {current.folder!r}, and versions are {_PREFIX}<micro-batch>")
         folder = current.rows_folder(self.path)
         size = bytes_of_rows(folder)
-        if current.size not in (None, size):
+        if current.size is not None and current.size != size:
             raise StateError(
                 f"the files of rows in {folder} take {size:,} bytes, and had {current.size:,}\n"
                 "  expected: all files, as this folder's query wrote them: restore the folder and its checkpoint from "
@@ -133,7 +133,14 @@ class TableVersions(OwnedFolder):
             sync_tree(folder)  # the rows have to be on the disk before the pointer names their folder
         if previous is not None:
             watermark = latest_watermark(previous.watermark, watermark)
-        pointer = Pointer(folder.name, batch_id, watermark, is_revisable, input_id, size=bytes_of_rows(folder))
+        pointer = Pointer(
+            folder.name,
+            batch=batch_id,
+            watermark=watermark,
+            is_revisable=is_revisable,
+            input_id=input_id,
+            size=bytes_of_rows(folder),
+        )
         self.replace(_POINTER, pointer)
 
         # Readers may have opened the previous version before the pointer was replaced. It stays until the next one.

@@ -54,8 +54,8 @@ def input_column(part: spark_types.StructField) -> InputColumn:
     type_without_arrow = next(_parts_without_type(data_type), None)
     return InputColumn(
         part.name,
-        _arrow_or_null(data_type),
-        data_type.simpleString(),
+        type=_arrow_or_null(data_type),
+        spelled_type=data_type.simpleString(),
         part_without_type=None if type_without_arrow is None else type_without_arrow.simpleString(),
         collation=_collation_in(data_type),
     )
@@ -80,13 +80,16 @@ def _arrow_or_null(data_type: spark_types.DataType) -> pa.DataType:
     if isinstance(data_type, spark_types.DecimalType):
         return pa.decimal128(data_type.precision, data_type.scale)
     if isinstance(data_type, spark_types.ArrayType):
-        return pa.list_(pa.field("element", _arrow_or_null(data_type.elementType), data_type.containsNull))
+        return pa.list_(pa.field("element", _arrow_or_null(data_type.elementType), nullable=data_type.containsNull))
     if isinstance(data_type, spark_types.MapType):
         key = pa.field("key", _arrow_or_null(data_type.keyType), nullable=False)
-        return pa.map_(key, pa.field("value", _arrow_or_null(data_type.valueType), data_type.valueContainsNull))
+        value = pa.field("value", _arrow_or_null(data_type.valueType), nullable=data_type.valueContainsNull)
+        return pa.map_(key, value)
     if isinstance(data_type, spark_types.StructType):
-        parts = data_type.fields
-        return pa.struct([pa.field(part.name, _arrow_or_null(part.dataType), part.nullable) for part in parts])
+        fields: list[pa.Field] = []
+        for part in data_type.fields:
+            fields.append(pa.field(part.name, _arrow_or_null(part.dataType), nullable=part.nullable))
+        return pa.struct(fields)
     for cls, arrow_type in _ARROW_TYPE_OF_SPARK_TYPE:
         if isinstance(data_type, cls):
             return arrow_type
@@ -109,7 +112,7 @@ def _parts_without_type(data_type: spark_types.DataType) -> Iterator[spark_types
 
 def _collation_in(data_type: spark_types.DataType) -> str | None:
     """Return the collation of a text in a type; None if all texts in it are compared by their bytes."""
-    # Only keys are compared, and maps are refused as keys: they are not looked into.
+    # Only keys are compared, and maps are refused as keys. So texts in maps are not looked for.
     pending = [data_type]
     while pending:
         inner_type = pending.pop()
@@ -133,10 +136,12 @@ def spark_type_of(arrow_type: pa.DataType) -> spark_types.DataType:
         return spark_types.DecimalType(arrow_type.precision, arrow_type.scale)
     if pa.types.is_list(arrow_type):
         element = arrow_type.value_field
-        return spark_types.ArrayType(spark_type_of(element.type), element.nullable)
+        return spark_types.ArrayType(spark_type_of(element.type), containsNull=element.nullable)
     if pa.types.is_map(arrow_type):
         value = arrow_type.item_field
-        return spark_types.MapType(spark_type_of(arrow_type.key_type), spark_type_of(value.type), value.nullable)
+        return spark_types.MapType(
+            spark_type_of(arrow_type.key_type), spark_type_of(value.type), valueContainsNull=value.nullable
+        )
     if pa.types.is_struct(arrow_type):
         return spark_types.StructType([_spark_field(part) for part in arrow_type])
     return _SPARK_TYPE_OF_ARROW_TYPE[arrow_type]
@@ -144,4 +149,4 @@ def spark_type_of(arrow_type: pa.DataType) -> spark_types.DataType:
 
 def _spark_field(part: pa.Field) -> spark_types.StructField:
     """Return the Spark field of an Arrow column, or of a field of a struct."""
-    return spark_types.StructField(part.name, spark_type_of(part.type), part.nullable)
+    return spark_types.StructField(part.name, spark_type_of(part.type), nullable=part.nullable)

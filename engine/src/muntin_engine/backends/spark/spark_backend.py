@@ -70,8 +70,9 @@ class SparkInputs(SparkColumnReader, Inputs):
         Raises:
             QueryError: The DataFrame does not have a column.
         """
+        # Both are called for their errors alone.
         keys_of(self, df, keys)
-        self.look_up(df, orders_by_name(order), {})  # called for its error, as is `keys_of`
+        self.look_up(df, orders_by_name(order), readers={})
 
     def condition(self, df: DataFrame, condition: ColumnLike, call: str = "where({})") -> ColumnLike:
         """Read a condition on the rows of a DataFrame."""
@@ -89,8 +90,8 @@ class SparkInputs(SparkColumnReader, Inputs):
         Args:
             df: The DataFrame.
             keys: The key columns.
-            key_ranges: By the name of a key, the column of the least value and that of the first value which is too
-                large; None for no bound.
+            key_ranges: The bounds by the name of a key: the column of the least value that the key may have, and the
+                column of the first value that is too large; None for no bound.
         """
         return ranges_of(self, df, keys, key_ranges)
 

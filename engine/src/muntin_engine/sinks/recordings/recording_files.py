@@ -81,7 +81,7 @@ def write_batch(
     Args:
         folder: The recording.
         number: The number of the micro-batch.
-        run: The number of the start of the query that the micro-batch comes after.
+        run: The number of the start of the query after which the micro-batch ran.
         query_id: The id that Spark gave the query; empty if it is not known.
         metrics: The metrics after the micro-batch, by name.
         files: The files with the rows of the micro-batch: the number of rows in each, by its name.

@@ -93,18 +93,21 @@ class RecordingWriter:
         self.rows = RowRecording(str(self._folder), run, recorder.key_tuples)
         inner_folders = [self._folder / BEFORE / f"{number:04}" for number in range(inner_queries)]
         self.inner_rows = tuple(RowRecording(str(folder), run) for folder in inner_folders)
-        self._bytes = sum(file.stat().st_size for file in self._row_files("*", "*"))
+        self._bytes = sum(file.stat().st_size for file in self._row_files(batch="*", task="*"))
 
     def begin(
         self, query: RecordedQuery, query_id: str, last_commit: int, inner_queries: Sequence[RecordedQuery] = ()
     ) -> None:
-        """Write the start of the query, with the state that it begins with if the recording does not lead to it.
+        """Write the start of the query and of its inner queries.
+
+        The state that the query begins with is written too, unless a replay of the micro-batches that are recorded
+        already comes to the same state.
 
         Args:
             query: The query.
             query_id: The id that Spark gave the query; empty if it has none yet.
             last_commit: The last micro-batch that was committed; -1 if there is none.
-            inner_queries: The inner queries.
+            inner_queries: The inner queries, in the order of `inner_rows`.
 
         Raises:
             RecordingError: The folder has the recording of another query, or of a later time of this one.
@@ -122,18 +125,20 @@ class RecordingWriter:
                 (folder / STOPPED).unlink(missing_ok=True)
             last_recorded = _NO_BATCH
 
-        # A replay begins with no state, or with that of the recording's first micro-batch. If micro-batches are missing
-        # between the last recorded one and this start, it needs the state of now.
+        # A replay runs all recorded micro-batches one after another. If micro-batches are missing between the last
+        # recorded one and this start, it needs the state with which the query starts now.
         needs_state = last_commit > _NO_BATCH and last_recorded < last_commit and not is_full
-        for recorded_query, rows in zip((*inner_queries, query), (*self.inner_rows, self.rows), strict=True):
+        all_queries = (*inner_queries, query)
+        row_recordings = (*self.inner_rows, self.rows)
+        for recorded_query, row_recording in zip(all_queries, row_recordings, strict=True):
             write_run(
-                Path(rows.folder),
-                rows.run,
-                recorded_query.data,
-                last_commit + 1,
+                Path(row_recording.folder),
+                number=row_recording.run,
+                query=recorded_query.data,
+                first_batch=last_commit + 1,
                 reads=recorded_query.reads,
                 cells=recorded_query.read_cells() if needs_state else None,
-                keys=value_to_data(rows.keys),
+                keys=value_to_data(row_recording.keys),
             )
 
     def _last_recorded(self, query_id: str, last_commit: int) -> int:
@@ -191,7 +196,7 @@ class RecordingWriter:
         failed: list[Path] = []
         unfinished: list[Path] = []
         files: list[Path] = []
-        for file in self._row_files(f"{batch:08}", f"{self.rows.run:04}-*"):
+        for file in self._row_files(batch=f"{batch:08}", task=f"{self.rows.run:04}-*"):
             if file.suffix == FAILED:
                 failed.append(file)
             elif file.suffix == UNFINISHED:
@@ -202,8 +207,10 @@ class RecordingWriter:
         if failed:
             self._stop(batch, f"the rows of micro-batch {batch} could not be written: {failed[0].read_text()}")
             return
+        # If the micro-batch had rows and no file is here, the workers have written them to disks of their own. The
+        # micro-batch that closes the stream reads no rows, whatever its metrics count.
         has_rows = any(metrics.get(name) for name in _ROW_COUNTS)
-        if has_rows and not files and not is_end:  # the workers have written the rows to disks of their own
+        if has_rows and not files and not is_end:
             reason = f"no worker has written the rows of micro-batch {batch} to a folder that is seen here"
             self._stop(batch, reason)
             return
@@ -211,13 +218,14 @@ class RecordingWriter:
         for file in unfinished:  # of attempts at a task that failed, which Spark ran again
             file.unlink()
         for folder in self._folders:
+            # The path of a file is `rows/<micro-batch>/<name>` in the folder of its query.
             files_of_query = [file for file in files if file.parent.parent == folder / ROWS]
             write_batch(
                 folder,
-                batch,
-                self.rows.run,
+                number=batch,
+                run=self.rows.run,
                 query_id=query_id,
-                metrics=metrics if folder == self._folder else {},
+                metrics=metrics if folder == self._folder else {},  # they are not those of the inner queries
                 files={file.name: count_rows(file) for file in files_of_query},
                 is_end=is_end,
             )

@@ -194,13 +194,20 @@ class Checkpoint:
         # each change once, in order.
         changes: dict[str, None] = {}
         for identities in self._stored_identities(plans, names, must_be_readable=reads_state):
-            for change in check_plans(plans, identities, self._path, DECLARATIONS, names, progress_by_query):
-                changes[change] = None
+            changes_of_row = check_plans(
+                plans,
+                stored=identities,
+                checkpoint=self._path,
+                declarations=DECLARATIONS,
+                names=names,
+                stored_progress=progress_by_query,
+            )
+            changes |= dict.fromkeys(changes_of_row)
 
         if reads_state and self._last_commit >= 0:
             # If Spark gave the state another number of partitions in the last micro-batch, it moved buckets unchanged:
             # their state is of an earlier one.
-            last_batch = None if self.repartitioned else self._last_commit
+            last_batch = None if self.repartitioned_batch else self._last_commit
             self.state.check_partitions(buckets_of(plans, names), self.query_id, last_batch)
         return list(changes)
 
@@ -210,8 +217,9 @@ class Checkpoint:
         """Return the identities of the stored queries, as rows with one identity of each query.
 
         There is one row if the checkpoint has a record. Without a record the identities are read from the state, where
-        each bucket has one: a query may then have several, and there are as many rows. There is no row if no
-        micro-batch was committed, or if the state has operators of queries that are not among the plans.
+        each bucket has the identity of its query. If the buckets of a query have different ones, as after an upgrade,
+        there are several rows. There is no row if no micro-batch was committed, or if the state has operators of
+        queries that are not among the plans.
 
         Args:
             plans: As in `check`.
@@ -257,7 +265,9 @@ class Checkpoint:
             StateMismatchError: The checkpoint is of queries with other names.
         """
         if list(names) != self.names:
-            difference = Difference("queries of the pass", _spelled_names(self.names), _spelled_names(names))
+            difference = Difference(
+                "queries of the pass", checkpoint=_spelled_names(self.names), query=_spelled_names(names)
+            )
             raise StateMismatchError([difference], checkpoint=self._path)
 
     def check_sinks(self, sinks: Mapping[str, Sink]) -> None:
@@ -270,7 +280,8 @@ class Checkpoint:
             StateError: A sink lacks rows that the query wrote, or has rows that the checkpoint has not committed.
         """
         # A sink may have one micro-batch more than the checkpoint has committed, if that micro-batch comes again: the
-        # one that was cut short, or the one with the last windows if the closing was cut short.
+        # next one if it was cut short, or the one with the last windows if the closing was cut short. If neither was
+        # begun, `next_input` is None, and no sink may have a next micro-batch.
         last_input = input_id_of(self._path, self._last_commit)
         next_input = input_id_of(self._path, self._last_commit + 1) if self.is_cut_short else None
         if self._last_commit >= 0 and self._has_note(_CLOSING):
@@ -284,7 +295,7 @@ class Checkpoint:
             if self._last_commit >= 0:
                 self._check_not_ahead(name, sink, next_input)
             # A micro-batch in which Spark only moved state to other partitions was written to no sink.
-            if not self.repartitioned:
+            if not self.repartitioned_batch:
                 check_not_behind(name, sink, self._last_commit, last_input, is_new=is_new)
 
     def _check_folder(self, name: str, sink: Sink) -> None:
@@ -410,7 +421,7 @@ class Checkpoint:
             UUID(self.query_id)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, PySparkException, Py4JError) as error:
             if is_cut_off(error):
-                raise
+                raise  # the JVM does not answer, which says nothing of the file
             raise StateError(
                 f"the file {self._path}/metadata is damaged: {root_cause(error)}\n"
                 "  expected: the id that Spark gave the query, as JSON\n"
@@ -428,30 +439,33 @@ class Checkpoint:
             raise damage
 
     def _check_logs(self) -> None:
-        """Raise if a file of Spark's logs is gone with which Spark starts all the same, and goes wrong later.
+        """Raise if a file of Spark's logs is gone without which Spark starts all the same, and goes wrong later.
 
         Raises:
             StateError: A file is gone, so that Spark would read its input twice, or could not commit.
         """
-        last = self._last_commit
-        # Spark goes on reading after the newest file in `offsets`. If the file of the last commit is gone, that is an
-        # earlier one.
-        if last >= 0 and last not in self._numbers("offsets"):
+        # Spark goes on reading where the newest file in `offsets` ends. If the file of the last commit is gone, the
+        # newest file is that of an earlier micro-batch, and Spark would read the rows after it a second time.
+        last_commit = self._last_commit
+        if last_commit >= 0 and last_commit not in self._numbers("offsets"):
             raise StateError(
-                f"the file {self._path}/offsets/{last} is gone, and commits/{last} says that micro-batch {last} is "
-                f"done\n  expected: the file, in which Spark wrote what that read; it would be read again\n  {RESTORE}"
+                f"the file {self._path}/offsets/{last_commit} is gone, and commits/{last_commit} says that micro-batch "
+                f"{last_commit} is done\n"
+                f"  expected: the file, in which Spark wrote what that read; it would be read again\n  {RESTORE}"
             )
 
-        # Spark cannot write a file whose checksum exists. If that is so of the next commit, Spark could not commit.
-        file = f"{self._path}/commits/{last + 1}"
-        checksum = f"{self._path}/commits/.{last + 1}.crc"
-        # Spark writes the file before its checksum, so that a query that runs meanwhile never has the checksum alone.
+        # Spark cannot write a file if there is a checksum for it already. So it could not commit the next micro-batch
+        # if the checksum of that commit is there alone. A query that runs meanwhile never leaves the checksum alone, as
+        # Spark writes the file before its checksum.
+        next_commit = last_commit + 1
+        file = f"{self._path}/commits/{next_commit}"
+        checksum = f"{self._path}/commits/.{next_commit}.crc"
         if self._folder.is_visible and local_path(checksum).exists() and not local_path(file).exists():
             raise StateError(
                 f"the file {file} is gone, and its checksum {checksum} is there, so Spark cannot write it again\n"
                 "  expected: both, or none\n"
-                f"  put the file back, or remove the checksum: micro-batch {last + 1} then comes again, to the sinks "
-                "that\n  have it too"
+                f"  put the file back, or remove the checksum: micro-batch {next_commit} then comes again, to the "
+                "sinks that\n  have it too"
             )
 
     @property
@@ -478,17 +492,17 @@ class Checkpoint:
     @property
     def closing_begins(self) -> CheckpointNote:
         """The note that the last windows are being written."""
-        return CheckpointNote(self._path, "{}", _CLOSING)
+        return CheckpointNote(self._path, text="{}", name=_CLOSING)
 
     @property
     def closing_ends(self) -> CheckpointNote:
         """The note that the last windows have been written."""
-        return CheckpointNote(self._path, "{}", _CLOSED)
+        return CheckpointNote(self._path, text="{}", name=_CLOSED)
 
     @cached_property
     def state(self) -> StoredState:
         """The state in the checkpoint, as the last committed micro-batch left it."""
-        return StoredState(self._spark, self._path, self._last_commit if self._last_commit >= 0 else None)
+        return StoredState(self._spark, self._path, batch=self._last_commit if self._last_commit >= 0 else None)
 
     @property
     def has_begun(self) -> bool:
@@ -496,22 +510,22 @@ class Checkpoint:
         return self._record is not None
 
     @cached_property
-    def repartitioned(self) -> int | None:
+    def repartitioned_batch(self) -> int | None:
         """The last micro-batch, if in it Spark gave the state another number of partitions instead of running a query.
 
-        None otherwise. Spark writes with each micro-batch how many partitions there are.
+        None if the last micro-batch ran a query. Spark writes with each micro-batch how many partitions the state has.
         """
-        last = self._last_commit
-        if last <= 0:
+        last_commit = self._last_commit
+        if last_commit <= 0:
             return None  # there is no micro-batch before it to compare with
         partition_counts: list[str] = []
-        for number in (last - 1, last):
-            counts = _PARTITIONS.findall(self._folder.text(f"offsets/{number}"))
-            if not counts:
+        for number in (last_commit - 1, last_commit):
+            setting = _PARTITIONS.search(self._folder.text(f"offsets/{number}"))
+            if setting is None:
                 return None  # Spark has not written the setting
-            partition_counts.append(counts[-1])
+            partition_counts.append(setting[1])
         previous_count, last_count = partition_counts
-        return last if last_count != previous_count else None
+        return last_commit if last_count != previous_count else None
 
     def note_of_queries(
         self,
@@ -541,14 +555,15 @@ class Checkpoint:
             identities = []
             for new_identity, stored_identity in zip(new_identities, stored_identities, strict=True):
                 identities.append(with_stored_hashes(new_identity, stored_identity))
-        record = _QueryRecord(identities, sorted({*self.destinations, *destinations}), list(names), text)
+        all_destinations = sorted({*self.destinations, *destinations})
+        record = _QueryRecord(queries=identities, destinations=all_destinations, names=list(names), text=text)
 
         # A record may have been written with a micro-batch that was not committed. It would count as soon as that
         # micro-batch comes again and is committed, so it has to be replaced.
         is_newest = all(number <= self._last_commit for number in self._record_numbers)
         if record == self._record and is_newest:
             return None
-        return CheckpointNote(self._path, record.to_json())
+        return CheckpointNote(self._path, text=record.to_json())
 
     @property
     def destinations(self) -> list[str]:
@@ -580,7 +595,7 @@ class Checkpoint:
             return _QueryRecord.from_json(self._folder.text_by_spark(file))
         except (ValueError, KeyError, TypeError, RecursionError, PySparkException, Py4JError) as error:
             if is_cut_off(error):
-                raise
+                raise  # the JVM does not answer, which says nothing of the record
             raise StateError(
                 f"the record {self._path}/{file} is damaged: {root_cause(error)}\n"
                 "  expected: the identity of the checkpoint's query, as JSON\n"

@@ -114,7 +114,7 @@ class CheckpointFiles:
         if commits:
             for operator in self._subfolders(self._folder / "state"):
                 # Spark numbers versions of the state from 1: after micro-batch 0 the state has version 1.
-                yield from self._operator_damage(operator, last_commit + 1)
+                yield from self._operator_damage(operator, version=last_commit + 1)
         yield from self._lost_state()
 
     def _metadata_damage(self) -> Iterator[str]:
@@ -143,7 +143,7 @@ class CheckpointFiles:
         for number in (newest - 1, newest):
             if number in offsets:
                 yield from self._text_damage(offsets[number])
-            elif number in commits:  # without a commit Spark has never written the file, or has removed both
+            elif number in commits:  # if there is no commit either, there was no such micro-batch or Spark removed both
                 yield f"offsets/{number} is gone: it says what micro-batch {number} read"
 
     def _sources_damage(self, offsets: Mapping[int, Path]) -> Iterator[str]:
@@ -170,7 +170,7 @@ class CheckpointFiles:
                 if number not in lists:
                     yield f"{self._name(source)}/{number} is gone: it says which files were read"
 
-    def _last_list(self, offsets: Mapping[int, Path], source: int) -> int:
+    def _last_list(self, offsets: Mapping[int, Path], source_number: int) -> int:
         """Return the number of the newest list of a source of files, as the newest file in `offsets` has it.
 
         That file has a line for each time that the query reads a source. A query may read one source twice, as a join
@@ -179,16 +179,17 @@ class CheckpointFiles:
 
         Args:
             offsets: The files in `offsets`, by micro-batch.
-            source: The number of the source.
+            source_number: The number of the source, which is the name of its folder.
 
         Returns:
             -1 for a source of another kind, and if the file cannot be read.
         """
         try:
-            _, _, *lines = offsets[max(offsets)].read_text().splitlines()  # after a version and metadata of Spark
+            # The first line is a version, the second one has metadata of Spark.
+            _, _, *lines = offsets[max(offsets)].read_text().splitlines()
             if len(lines) > len(self._subfolders(self._folder / "sources")):
                 return min(int(json.loads(line)["logOffset"]) for line in lines)
-            return int(json.loads(lines[source])["logOffset"])
+            return int(json.loads(lines[source_number])["logOffset"])
         except (ValueError, KeyError, TypeError, IndexError, OSError):
             return -1
 
@@ -211,10 +212,10 @@ class CheckpointFiles:
             return
         newest = descriptions[max(descriptions)]
         damages = list(self._text_damage(newest))
-        yield from damages
         if damages:
-            return
-        _, text = newest.read_text().split("\n", 1)  # after a line with a version
+            yield from damages
+            return  # a damaged description does not say which files there must be
+        _, text = newest.read_text().split("\n", 1)  # the first line is a version
         for store in json.loads(text)["stateStoreInfo"]:
             yield from self._schema_damage(operator, newest, store)
             yield from self._partitions_damage(operator, store, version)
@@ -278,8 +279,11 @@ class CheckpointFiles:
             match = _STATE_FILE.fullmatch(file.name)
             if match is None:
                 continue
-            by_version = snapshots if match[2] == "zip" else changelogs
-            by_version[int(match[1])] = file
+            version_of_file = int(match[1])
+            if match[2] == "zip":
+                snapshots[version_of_file] = file
+            else:
+                changelogs[version_of_file] = file
 
         newest_snapshot = max((number for number in snapshots if number <= version), default=0)
         if newest_snapshot:
@@ -298,7 +302,7 @@ class CheckpointFiles:
         try:
             with zipfile.ZipFile(file) as snapshot:
                 damaged_member = snapshot.testzip()
-                _, text = snapshot.read("metadata").split(b"\n", 1)  # after a line with a version
+                _, text = snapshot.read("metadata").split(b"\n", 1)  # the first line is a version
                 listing = json.loads(text)
         except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, IndexError, EOFError) as error:
             reason = "is empty" if not file.stat().st_size else f"is cut short or changed: {error}"

@@ -73,7 +73,9 @@ class CheckpointFolder:
                     yield str(path.relative_to(folder)), path.read_text(encoding="utf-8", errors="replace")
             return
         for address in self.files(_OPERATOR_METADATA):
-            name = "/".join(address.rsplit("/", _PARTS_OF_OPERATOR_METADATA)[1:])
+            # The name in the checkpoint is what the pattern matches, the last parts of the address.
+            parts = address.rsplit("/", _PARTS_OF_OPERATOR_METADATA)[1:]
+            name = "/".join(parts)
             yield name, self.text_by_spark(name)
 
     def lies_at(self, address: str) -> bool:
@@ -88,6 +90,7 @@ class CheckpointFolder:
         other_path = local_path(address)
         if other_path == path:
             return True
+        # By way of a symbolic link, one folder has two paths.
         return self.is_visible and other_path.exists() and other_path.samefile(path)
 
     def exists(self, address: str) -> bool:

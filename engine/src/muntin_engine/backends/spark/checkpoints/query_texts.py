@@ -26,7 +26,8 @@ def text_or_reason(queries: Mapping[str, PlannedQuery]) -> Mapping[str, Any] | s
         queries: The queries by name; the name of a query that is written alone is empty.
     """
     try:
-        return text_of({name: query.steps for name, query in queries.items()}, {}, text_of_column)
+        steps_by_query = {name: query.steps for name, query in queries.items()}
+        return text_of(steps_by_query, tables={}, spell_column=text_of_column)
     except QueryError as error:
         return str(error)
 

@@ -50,18 +50,22 @@ def check_not_ahead(name: str, sink: Sink, batch_id: int, input_id: str | None) 
     Raises:
         StateError: The sink has a later micro-batch, or the next one with another input.
     """
-    last = sink.last_written
-    if last is None:
+    last_written = sink.last_written
+    if last_written is None:
         return  # a sink that does not know what it has, such as a function
-    if last.number < batch_id:
+    if last_written.number < batch_id:
         return
-    is_later = last.number > batch_id
-    has_same_input = input_id == last.input_id or not input_id or not last.input_id  # an unknown input may be the same
-    comes_again = not is_later and input_id is not None and has_same_input
+
+    # The sink has the next micro-batch, or a later one. The next one comes again if it was planned, with the input with
+    # which the sink has it. An id that is not known may be the same.
+    is_later = last_written.number > batch_id
+    are_both_known = bool(input_id and last_written.input_id)
+    has_other_input = are_both_known and input_id != last_written.input_id
+    comes_again = not is_later and input_id is not None and not has_other_input
     if not comes_again:
         reason = "" if is_later else ", which read something else"
         raise StateError(
-            f"{name} is ahead of the checkpoint: it has micro-batch {last.number}{reason}\n"
+            f"{name} is ahead of the checkpoint: it has micro-batch {last_written.number}{reason}\n"
             f"  expected: micro-batches up to {batch_id - 1}, or {batch_id} as it comes again\n"
             "  if another program runs this query with the checkpoint now, stop one of the two and start again; else\n"
             f"  {_REMEDIES}"
@@ -81,20 +85,21 @@ def check_not_behind(name: str, sink: Sink, last_commit: int, input_id: str, *, 
     Raises:
         StateError: The sink lacks a micro-batch, or has the last one with another input.
     """
-    last = sink.last_written
-    if last is None:
+    last_written = sink.last_written
+    if last_written is None:
         return  # a sink that does not know what it has, such as a function
-    are_both_known = bool(input_id and last.input_id)
-    if last.number == last_commit and are_both_known and input_id != last.input_id:
+    are_both_known = bool(input_id and last_written.input_id)
+    if last_written.number == last_commit and are_both_known and input_id != last_written.input_id:
         raise StateError(
             f"{name} has micro-batch {last_commit} as it read something else than the checkpoint says now\n"
             f"  expected: offsets/{last_commit} in the checkpoint as Spark wrote it; it goes on reading from there\n"
             "  restore that file, or the checkpoint and all sinks from copies of one time; or start with a new\n"
             "  checkpoint and empty sinks to compute all results again"
         )
-    is_new_and_empty = is_new and last.number < 0
-    if last.number < last_commit and not is_new_and_empty:
-        has = f"micro-batches up to {last.number}" if last.number >= 0 else "no micro-batch"
+    is_empty = last_written.number < 0
+    is_new_and_empty = is_new and is_empty
+    if last_written.number < last_commit and not is_new_and_empty:
+        has = "no micro-batch" if is_empty else f"micro-batches up to {last_written.number}"
         raise StateError(
             f"{name} is behind the checkpoint: it has {has}\n"
             f"  expected: micro-batches up to {last_commit}, or none, in an empty folder\n  {_REMEDIES}"

@@ -157,7 +157,7 @@ def _queries_by_bucket(
     queries: dict[tuple[int, int], StoredQuery] = {}
     for operator_and_bucket, identity in identities.items():
         name = names[number_by_bucket[operator_and_bucket]]
-        keys = tuple(key for key, _ in identity["keys"])
+        keys = tuple(name for name, _ in identity["keys"])  # each with its type
         queries[operator_and_bucket] = StoredQuery(name, identity["evaluator"], keys)
     return queries
 
@@ -210,19 +210,17 @@ def _reader(
         A function of an operator and a bucket, and of a table with the cells of the bucket.
     """
 
-    def read(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
-        """Return the rows of `read_state` for one bucket, given its operator and id, and its cells as a table.
-
-        It runs on a worker, so the modules that it needs are imported here.
-        """
+    # It runs on a worker, so the modules that it needs are imported in it.
+    def read(operator_and_bucket: tuple[Any, ...], table: pa.Table) -> pa.Table:
+        """Return the rows of `read_state` for one bucket, given its operator and id, and its cells as a table."""
         from muntin_engine.state.bucket_reader import BucketReader
         from muntin_engine.state.cells import MemoryCells
         from muntin_engine.tasks.evaluator_registry import KEEPS_STATE
 
-        operator, bucket = (part.as_py() for part in key)
+        operator, bucket = (number.as_py() for number in operator_and_bucket)
         query = queries.get((operator, bucket))
         if query is None:
-            return schema.empty_table()  # the cell of a partition, which has no bucket: a note of idle micro-batches
+            return schema.empty_table()  # not the cells of a bucket, but a partition's note of idle micro-batches
 
         cells = MemoryCells()
         for name, data in zip(table.column("name").to_pylist(), table.column("data").to_pylist(), strict=True):
@@ -299,6 +297,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, date):
         return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
     try:
-        return list(map(_plain, value))
+        return list(map(_plain, value))  # a list, a tuple or another collection
     except TypeError:
-        return str(value)
+        return str(value)  # no collection

@@ -52,9 +52,9 @@ def buckets_of(plans: Sequence[Plan], names: Sequence[str]) -> Buckets:
     pass_size = len(names) or 1
     inner_plans = plans[:-pass_size]
     plans_of_pass = plans[-pass_size:]
-    buckets: list[list[Sequence[int]]] = [[bucket_ids(plan.buckets)] for plan in inner_plans]
-    buckets.append([bucket_ids(plan.buckets, place) for place, plan in enumerate(plans_of_pass)])
-    return buckets
+    buckets_by_operator: list[list[Sequence[int]]] = [[bucket_ids(plan.buckets)] for plan in inner_plans]
+    buckets_by_operator.append([bucket_ids(plan.buckets, place) for place, plan in enumerate(plans_of_pass)])
+    return buckets_by_operator
 
 
 class _StatefulOperator(NamedTuple):
@@ -158,8 +158,8 @@ class StoredState:
             for cells in self._by_operator(path):
                 rows = cells.where(F.col("name") == METADATA).orderBy("bucket").collect()
                 for operator, bucket, name, data in rows:
-                    cell = unseal(name, bytes(data), f"bucket {bucket} of operator {operator}")
-                    _, metadata = split(cell)
+                    cell = unseal(name, bytes(data), owner=f"bucket {bucket} of operator {operator}")
+                    _, metadata = split(cell)  # without the checksums of the other cells
                     identities[operator, bucket] = query_and_progress(metadata, Codec()).identity
         return identities
 
@@ -175,9 +175,9 @@ class StoredState:
     def identities(self, buckets: Buckets) -> list[list[Mapping[str, object]]]:
         """Return the identities in the state as rows, each with one identity of each query.
 
-        The buckets of a query may have several identities: after an upgrade, the state of some buckets is written by
-        the new version of the query, and that of others still by the old one. There are as many rows as the query with
-        the most identities has; for a query that has fewer, its last one is repeated.
+        The buckets of a query may have several identities: after an upgrade, some buckets have state that the new
+        version of the query wrote, and others still have state of the old version. The number of rows is the largest
+        number of identities that a query has. A query with fewer identities has its last one in the other rows.
 
         Args:
             buckets: The buckets of the queries.
@@ -209,7 +209,7 @@ class StoredState:
         return rows
 
     def progress(self, buckets: Buckets) -> list[Progress]:
-        """Return the progress of each query: that of its bucket that is furthest.
+        """Return the progress of each query, which is the progress of its furthest bucket.
 
         Args:
             buckets: The buckets of the queries.
@@ -249,7 +249,9 @@ class StoredState:
         misplaced: list[str] = []
         for operator, operator_buckets, operator_origins in zip(operators, buckets, origins, strict=True):
             expected_buckets = set(chain.from_iterable(operator_buckets))
-            misplaced += _misplaced(operator, expected_buckets, operator_origins, query_id, last_batch)
+            misplaced += _misplaced(
+                operator, expected_buckets, operator_origins, query_id=query_id, last_batch=last_batch
+            )
         if not misplaced:
             return
         lines = [
@@ -295,7 +297,7 @@ class StoredState:
             yield
         except (PySparkException, Py4JError) as error:
             if is_cut_off(error):
-                raise
+                raise  # the JVM does not answer, which says nothing of the state
             damage = damage_of(self._spark, self._path)
             if damage is not None:
                 raise damage from error
@@ -314,8 +316,9 @@ class StoredState:
         # Only Muntin's operators have a variable `cells`.
         with_cells = operators.where(F.col("operatorProperties").contains('"stateName":"cells"'))
         rows = with_cells.select("operatorId", "numPartitions").distinct().collect()
+        muntin_operators = [_StatefulOperator(id=row.operatorId, partitions=row.numPartitions) for row in rows]
         # Spark numbers operators from the end of the plan: rows pass the one with the highest number first.
-        return sorted((_StatefulOperator(*row) for row in rows), reverse=True)
+        return sorted(muntin_operators, reverse=True)
 
     def _cells(self, path: str, operator: _StatefulOperator) -> DataFrame:
         """Return the cells of an operator in the columns of Spark's reader: `key`, `user_map_key`, `user_map_value`."""
@@ -343,7 +346,7 @@ class StoredState:
         cells = self._cells(path, operator).where(F.col("user_map_key.name") == METADATA)
         rows = cells.where(F.col("key.bucket").isin(*buckets)).select("user_map_value.data").collect()
         for (data,) in rows:
-            _, metadata = split(unseal(METADATA, bytes(data)))
+            _, metadata = split(unseal(METADATA, bytes(data)))  # without the checksums of the other cells
             yield query_and_progress(metadata, Codec())
 
     def _origins(self, path: str, operator: _StatefulOperator) -> _OperatorOrigins:
@@ -353,8 +356,9 @@ class StoredState:
         buckets: dict[int, _BucketOrigin] = {}
         idle: dict[int, _IdlePartition] = {}
         for partition, bucket, name, data in rows:
-            cell = unseal(name, bytes(data), f"bucket {bucket} in {_folder(operator, partition)}")
+            cell = unseal(name, bytes(data), owner=f"bucket {bucket} in {_folder(operator, partition)}")
             if name == IDLE:
+                # The first idle micro-batch is the content of the cell, and the last one wrote the cell.
                 idle[partition] = _IdlePartition(since=int(cell.data), until=cell.origin.batch)
             else:
                 buckets[bucket] = _BucketOrigin(partition, cell.origin)
@@ -370,10 +374,13 @@ def _misplaced(
     operator: _StatefulOperator,
     expected_buckets: set[int],
     origins: _OperatorOrigins,
+    *,
     query_id: str,
     last_batch: int | None,
 ) -> Iterator[str]:
-    """Describe the buckets of an operator whose state is missing, in a wrong partition, or of a wrong query or time.
+    """Describe the buckets of an operator whose state is not as the last micro-batch of the query left it.
+
+    The state of such a bucket is missing, in a wrong partition, of another query, or of an earlier micro-batch.
 
     Args:
         operator: The operator.
@@ -390,23 +397,26 @@ def _misplaced(
         home = murmur3(bucket) % operator.partitions  # as Spark's shuffle spreads its keys
         stored = origins.buckets.get(bucket)
         if stored is None:
-            # A bucket may be without state only if its partition has had no row from the first micro-batch to the last.
-            was_always_idle = origins.idle.get(home) == (0, last_batch)
-            if has_origins and last_batch is not None and not was_always_idle:
+            if not has_origins or last_batch is None:
+                continue  # it is not known in which micro-batches the partition was idle
+            # A bucket may be without state only if its partition was idle from the first micro-batch to the last.
+            was_always_idle = origins.idle.get(home) == _IdlePartition(since=0, until=last_batch)
+            if not was_always_idle:
                 yield f"{_folder(operator, home)} lacks the state of bucket {bucket}"
             continue
 
-        partition, origin = stored
+        partition = stored.partition
+        origin = stored.origin
         folder = _folder(operator, partition)
         if partition != home:
             yield f"{folder} has the state of bucket {bucket}, of {_folder(operator, home)}"
         elif not has_origins:
-            continue
+            continue  # nothing more can be checked
         elif (origin.query, origin.bucket) != (query_id, bucket):
             yield f"{folder} has the state {origin}, as that of bucket {bucket} of {query_id}"
         elif last_batch is not None and origin.batch != last_batch:
             # In a micro-batch without rows, a partition does not write the state of its buckets again, but only a note
-            # of the idle micro-batches. They have to begin right after the one that wrote the bucket.
+            # of the idle micro-batches. No micro-batch may be missing between the one that wrote the bucket and these.
             idle = origins.idle.get(partition)
             is_idle_since = idle is not None and idle.since <= origin.batch + 1 and idle.until == last_batch
             if not is_idle_since:

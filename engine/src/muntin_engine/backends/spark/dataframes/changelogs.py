@@ -62,7 +62,7 @@ def live_rows(changelog: DataFrame, key: str | Sequence[str] | None, table: Data
 
     Args:
         changelog: The changes.
-        key: The key columns.
+        key: The key columns; None if the changelog has their names in its metadata.
         table: The live rows before the changes, as this function returned them; None if there are none. The table may
             lack columns of aggregates that were added to the query since: they are null in its rows.
     """
@@ -74,7 +74,7 @@ def live_rows(changelog: DataFrame, key: str | Sequence[str] | None, table: Data
                 missing_columns[name] = F.lit(None).cast(changelog.schema[name].dataType)
         table = table.withColumns(missing_columns)
     # The terms of a live row add up to 1. Those of a row that was retracted, or has another end by now, add up to 0.
-    sums = _sums(shape, changelog, table)
+    sums = _sums(shape, changelog, table=table)
     return sums.where(F.col(SIGN) > 0).select(*shape.columns())
 
 
@@ -89,11 +89,12 @@ def netted(batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
         QueryError: A column is missing, or the keys are not known.
     """
     shape = _Shape.of_changelog(batch, key)
-    # The terms of a row that the batch adds add up to 1, and those of one that it removes to -1. A row that the batch
-    # adds and removes again adds up to 0.
-    sums = _sums(shape, batch, None).where(F.col(SIGN) != 0)
+    # The terms of a row add up to 1 if the batch adds the row, to -1 if the batch removes it, and to 0 if the batch
+    # adds the row and removes it again.
+    sums = _sums(shape, batch, table=None).where(F.col(SIGN) != 0)
     if shape.has_ends:
-        # A revision leaves -1 for the old end and 1 for the new one. The row has the new end from now on.
+        # A row that was revised has two sums: -1 for its old end and 1 for its new end. The larger sum and its end are
+        # taken: the row is upserted with the new end.
         row_with_end = F.max_by(F.struct(ROW, END), SIGN).alias("row_with_end")
         sums = sums.groupBy(*shape.ids).agg(F.max(SIGN).alias(SIGN), row_with_end)
         sums = sums.select(*shape.ids, SIGN, "row_with_end.*")
@@ -139,7 +140,7 @@ class _Shape(ChangelogColumns):
                 if change is not None:
                     columns.append(change)
             elif name == LIFETIME and self.has_ends:
-                # The start is a value of the row; the end is that of the group whose terms were added up.
+                # The start is a value of the row. The end is a column of the sums: terms were added up for each end.
                 start = F.col(ROW).getField(LIFETIME).getField("start")
                 columns.append(F.struct(start.alias("start"), F.col(END).alias("end")).alias(name))
             elif name in self.values:
@@ -219,7 +220,7 @@ def _is_before(watermark: int, lifetime: str, bound: str, data_type: spark_types
     return F.coalesce(time < limit, F.lit(False))
 
 
-def _sums(shape: _Shape, changelog: DataFrame, table: DataFrame | None) -> DataFrame:
+def _sums(shape: _Shape, changelog: DataFrame, *, table: DataFrame | None) -> DataFrame:
     """Add up the terms of each row: its id, its end if rows may be revised, the sum, and the row's values as a struct.
 
     Args:
@@ -230,9 +231,10 @@ def _sums(shape: _Shape, changelog: DataFrame, table: DataFrame | None) -> DataF
     changes = changelog.where(F.col(CHANGE).isin("insert", "revise", "retract"))
     terms = changes.select(*_terms(shape, _signed_ends(shape)))
     if table is not None:
-        added = F.array(_signed_end(1, _end(shape)))
-        terms = terms.union(table.select(*_terms(shape, added)))
+        one_added_end = F.array(_signed_end(1, _end(shape)))
+        terms = terms.union(table.select(*_terms(shape, one_added_end)))
     row = F.first(ROW).alias(ROW)  # any of them: all terms of an id have the same values
+
     # The terms of one id are added up for each end by itself, as a revision takes one end away and adds another.
     ends = [F.col(END)] if shape.has_ends else []
     return terms.groupBy(*shape.ids, *ends).agg(F.sum(SIGN).alias(SIGN), row)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame
@@ -29,11 +28,13 @@ def united(sources: Sequence[Projection]) -> DataFrame:
     if len(sources) == 1:
         rows: DataFrame = sources[0].df
         return rows
-    sides: list[DataFrame] = []
+    rows_of_sides: list[DataFrame] = []
     for side, source in enumerate(sources):
         columns = [F.col(name).alias(shared_name(side, name)) for name in source.df.columns]
-        sides.append(source.df.select(F.lit(side).alias(SIDE), *columns))
-    all_rows = reduce(lambda rows, side: rows.unionByName(side, allowMissingColumns=True), sides)
+        rows_of_sides.append(source.df.select(F.lit(side).alias(SIDE), *columns))
+    all_rows = rows_of_sides[0]
+    for rows_of_side in rows_of_sides[1:]:
+        all_rows = all_rows.unionByName(rows_of_side, allowMissingColumns=True)
     if not all(is_known(source.df) for source in sources):
         return all_rows
 
@@ -70,8 +71,9 @@ def shared(sources: Sequence[Projection]) -> SharedRows:
         for name, column in projection.columns.items():
             columns[names[name]] = column
 
-    # A flag says of each row whether the query reads it. A query reads all rows if it has no condition and if there are
-    # no rows of heartbeats and clocks (marks), which are each of one query.
+    # For each query a flag is added, a column that is true in the rows that the query reads. A query that reads all
+    # rows needs no flag: one without a condition, unless some query has marks, which are rows of heartbeats and clocks
+    # that no other query reads.
     has_marks = any(projection.marks for projection in projections)
     columns_by_query: list[QueryColumns] = []
     for place, (projection, names) in enumerate(zip(projections, shared_names, strict=True)):
@@ -83,7 +85,8 @@ def shared(sources: Sequence[Projection]) -> SharedRows:
                 # A row for which the condition is null is left out, as by `where`.
                 is_row_of_query = F.coalesce(as_column(projection.df, projection.condition), F.lit(False))
             columns[flag] = is_row_of_query
-        columns_by_query.append(QueryColumns(tuple(names), tuple(names.values()), flag))
+        query_columns = QueryColumns(tuple(names), shared_names=tuple(names.values()), condition=flag)
+        columns_by_query.append(query_columns)
     df = projections[0].df.select(*(column.alias(name) for name, column in columns.items()))
 
     # Add the rows of heartbeats and clocks. Only the flag of their own query is true in them.
@@ -105,7 +108,7 @@ def _flags_of(reader: QueryColumns, columns_by_query: Sequence[QueryColumns]) ->
     """
     flags: dict[str, Column] = {}
     for query_columns in columns_by_query:
-        if query_columns.condition is not None:
+        if query_columns.condition is not None:  # the name of its flag
             flags[query_columns.condition] = F.lit(query_columns is reader)
     return flags
 
@@ -113,8 +116,8 @@ def _flags_of(reader: QueryColumns, columns_by_query: Sequence[QueryColumns]) ->
 def _shared_names(projections: Sequence[ProjectedRows]) -> list[dict[str, str]]:
     """Return, for each projection, the names of its columns in the shared rows, by their names in the projection.
 
-    A plain column of the input, which is told by its text, has one name in all projections: `c0`, `c1`, and so on. Any
-    other column has a name with the number of its query, such as `q0_start`.
+    A plain column of the input has one name in all projections, `c0`, `c1` and so on: columns with equal texts in
+    `column_texts` are the same. Any other column has a name with the place of its query, such as `q0_start`.
     """
     name_of_text: dict[str, str] = {}
     shared_names: list[dict[str, str]] = []

@@ -57,7 +57,7 @@ def with_observed_metrics(
     """
     metrics = list(metrics_of(query.plan, is_timed=query.is_timed))
     metrics += [Metric(name, Unit.ROWS) for name in names_of_counts(task)]
-    metrics += [Metric(name, Unit.TICKS, Total.LEAST, is_level=True) for name in names_of_watermarks(task)]
+    metrics += [Metric(name, Unit.TICKS, total=Total.LEAST, is_level=True) for name in names_of_watermarks(task)]
     columns = [_total(metric, totals) for metric in metrics]
     for name, flag in _flags(query, taken_outputs).items():
         columns.append(F.lit(int(flag)).alias(name))
@@ -80,13 +80,17 @@ def _flags(query: PlannedQuery, taken_outputs: Collection[str]) -> dict[str, boo
     """Return facts of a query that monitoring needs, by the names that they have among the metrics.
 
     Monitoring sees nothing of a query but its metrics. So these facts travel as constants among the metrics.
+
+    Args:
+        query: The query.
+        taken_outputs: The outputs of the query that are read.
     """
     flags = {
         TIME_AXIS: query.plan.axis is Axis.TIME,
         WAITS_FOR_ENDS: waits_for_open_ends(query.plan),
     }
     for kind, name in UNREAD.items():
-        flags[name] = f"{kind}_rows" not in taken_outputs
+        flags[name] = f"{kind}_rows" not in taken_outputs  # such as `late_rows`
     # If the policy drops all late rows, no output has any, and nobody need be warned that it is not read.
     has_late_rows = any(source.late.policy is not LatePolicy.DROP for source in query.plan.inputs)
     flags[UNREAD[LATE]] = flags[UNREAD[LATE]] and has_late_rows

@@ -40,10 +40,12 @@ def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
     schema = result_schema(query)
     blobs = after_its_tables(query, output_blobs(query))
     if watermark is None:
-        rows = selected(typed_rows(blobs, RESULTS, schema), query.selection)
+        all_columns = typed_rows(blobs, RESULTS, schema)
+        rows = selected(all_columns, query.selection)
     else:
         check_output_watermark(query, is_stream=query.source.df.isStreaming)
-        rows = selected(with_watermark(query, watermark, blobs, schema), query.selection, (watermark,))
+        all_columns = with_watermark(query, watermark, blobs, schema)
+        rows = selected(all_columns, query.selection, always=(watermark,))
     return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
 
 
@@ -84,7 +86,7 @@ def show(query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
 @in_session()
 def select_results(query: PlannedQuery, columns: Mapping[str, str] | None, condition: str | None) -> Selection:
     """Return the selection of a query with other columns, or with one more condition; see `reselected`."""
-    return reselected(query.source.df, result_schema(query), query.selection, columns, condition)
+    return reselected(query.source.df, result_schema(query), query.selection, columns=columns, condition=condition)
 
 
 @in_session()
@@ -102,5 +104,7 @@ def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | tuple
     check_output_events(query, is_stream=query.source.df.isStreaming)
     schema = result_schema(query) if output == RESULTS else evicted_schema(query)
     rows = event_rows(query, output_blobs(query), schema, output)
-    look_up(rows, orders_by_name(order), {})  # called for its error: the rows must have the columns of the order
+    look_up(
+        rows, orders_by_name(order), readers={}
+    )  # called for its error: the rows must have the columns of the order
     return EventRows(rows, event_columns(query.plan, output))

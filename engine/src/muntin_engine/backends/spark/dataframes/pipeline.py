@@ -67,8 +67,9 @@ def output_blobs(query: PlannedQuery, *, warns: bool = True) -> DataFrame:
             skips.
     """
     if query.source.df.isStreaming:
+        # Monitoring warns of rows of an output that is not taken. If nobody is to be warned, all count as taken.
         taken_outputs = () if warns else STREAMS
-        return streaming_blobs([query], [taken_outputs], [query.inner_id])
+        return streaming_blobs([query], taken_outputs=[taken_outputs], recordings=[query.inner_id])
     return _static_blobs(query, warns=warns)
 
 
@@ -84,14 +85,14 @@ def _static_blobs(query: PlannedQuery, *, warns: bool) -> DataFrame:
     reporter = None
     if warns:
         buckets = len(task.buckets) if keeps_state else None
-        reporter = begin_reports(session, query.metrics_name, buckets, skipped_nulls(query.plan))
+        reporter = begin_reports(session, query.metrics_name, buckets=buckets, skipping=skipped_nulls(query.plan))
 
     rows = united(query.sources)
     if keeps_state:
         exchanged = rows.mapInArrow(Distributor(packed_task), _exchange_schema(query))
         blobs = exchanged.groupBy("bucket").applyInArrow(static_bucket(packed_task, reporter), OUTPUT)
     else:
-        blobs = rows.mapInArrow(StatelessTask(packed_task, reporter), OUTPUT)
+        blobs = rows.mapInArrow(StatelessTask(packed_task, reporter=reporter), OUTPUT)
     return like(query.source.df, blobs, OUTPUT)
 
 
@@ -128,7 +129,8 @@ def streaming_blobs(
 
     # Queries without state are never in a pass with others: `one_pass` refuses them.
     if not first_query.plan.choice.keeps_state:
-        blobs = united(first_query.sources).mapInArrow(StatelessTask(packed_tasks[0], None, recordings[0]), OUTPUT)
+        stateless_task = StatelessTask(packed_tasks[0], reporter=None, recording=recordings[0])
+        blobs = united(first_query.sources).mapInArrow(stateless_task, OUTPUT)
     else:
         exchanged = _exchanged(queries, packed_tasks, recordings)
         processor = BucketProcessor(_tasks_by_bucket(tasks, packed_tasks), has_begun=has_begun)

@@ -54,8 +54,9 @@ def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: s
     _check_watermark_column(plan, column, schema)
     result_blobs = data_of(blobs, F.col("stream").isin(RESULTS, OUTPUT_WATERMARK))
     if not steps_of(plan):
-        # Buckets may have different output watermarks, of which the least one counts. So all watermarks, which are
-        # blobs without data, go to one task. Results stay spread by bucket.
+        # Unless the output changes only at the ends of regular windows, buckets may have different output watermarks.
+        # The least one counts, so all watermarks, which are blobs without data, go to one task. Results stay spread by
+        # bucket.
         result_blobs = result_blobs.repartition(F.when(F.col("data").isNull(), F.lit(-1)).otherwise(F.col("bucket")))
     # All columns may be null, as rows that only carry a watermark have no other value.
     fields = [spark_types.StructField(part.name, part.dataType, metadata=part.metadata) for part in schema]

@@ -23,7 +23,8 @@ def selected(rows: DataFrame, selection: Selection, always: tuple[str, ...] = ()
     Args:
         rows: The results, with all their columns.
         selection: The selection of the query.
-        always: Columns that are kept whether or not they are selected; so are those of changes, such as `event_id`.
+        always: Columns that are kept whether or not they are selected. The columns of changes, such as `event_id`, are
+            always kept as well.
     """
     if selection.condition is not None:
         rows = rows.where(selection.condition)
@@ -61,9 +62,9 @@ def reselected(
         if not columns:
             raise QueryError("select() needs columns: select('station', start='window.start')")
         expressions = {name: SqlExpression(text) for name, text in columns.items()}
-        look_up(empty, expressions, dict.fromkeys(columns, "select()"))
-        # Spark takes an aggregate such as `max(km)` alone, for a selection of one row. With a plain column beside it,
-        # Spark refuses it.
+        look_up(empty, expressions, readers=dict.fromkeys(columns, "select()"))
+        # A selection of aggregates alone, such as `max(km)`, is legal in Spark and has one row. To have Spark refuse
+        # aggregates, a plain column is selected beside them.
         try:
             empty.select(*map(F.expr, columns.values()), F.col(f"`{empty.columns[0]}`"))
         except AnalysisException as error:

@@ -62,7 +62,7 @@ class StaticWarnings:
         Args:
             name: The name of the query.
             buckets: The number of its buckets; None for a query without buckets, whose tasks report counts instead.
-            skipping: The modules that skip rows with nulls, by label: there is a warning of each that did.
+            skipping: The modules that may skip rows with nulls, by label. A warning names those that have skipped rows.
         """
         with self._lock:
             number = next(self._numbers)
@@ -74,7 +74,8 @@ class StaticWarnings:
     def add_counts(self, counts: Counts) -> None:
         """Add the counts of buckets, and warn of queries that are complete."""
         with self._lock:
-            # A query of which a warning was given has been deleted: its buckets report the same counts again.
+            # A query of which a warning was given is no longer in `_queries`. If it is computed again, its buckets
+            # report the same counts, which are ignored.
             reported_numbers = {number for number, _ in counts} & self._queries.keys()
             for (number, bucket), bucket_counts in counts.items():
                 if number in reported_numbers:
@@ -177,7 +178,7 @@ def begin_reports(
         session: The session.
         name: The name of the query.
         buckets: The number of its buckets; None for a query without buckets.
-        skipping: The modules that skip rows with nulls, by label: there is a warning of each that did.
+        skipping: The modules that may skip rows with nulls, by label. A warning names those that have skipped rows.
 
     Returns:
         The reporter for the workers; None on Spark Connect, which has no accumulators.

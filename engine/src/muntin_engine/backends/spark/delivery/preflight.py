@@ -67,11 +67,12 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
     if not unchecked:
         return
 
+    # Have the workers import them.
     needs = needed_by(unchecked)
     reports = worker_reports(spark, unchecked, needs)
 
-    # A worker may fail to import a module because another module is missing. That one is needed as well, so that the
-    # advice can name the driver's version of its package.
+    # A worker may fail to import a module because that module imports another one, which is missing. The missing module
+    # is needed as well, so that the advice can name the driver's version of its package.
     missing: set[Reference] = set()
     for report in reports:
         # Each failure has a module, the reason, and the missing module, which is empty if the reason is another one.
@@ -80,8 +81,8 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
                 missing.add(Reference(missing_module))
     if missing:
         needs = needed_by(unchecked | missing)
-    check_reports(reports, needs, platform.python_version())
-    checked_units |= units  # only here, after the check has not raised
+    check_reports(reports, needs, python=platform.python_version())
+    checked_units |= units  # added only now, as the check has not raised
 
 
 def _unit(module: str) -> str:
@@ -149,6 +150,7 @@ def _troubles(report: Mapping[str, Any], needs: Needed, python: str) -> Iterator
     """
     if report["python"].split(".")[:2] != python.split(".")[:2]:
         yield "", f"it is Python {report['python']}, and the driver is {python}: the minor versions must be equal"
+    # The version of each package on the worker: None if the package is missing there, empty if its version is unknown.
     worker_versions: Mapping[str, str | None] = report["packages"]
     for package, version in worker_versions.items():
         driver_version = needs.versions[package]
@@ -156,13 +158,13 @@ def _troubles(report: Mapping[str, Any], needs: Needed, python: str) -> Iterator
             advice = f", the driver has {driver_version}" if driver_version else ""
             yield package, f"{package} is missing{advice}"
         elif package in needs.same and version and driver_version and version != driver_version:
-            # A package in `needs.same` must have the driver's version.
+            # Objects of a package in `needs.same` are pickled, so it must have the driver's version.
             yield package, f"{package} is {version}, and the driver has {driver_version}"
     # Each failure has a module, the reason, and the missing module, which is empty if the reason is another one.
     for module, reason, missing in report["failures"]:
         subject = needs.home(missing or module)
-        is_missing = worker_versions.get(subject, "") is None
-        if not is_missing:  # a missing package was yielded above
+        is_yielded_above = subject in worker_versions and worker_versions[subject] is None  # the package is missing
+        if not is_yielded_above:
             yield subject, f"{needs.home(module)} cannot be imported: {reason}"
 
 

@@ -52,8 +52,8 @@ def ship_packages(target: Any, packages: Sequence[str | PathLike[str]]) -> list[
         elif shipped_file != archive.file_name:
             raise NotShippableError(
                 archive.label,
-                "the session has it with other contents, which its workers may have imported",
-                "start a new session to ship what it is now",
+                reason="the session has it with other contents, which its workers may have imported",
+                remedy="start a new session to ship what it is now",
             )
     return [archive.label for archive in archives]
 

@@ -25,6 +25,8 @@ E = TypeVar("E", bound=PySparkException)
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _WORKER: Final = "from the Python worker"
 _RUNNER: Final = re.compile(r"^\s*at \S*Python\w*Runner", re.MULTILINE)
+"""A line in a stack of the JVM of the code that runs Python workers, such as `ArrowPythonRunner`."""
+
 _MUNTIN_ERROR: Final = re.compile(r"(?:^|(?<=from the Python worker: ))muntin\w*\.[\w.]+: ", re.MULTILINE)
 """The class of an error of Muntin's, which names the module if one is to blame.
 
@@ -32,6 +34,8 @@ It is at the beginning of a line, or on Spark Connect after the words about the 
 """
 
 _LAST_LINE: Final = re.compile(r"^[\w.]+(?:: .*|$)", re.MULTILINE)
+"""The last line of a traceback: the class of the error and its message."""
+
 _CAUSED: Final = "\n\nThe above exception was the direct cause"
 _SINK: Final = re.compile(rf"^{SinkError.__module__}\.{SinkError.__name__}: ", re.MULTILINE)
 _JVM_PART: Final = re.compile(r"\s*((SQLSTATE: \w+\s*)+(=== |\Z)|=== Streaming Query ===)")
@@ -104,8 +108,8 @@ _MACHINERY: Final = re.compile(
 def root_cause(error: BaseException) -> str:
     """Return the innermost message that explains a failure, with the Python traceback it holds.
 
-    Frames of PySpark and Py4J are left out of the traceback, and so are the JVM's stack and the query's plan. Of an
-    error that the driver raised in Muntin, and of one that Spark had no part in, the message is returned as it is.
+    Frames of PySpark and Py4J are left out of the traceback, and so are the JVM's stack and the query's plan. If Muntin
+    raised the error on the driver, or Spark had no part in it, its message is returned as it is.
 
     The module that ran last is named as well if a worker on this machine died, or if code of Muntin, Spark or a library
     failed in a worker: the module may have replaced one of its functions.
@@ -139,7 +143,8 @@ def root_cause(error: BaseException) -> str:
     is_of_worker = any(_WORKER in message or _RUNNER.search(message) for message in full_messages)
     if is_of_worker and not death and not _MUNTIN_ERROR.search(explanation):
         module_call = last_module()
-        if module_call and module_call.split("\n")[0] not in explanation:
+        is_named_already = module_call.split("\n")[0] in explanation
+        if module_call and not is_named_already:
             explanation += f"\n  the module that ran last in a worker: {module_call}"
     return _with_death(death, explanation)
 
@@ -155,7 +160,7 @@ def _failure_explanation(full_messages: list[str], messages: list[str]) -> str:
     python_failures = [message for message in messages if _TRACEBACK in message or _MUNTIN_ERROR.search(message)]
     death = _death_in(full_text)
     if death:
-        explanation = death  # it comes first: a traceback in these messages is only that of the driver
+        explanation = death  # and no traceback: in messages about a death, any traceback is one of the driver
     elif python_failures:
         explanation = _of_worker(python_failures[-1])
     else:
@@ -204,13 +209,14 @@ def _with_death(death: str, explanation: str) -> str:
 def cause_first(error: BaseException) -> str:
     """Return the explanation of `root_cause` with the error's own message first, and one traceback after it.
 
-    The message is that of the outermost error, which has key and window. The traceback is that of the innermost one.
+    The outermost error has the message, with key and window. The innermost error has the traceback.
 
     Args:
         error: The error, as `root_cause` takes it.
     """
     explanation = root_cause(error)
     if not explanation.startswith(_TRACEBACK):
+        # The message is the first text already. The class of an error of Muntin's before it is left out.
         if _MUNTIN_ERROR.match(explanation) is None:
             return explanation
         return _MUNTIN_ERROR.sub("", explanation, count=1)
@@ -235,7 +241,8 @@ def clear_error(error: PySparkException, kind: type[E], damage: StateError | Non
     """Return an error of a class of Spark's whose message begins with what failed; see `cause_first`.
 
     Args:
-        error: The error that Spark raised. It becomes the cause of the returned error, or that of `damage`.
+        error: The error that Spark raised. It becomes the cause of `damage` if that is given, and of the returned error
+            if not.
         kind: The class of the returned error.
         damage: An error that names the damaged files of the checkpoint, if `error` was raised because of them.
     """
@@ -303,11 +310,13 @@ def _of_worker(message: str) -> str:
     """
     worker_message = message[max(message.rfind(_WORKER), 0) :]
     start = worker_message.find(_TRACEBACK)
-    # A worker writes the error of a module before the module's traceback, see `worker_errors`.
+    # The part begins with an error of Muntin's if there is no traceback, or if the error is before it: a worker writes
+    # the error of a module before the module's traceback, see `worker_errors`.
     module_error = _MUNTIN_ERROR.search(worker_message)
     if module_error is not None:
+        has_no_traceback = start < 0
         is_before_traceback = _WORKER in message and module_error.start() < start
-        if start < 0 or is_before_traceback:
+        if has_no_traceback or is_before_traceback:
             start = module_error.start()
     return _without_machinery(worker_message[start:])
 

@@ -42,6 +42,7 @@ def module_error_first() -> Iterator[None]:
         yield
     except ModuleError as error:
         frames = "" if error.__cause__ is None else _frames_of_module(error.__cause__)
+        # The text says that the traceback is above. Here the frames come below, or there are none.
         text = str(error).replace(_ABOVE, _BELOW if frames else "")
         error.args = (f"{text}\n\n{frames}" if frames else text,)
         error.__cause__ = None
@@ -56,7 +57,7 @@ def _frames_of_module(error: BaseException) -> str:
 
     Empty if no other frame is left.
     """
-    # The frames are removed from a copy for printing, as those of an exception itself cannot be changed.
+    # The frames are removed from a copy for printing, as the frames of an exception itself cannot be changed.
     traceback = TracebackException.from_exception(error)
     has_frames = False
     link: TracebackException | None = traceback

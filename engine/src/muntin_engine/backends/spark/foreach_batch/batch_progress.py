@@ -61,7 +61,7 @@ def progress_of(
 
 
 def _time(tick: int, data_type: spark_types.DataType) -> Any:
-    """Return a tick as a value of a column with times; None for the tick before all others.
+    """Return a tick as a value of a column with times; None for `EARLIEST`, the watermark before any progress.
 
     Args:
         tick: The tick.

@@ -145,7 +145,7 @@ def with_sinks(
     planned_queries: list[PlannedQuery] = []
     sinks_by_query: list[QuerySinks] = []
     for name, query in queries.items():
-        planned_query, query_sinks = _with_outputs(query, QuerySinks(name, chosen_sinks[name], {}))
+        planned_query, query_sinks = _with_outputs(query, QuerySinks(name, chosen_sinks[name], schemas={}))
         planned_queries.append(planned_query)
         sinks_by_query.append(query_sinks)
     return QueriesWithSinks(tuple(planned_queries), tuple(sinks_by_query))
@@ -177,7 +177,7 @@ def _with_outputs(query: PlannedQuery, query_sinks: QuerySinks) -> tuple[Planned
             sink.keyed_by([key.name for key in planned_query.plan.keys])
             sink.check(planned_query.selection.names(columns))
         else:
-            sink.keyed_by([])
+            sink.keyed_by(keys=[])
             sink.check(columns)
     return planned_query, query_sinks._replace(schemas=schemas, selection=planned_query.selection)
 
@@ -253,7 +253,7 @@ class BatchWriter:
 
     @property
     def _storage(self) -> str:
-        """The folder for the blobs of a micro-batch that cannot be persisted; those of the next one replace them."""
+        """The folder for the blobs of a micro-batch that cannot be persisted; each micro-batch replaces its content."""
         return f"{self._checkpoint}/{FOLDER}/{_BLOBS}"
 
     def _stored(self, blobs: DataFrame) -> DataFrame:
@@ -277,7 +277,8 @@ class BatchWriter:
         for row in blobs.select("place", "stream", "rows", is_blob, "totals").collect():
             summaries[row.place].append(row)
 
-        # As long as no bucket has put anything out, none has state, and the checkpoint belongs to no query yet.
+        # A bucket that was evaluated has put out metrics at least. As long as none was, no bucket has state, and the
+        # checkpoint belongs to no query yet.
         if self._note is not None and any(summaries):
             self._note.write(blobs.sparkSession, batch_id)
             self._note = None
@@ -287,7 +288,8 @@ class BatchWriter:
             self._write_query(place, blobs, summary, batch_id, input_id)
         self._is_open = True
 
-        # Recordings come last: that a recording has a micro-batch means that all sinks have it. There may be none.
+        # Recordings come last, so that all sinks have each micro-batch that a recording has. `_recordings` has an
+        # element for each query, or none at all.
         for summary, recording in zip(summaries, self._recordings, strict=False):
             if recording is not None:
                 query_id = self._query_id.of(blobs.sparkSession)
@@ -308,8 +310,9 @@ class BatchWriter:
         """
         query = self._queries[place]
         metrics = _metrics(summary)
-        # The watermark of the results is that of the bucket that is least far.
-        watermark = min((value for name, value in metrics if name == OUTPUT_WATERMARK), default=EARLIEST)
+        # The watermark of the results is the least one of all buckets.
+        bucket_watermarks = [value for name, value in metrics if name == OUTPUT_WATERMARK]
+        watermark = min(bucket_watermarks, default=EARLIEST)
         for output, sink in query.sinks.items():
             if output == METRICS:
                 schema = query.schemas[output]
@@ -330,7 +333,7 @@ class BatchWriter:
                 sink.write(rows, batch_id)
             except Exception as error:  # the code of a sink may raise any exception
                 reason = root_cause(error) if is_from_spark(error) else f"{type(error).__name__}: {error}"
-                raise SinkError(query.spelled(output), str(sink), batch_id, reason) from error
+                raise SinkError(query.spelled(output), sink=str(sink), batch_id=batch_id, reason=reason) from error
 
     def _rows_of(
         self, query: QuerySinks, output: str, place: int, blobs: DataFrame, summary: Sequence[Row]

@@ -101,8 +101,8 @@ def write_last_windows(
     with checkpoint.state.cells() as cells:
         batch_writer = BatchWriter(
             queries.sinks,
-            StoredQueryId(fspath(path)),
-            fspath(path),
+            query_id=StoredQueryId(fspath(path)),
+            checkpoint=fspath(path),
             note=checkpoint.closing_begins,
             input_id=END_OF_STREAM,
             recordings=recordings,

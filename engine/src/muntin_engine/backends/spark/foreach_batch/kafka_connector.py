@@ -25,6 +25,7 @@ class SparkKafkaConnector(KafkaConnector):
         self,
         batch: DataFrame,
         keys: Sequence[str],
+        *,
         query_id: str,
         batch_id: int,
         servers: str,

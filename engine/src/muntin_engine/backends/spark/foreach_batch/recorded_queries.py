@@ -85,8 +85,7 @@ def _recorders_by_name(queries: Mapping[str, PlannedQuery], record: object) -> d
 def _inner_queries(query: PlannedQuery) -> dict[str, PlannedQuery]:
     """Return the inner queries of a query: those whose results it reads, and those whose results these read.
 
-    They are in an order in which each comes after those that it reads. A query whose results are read twice is there
-    once.
+    A query comes after those whose results it reads. A query whose results are read twice is there once.
 
     Returns:
         The queries by their ids.
@@ -113,7 +112,7 @@ def recording_settings(recordings: Sequence[RecordingWriter | None], queries: Se
     return settings
 
 
-def begin(
+def begin_recordings(
     recordings: Sequence[RecordingWriter | None], queries: Sequence[PlannedQuery], checkpoint: Checkpoint
 ) -> None:
     """Write the start of each recorded query, with the state that it starts with.
@@ -124,7 +123,7 @@ def begin(
         checkpoint: The checkpoint that they start with.
 
     Raises:
-        RecordingError: A folder has the recording of another query, or of a later time than the checkpoint.
+        RecordingError: A folder has the recording of another query, or has micro-batches that the checkpoint lacks.
         StateError: The checkpoint does not say which query it is of.
     """
     if all(recording is None for recording in recordings):
@@ -136,23 +135,28 @@ def begin(
         if recording is None:
             continue
 
-        # The inner queries by operator. A query that is read twice has two operators, which compute the same: the first
-        # one is recorded.
+        # `all_inner_queries` has an element for each operator of the checkpoint, in the order in which rows pass them.
+        # An inner query whose results are read twice has two operators with the same state: its first one is recorded.
         ids_by_operator = [inner_query.inner_id for inner_query in query.all_inner_queries]
         inner_queries = _inner_queries(query)
         inner_ids = list(inner_queries)
         recorded_inner_queries: list[RecordedQuery] = []
         for inner_id, inner_query in inner_queries.items():
             operator = ids_by_operator.index(inner_id)
-            recorded_inner_queries.append(_recorded(inner_query, 0, operator, checkpoint, inner_ids))
+            recorded_inner_query = _recorded(
+                inner_query, place=0, operator=operator, checkpoint=checkpoint, inner_ids=inner_ids
+            )
+            recorded_inner_queries.append(recorded_inner_query)
 
-        # The operator of the query itself is the last one that rows pass.
-        recorded_query = _recorded(query, place, len(ids_by_operator), checkpoint, inner_ids)
+        # Rows pass the operator of the query itself last, after those of the inner queries.
+        recorded_query = _recorded(
+            query, place=place, operator=len(ids_by_operator), checkpoint=checkpoint, inner_ids=inner_ids
+        )
         recording.begin(recorded_query, query_id, last_commit, recorded_inner_queries)
 
 
 def _recorded(
-    query: PlannedQuery, place: int, operator: int, checkpoint: Checkpoint, inner_ids: list[str]
+    query: PlannedQuery, *, place: int, operator: int, checkpoint: Checkpoint, inner_ids: list[str]
 ) -> RecordedQuery:
     """Return a query as data, with a function that reads its state, for the start of its recording.
 
@@ -165,8 +169,8 @@ def _recorded(
     """
     task = task_of(query, place)
 
-    # Called only if the recording begins here: one that goes on from an earlier run leads to the state.
     def read_cells() -> pa.Table:
+        """Read the query's state; called only if no replay of what is recorded already comes to this state."""
         with checkpoint.state.cells(operator) as operator_cells:
             return operator_cells.where(F.col("bucket").isin(*task.buckets)).toArrow()
 

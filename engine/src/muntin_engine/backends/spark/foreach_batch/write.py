@@ -23,7 +23,11 @@ from muntin_engine.backends.spark.delivery.by_value import by_value
 from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, with_sinks
 from muntin_engine.backends.spark.foreach_batch.closing import ClosingQuery, check_end, write_last_windows
 from muntin_engine.backends.spark.foreach_batch.query_ids import StartedQuery, StoredQueryId
-from muntin_engine.backends.spark.foreach_batch.recorded_queries import begin, recording_settings, recordings_of
+from muntin_engine.backends.spark.foreach_batch.recorded_queries import (
+    begin_recordings,
+    recording_settings,
+    recordings_of,
+)
 from muntin_engine.backends.spark.foreach_batch.trigger_arguments import trigger_arguments
 from muntin_engine.backends.spark.foreach_batch.written_query import WrittenQuery
 from muntin_engine.backends.spark.operators.bucket_processor import REPARTITIONED
@@ -66,8 +70,13 @@ def write(request: WriteRequest) -> StreamingQuery:
     outputs = with_sinks(ordered_queries, request.outputs.sinks, checkpoint)
     recordings = recordings_of(ordered_queries, request.record)
     row_recordings = [None if recording is None else recording.rows for recording in recordings]
-    taken_outputs = [query_sinks.sinks for query_sinks in outputs.sinks]
-    blobs = streaming_blobs(outputs.queries, taken_outputs, row_recordings, has_begun=stored_checkpoint.has_begun)
+    taken_outputs = [query_sinks.sinks.keys() for query_sinks in outputs.sinks]
+    blobs = streaming_blobs(
+        outputs.queries,
+        taken_outputs=taken_outputs,
+        recordings=row_recordings,
+        has_begun=stored_checkpoint.has_begun,
+    )
 
     # Refuse queries that cannot go on with the checkpoint or with the sinks, before anything is started.
     for change in stored_checkpoint.check(outputs.plans, outputs.names, reads_state=False):
@@ -76,52 +85,58 @@ def write(request: WriteRequest) -> StreamingQuery:
     if not is_remote:  # on Spark Connect only the server sees what the sinks have written
         stored_checkpoint.check_sinks(outputs.sinks_by_spelling)
     note = stored_checkpoint.note_of_queries(
-        outputs.plans, outputs.names, outputs.destinations, text_or_reason(ordered_queries)
+        outputs.plans,
+        outputs.names,
+        destinations=outputs.destinations,
+        text=text_or_reason(ordered_queries),
     )
     for query_sinks in outputs.sinks:
         for output, sink in query_sinks.sinks.items():
             _SINKS.info("%s=%s: each row arrives %s", query_sinks.spelled(output), sink, sink.guarantee)
-    begin(recordings, outputs.queries, stored_checkpoint)
+    begin_recordings(recordings, outputs.queries, stored_checkpoint)
 
     # The id of the query is known when Spark has started it. The first micro-batch may run before: the writer then
-    # waits for the id. If Spark has only moved state in the last micro-batch, sinks are behind, and not checked for it.
+    # waits for the id. If Spark only gave the state other partitions in the last micro-batch, no sink has that
+    # micro-batch: with `destinations=None` the writer does not check that sinks are up to date.
     query_id = StartedQuery()
     batch_writer = BatchWriter(
         outputs.sinks,
-        StoredQueryId(checkpoint) if is_remote else query_id,
-        checkpoint,
-        note,
+        query_id=StoredQueryId(checkpoint) if is_remote else query_id,
+        checkpoint=checkpoint,
+        note=note,
         recordings=recordings,
-        destinations=None if stored_checkpoint.repartitioned else stored_checkpoint.destinations,
+        destinations=None if stored_checkpoint.repartitioned_batch else stored_checkpoint.destinations,
     )
 
     # Tasks see the settings that the session has at the start: Spark copies them for the query's own session.
     settings = recording_settings(recordings, outputs.queries)
-    if stored_checkpoint.repartitioned is not None:
-        settings[REPARTITIONED] = str(stored_checkpoint.repartitioned)
+    if stored_checkpoint.repartitioned_batch is not None:
+        settings[REPARTITIONED] = str(stored_checkpoint.repartitioned_batch)
     usual_name = _usual_name(queries)
     with _set(session, settings), _alone(checkpoint):
-        streaming = _start(blobs, batch_writer, checkpoint, pace, request.name, usual_name)
+        streaming = _start(blobs, batch_writer, checkpoint, trigger=pace, name=request.name, usual_name=usual_name)
     query_id.set_id(str(streaming.id))
 
     shown_queries = tuple(queries.values())
     if request.on_end == "leave":
         return streaming if is_remote else WrittenQuery(streaming, checkpoint, shown_queries)
 
-    # A stream is closed after a whole micro-batch. One that `stop` cut short is run again, and no other one after it,
-    # by Spark's old trigger `once`: `availableNow` would also read all rows that have come since.
+    # A stream is closed after a whole micro-batch. If `stop` cut the last micro-batch short, Spark's old trigger `once`
+    # runs it again and no other one after it: `availableNow` would also read all rows that have come since.
     def finish() -> None:
         """Run the last micro-batch again if it was cut short."""
         if Checkpoint(session, checkpoint).is_cut_short:
             with _alone(checkpoint):
-                repeated = _start(blobs, batch_writer, checkpoint, {"once": True}, request.name, usual_name)
+                repeated = _start(
+                    blobs, batch_writer, checkpoint, trigger={"once": True}, name=request.name, usual_name=usual_name
+                )
             repeated.awaitTermination()
 
     def close() -> None:
         """Close the stream."""
         write_last_windows(outputs, checkpoint, recordings)
 
-    return ClosingQuery(streaming, finish, close, checkpoint, shown_queries)
+    return ClosingQuery(streaming, finish=finish, close=close, checkpoint=checkpoint, planned_queries=shown_queries)
 
 
 def _checked_checkpoint(request: WriteRequest) -> str:
@@ -148,7 +163,7 @@ def _checked_checkpoint(request: WriteRequest) -> str:
 
 
 def _usual_name(queries: Mapping[str, PlannedQuery]) -> str:
-    """Return the name that a streaming query has unless the query writer names it: that of each Muntin query in it."""
+    """Return the name of a streaming query that has none from its writer: the names of all Muntin queries in it."""
     names: list[str] = []
     for query in queries.values():
         names.append(query.metrics_name if query.is_named else spell_grouping(query.plan))
@@ -194,6 +209,7 @@ def _start(
     blobs: DataFrame,
     batch_writer: BatchWriter,
     checkpoint: str | PathLike[str],
+    *,
     trigger: Mapping[str, Any],
     name: str | None,
     usual_name: str,
@@ -205,8 +221,8 @@ def _start(
         batch_writer: The writer to the sinks.
         checkpoint: The path of the checkpoint.
         trigger: The arguments of Spark's trigger; empty to begin each micro-batch when the previous one has ended.
-        name: The name of the query of Spark's; None for a name that no other query has.
-        usual_name: The beginning of that name.
+        name: The name of the query of Spark's; None for a name that `free_name` finds.
+        usual_name: The usual name, for `free_name`.
 
     Raises:
         StateError: Spark cannot start the query, and files of the checkpoint are damaged.
@@ -222,7 +238,7 @@ def _start(
             return writer.queryName(query_name).start()
         except (PySparkException, Py4JError) as error:
             if is_cut_off(error):
-                raise
+                raise  # the JVM does not answer, which says nothing of the checkpoint
             if name is None and free_name(blobs.sparkSession, usual_name) != query_name:
                 continue  # another thread started a query of that name
             # Spark's error does not name the file that it could not read. So these checks look for a damaged file and
@@ -256,7 +272,8 @@ def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """
     refused = set_settings(spark, settings)
     try:
-        # The error is raised inside of `try`, so that settings that were not refused are unset again.
+        # The error names the first setting that was refused. It is raised inside of `try`, so that the settings that
+        # were not refused are unset again.
         for name, reason in refused.items():
             raise SetupError(
                 f"the session refuses to set {name}, by which the workers of this query know what to do: {reason}\n"

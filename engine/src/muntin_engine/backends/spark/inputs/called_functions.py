@@ -30,7 +30,9 @@ def called_functions(df: DataFrame) -> Iterator[Function[..., Any]]:
     Cost: a call of the JVM, in sessions with registered functions.
     """
     spark = df.sparkSession
-    registered = _REGISTERED.get(_session_id(spark)) if _REGISTERED else None
+    if not _REGISTERED:
+        return  # and the JVM is not asked for the id of the session
+    registered = _REGISTERED.get(_session_id(spark))
     if not registered:
         return
     if is_connect(spark):

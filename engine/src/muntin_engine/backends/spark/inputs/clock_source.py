@@ -30,8 +30,8 @@ _PERIOD: Final = "period"
 def clock_stream(spark: AnySession, every: Duration = "10 seconds") -> DataFrame:
     """Return the readings of a clock as a stream of one column, `reading`.
 
-    There is a reading each time that a period has passed. With the trigger `availableNow` there is one reading, that of
-    the start of the query; a query that is started again goes on from there.
+    There is a reading each time that a period has passed. With the trigger `availableNow` the clock is read once, when
+    the query starts. A query that is started again goes on after the last reading.
 
     Args:
         spark: The session.
@@ -87,7 +87,7 @@ class ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._newest = 0
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Set the reading at which a stream with `availableNow` ends: that of now."""
+        """Set the reading at which a stream with `availableNow` ends: the present one."""
         self._final_reading = self._read()
 
     def getDefaultReadLimit(self) -> ReadLimit:

@@ -116,6 +116,7 @@ def look_up(
             # Spark does not say which column it refuses. So each is looked up alone, until one of them raises.
             for name, column in named_columns.items():
                 look_up(df, {name: column}, readers)
+        # There is only one column; or Spark takes each of them alone, and the error names the first one.
         name, column = next(iter(named_columns.items()))
         raise _no_such_column(df, readers.get(name, name), column, error) from error
     if len(fields) != len(named_columns):  # a text with a star, such as "reading.*", stands for several columns
@@ -145,8 +146,8 @@ def _no_such_column(
         # Spark's error has the name that it looked for, each part of it in backquotes.
         parts = re.findall(r"`((?:[^`]|``)*)`", parameters.get("objectName", ""))
         name = ".".join(part.replace("``", "`") for part in parts) or expression
-        close = difflib.get_close_matches(name, df.columns, n=1)
-        suggestion = f"\n  did you mean {close[0]!r}?" if close else ""
+        close_names = difflib.get_close_matches(name, df.columns, n=1)
+        suggestion = f"\n  did you mean {close_names[0]!r}?" if close_names else ""
         return QueryError(
             "{reader} reads {value!r}{within}, and the input has no such column{suggestion}\n  it has {columns}",
             value=name,
@@ -165,14 +166,14 @@ def _no_such_column(
         )
     if condition == "AMBIGUOUS_REFERENCE":
         lower_names = [name.casefold() for name in df.columns]
-        alike = [name for name in df.columns if lower_names.count(name.casefold()) > 1]
+        ambiguous_names = [name for name in df.columns if lower_names.count(name.casefold()) > 1]
         return QueryError(
             "{reader} reads {written}, and Spark does not tell upper from lower case: there are {alike}\n"
             "  expected: names that differ otherwise; rename some {before_events}, for example with df.toDF(...)",
             value=expression,
             reader=reader,
             written=spelled,
-            alike=", ".join(alike),
+            alike=", ".join(ambiguous_names),
             before_events=Earlier("events"),
         )
 
@@ -201,7 +202,9 @@ def unlogged() -> Iterator[None]:
 
 
 def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") -> ColumnLike:
-    """Return a condition on the rows of an input as a column; as text if the query writer has declared the columns.
+    """Check a condition on the rows of an input, and return it as a column.
+
+    If the query writer has declared the columns of the input, the condition is returned as text.
 
     Args:
         df: The input.
@@ -214,8 +217,9 @@ def condition_of(df: DataFrame, condition: ColumnLike, call: str = "where({})") 
     column: ColumnLike = condition
     if isinstance(condition, str):
         column = SqlExpression(condition) if is_known(df) else F.expr(condition)
-    reader = call.partition("(")[0]
+    reader = call.partition("(")[0]  # such as `where`
     if not isinstance(column, Column | SqlExpression):
         raise QueryError(f"{call.format('')} takes a condition on columns, such as 'km > 2', got {condition!r}")
-    check_condition(look_up(df, {reader: column}, {})[reader], call)
+    described_column = look_up(df, {reader: column}, readers={})[reader]
+    check_condition(described_column, call)
     return column

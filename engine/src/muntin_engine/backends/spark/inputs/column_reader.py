@@ -79,17 +79,19 @@ class SparkColumnReader(ColumnReader):
         projected = {name: column_lookup.as_column(request.df, column) for name, column in columns.items()}
         planned_types: dict[str, InputColumn] = {}
         if is_known(request.df):
-            planned_types = column_lookup.look_up(request.df, columns, {})
+            planned_types = column_lookup.look_up(request.df, columns, readers={})
             for name, column in columns.items():
-                if not isinstance(column, str) or column not in request.df.columns:
+                is_plain_column = isinstance(column, str) and column in request.df.columns
+                if not is_plain_column:  # `declared` has added the check to the plain columns
                     projected[name] = checked_expression(projected[name], planned_types[name])
 
         # Rows of heartbeats and clocks, the marks, say in a column `change` that they are no events.
         has_marks = bool(request.heartbeats) or request.clock is not None
         if has_marks and "change" not in projected:
             projected["change"] = F.lit("insert")
-            planned_types["change"] = InputColumn("change", pa.string(), "string")
+            planned_types["change"] = InputColumn("change", type=pa.string(), spelled_type="string")
 
+        # The rows that meet the condition of the query.
         condition = None if request.rows is None else column_lookup.as_column(request.df, request.rows)
         source = request.df if condition is None else request.df.where(condition)
         rows = source.select(*(column.alias(name) for name, column in projected.items()))
@@ -97,6 +99,7 @@ class SparkColumnReader(ColumnReader):
             schema = spark_schema_of(pa.schema([(name, planned_types[name].type) for name in projected]))
             rows = like(request.df, rows, schema)
 
+        # The rows of heartbeats and clocks, with the delays of heartbeats in ticks.
         marks: Marks = ()
         if has_marks:
             heartbeats = []
@@ -107,7 +110,8 @@ class SparkColumnReader(ColumnReader):
         marked_rows = with_marks(rows, marks)
         if is_known(rows):
             marked_rows = like(rows, marked_rows, rows.schema)
-        return marked_rows, ProjectedRows(request.df, projected, identities, condition, marks)
+        parts = ProjectedRows(request.df, columns=projected, column_texts=identities, condition=condition, marks=marks)
+        return marked_rows, parts
 
     def called_functions(self, df: DataFrame) -> Iterable[Function[..., Any]]:
         """Return the registered functions that the expressions of a DataFrame call."""

@@ -94,11 +94,11 @@ def with_known_columns(df: DataFrame, schema: spark_types.StructType, *, is_stre
 
 
 def like(source: DataFrame, df: DataFrame, schema: spark_types.StructType) -> DataFrame:
-    """Set the columns of a DataFrame that was made from another one, if those of the other one were declared.
+    """Set the columns of a DataFrame that was made from a source, if the columns of the source were declared.
 
     Args:
-        source: The other DataFrame.
-        df: The DataFrame, which is returned.
+        source: The DataFrame from which the other one was made.
+        df: The DataFrame that was made from the source, which is returned.
         schema: The columns that it has.
     """
     return with_known_columns(df, schema, is_stream=source.isStreaming) if is_known(source) else df
@@ -163,7 +163,7 @@ def known_schema_of_union(streams: Mapping[str, InputRequest]) -> spark_types.St
     """Return the columns of a union of streams whose columns are declared, as the union of their empty twins has them.
 
     Raises:
-        QueryError: A column is missing, or those of the streams are of different types.
+        QueryError: A column is missing, or has different types in two streams.
     """
     twins = {name: replace(stream, df=_EMPTY_TWINS[stream.df]) for name, stream in streams.items()}
     return spark_schema_of(_local_inputs().unite(twins).rows.df.schema)

@@ -22,7 +22,7 @@ def table_of(
     """Return a table by its name, or the rows of a query in Spark's SQL.
 
     Args:
-        session: The session, whose tables and views may be named; None for that of the DataFrames.
+        session: The session, whose tables and views may be named; None for the session of the DataFrames.
         table: The name of the table, or a mapping with the query as `sql`.
         dataframes: DataFrames by the names that they have in the query.
 

@@ -35,8 +35,8 @@ def marks_of(start: InputColumn, heartbeats: Sequence[Heartbeat], clock: DataFra
         scale: The meaning of the events' times, such as their unit.
 
     Raises:
-        QueryError: The times of a heartbeat are of another kind than those of the events; or there is a clock, and
-            times are decimals.
+        QueryError: The times of a heartbeat and of the events are of different kinds; or there is a clock, and times
+            are decimals.
     """
     marks = [_punctuation(start, heartbeat) for heartbeat in heartbeats]
     if clock is not None:
@@ -79,24 +79,25 @@ def _punctuation(start: InputColumn, heartbeat: Heartbeat) -> tuple[DataFrame, M
         heartbeat: The heartbeat, with its delay in ticks.
 
     Raises:
-        QueryError: The stream lacks a column, or its times are of another kind than those of the events.
+        QueryError: The stream lacks a column, or its times and the events' are of different kinds.
     """
     heartbeat_columns = {"at": heartbeat.at, "source": heartbeat.source}
     calls = {name: f"with_heartbeat({name}=...)" for name in heartbeat_columns}
     described_columns = look_up(heartbeat.df, heartbeat_columns, calls)  # raises if one of the columns is missing
     time_column = described_columns["at"]
     check_heartbeat(start, time_column)
-    at = as_column(heartbeat.df, heartbeat.at)
-    # A heartbeat at a time promises that all rows before that time minus the delay have come.
+
+    # A heartbeat promises that all rows before its time minus the delay have come.
+    heartbeat_time = as_column(heartbeat.df, heartbeat.at)
     if time_column.axis is Axis.TIME:
         seconds = f"{heartbeat.delay // _SECOND}.{heartbeat.delay % _SECOND:06}"
-        time = at - F.expr(f"make_dt_interval(0, 0, 0, {seconds})")
+        promised_time = heartbeat_time - F.expr(f"make_dt_interval(0, 0, 0, {seconds})")
     elif time_column.decimal_places is not None:
-        time = at - F.lit(decimal_of(heartbeat.delay, time_column.decimal_places))
+        promised_time = heartbeat_time - F.lit(decimal_of(heartbeat.delay, time_column.decimal_places))
     else:
-        time = at - F.lit(heartbeat.delay)
+        promised_time = heartbeat_time - F.lit(heartbeat.delay)
 
-    columns = {"change": F.lit("punctuate"), "start": time}
+    columns = {"change": F.lit("punctuate"), "start": promised_time}
     if heartbeat.source is not None:
         columns["source"] = as_column(heartbeat.df, heartbeat.source)
     return heartbeat.df, columns

@@ -36,7 +36,7 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
         streams: The streams, by name.
 
     Raises:
-        QueryError: A column is missing, or those of the streams are of different types.
+        QueryError: A column is missing, or has different types in two streams.
     """
     reader = SparkColumnReader()
     union_columns = UnionColumns.of(reader, streams)
@@ -60,7 +60,7 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
         first_stream = next(iter(streams.values()))
         df = like(first_stream.df, df, schema)
 
-    # The conditions of all streams are one column, which says whether a row meets those of its own stream.
+    # One column stands for the conditions of all streams: it says whether a row meets the conditions of its stream.
     conditions: tuple[ColumnLike, ...] = ()
     if union_columns.condition:
         quoted_name = f"`{union_columns.condition}`"
@@ -127,21 +127,25 @@ def _rows(reader: SparkColumnReader, union_columns: UnionColumns, name: str, str
     if union_columns.condition:
         condition = F.lit(True)
         if stream.conditions:
-            condition = reduce(and_, (as_column(stream.df, part) for part in stream.conditions))
+            stream_conditions = [as_column(stream.df, stream_condition) for stream_condition in stream.conditions]
+            condition = reduce(and_, stream_conditions)
         columns[union_columns.condition] = condition
 
     # All other columns of the stream are payload.
     event_names = [part.name for part in fields.values()]
     payload = union_columns.payload(name, stream.df.columns, list(columns), event_names)
 
-    # A row is of one source. Punctuation without a source is of all sources of its stream: it becomes a row for each.
+    # `sources` is an array with the sources of a row, which becomes a row for each of them. An event has one source.
+    # Punctuation, or a row that closes the stream, is of all sources of its stream if it names none.
     sources = F.array(*map(F.lit, sources_of(name, stream)))
     if stream.source is not None:
         is_of_all = columns["source"].isNull() & columns["change"].isin("punctuate", "close")
         sources = F.when(is_of_all, sources).otherwise(F.array(F.concat(F.lit(f"{name}."), columns["source"])))
     columns.pop("source", None)  # `sources` takes its place: there, the name of the stream is before each source
-    renamed = [column.alias(part) for part, column in columns.items()]
-    rows: DataFrame = stream.df.select(*(F.col(f"`{part}`") for part in payload), *renamed, sources.alias("source"))
+
+    payload_columns = [F.col(f"`{payload_name}`") for payload_name in payload]
+    event_parts = [column.alias(part) for part, column in columns.items()]
+    rows: DataFrame = stream.df.select(*payload_columns, *event_parts, sources.alias("source"))
     return rows.withColumn("source", F.explode("source"))
 
 
@@ -157,7 +161,7 @@ def _tick_after(start: Column, times: InputColumn) -> Column:
     tick = F.lit(1)
     if times.decimal_places is not None:
         tick = F.lit(10**-times.decimal_places).cast(f"decimal(18, {times.decimal_places})")
-    return F.try_add(start, tick).cast(times.spelled_type)
+    return F.try_add(start, tick).cast(times.spelled_type)  # null if the type does not hold the sum
 
 
 def _heartbeats(name: str, stream: InputRequest) -> Iterator[Heartbeat]:

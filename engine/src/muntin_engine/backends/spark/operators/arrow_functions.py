@@ -113,7 +113,8 @@ class StatelessTask:
         blobs_to_report: list[OutputBlob] = []
         settle()
 
-        # Each blob goes on at once. Only those that are counted at the end are kept, without the many of results.
+        # Blobs are yielded at once. Those that the report at the end needs are kept as well: all but the blobs of
+        # results, which are many.
         def evaluated_blobs() -> Iterator[OutputBlob]:
             """Yield the blobs of the task, and keep those that are not of results for the report."""
             for blob in run_task(task, batches, _recorded_rows(self._recording)):
@@ -167,7 +168,7 @@ class PassingReader(EventReader):
                 recorded_rows.write(batch)
             yield batch
         if recorded_rows is not None:
-            recorded_rows.finish((), ())
+            recorded_rows.finish(reports=(), signals=())
 
 
 def _recorded_rows(recording: RowRecording | str | None, kind: str = ROWS) -> RecordedRows | None:

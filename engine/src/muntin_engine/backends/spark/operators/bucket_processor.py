@@ -129,16 +129,21 @@ class BucketProcessor(StatefulProcessor):
         task = open_task(self._tasks[bucket])
         origin = _origin_of(bucket)
 
-        # A bucket that has had state in this process lacks no cell, which saves a question to Spark before each read.
+        # A bucket that has had state in this process has all its cells. Then Spark need not be asked before each read
+        # whether there is a cell.
         bucket_of_query = (origin.query if origin else "", bucket)
         self._cells.may_be_new = bucket_of_query not in _WITH_STATE
 
-        # Called with the first micro-batch that the state of the bucket lacks, if it is not of the previous one.
-        def was_idle(first: int) -> bool:
-            return origin is not None and self._was_idle(first, origin, task)
+        def was_idle(first_missing: int) -> bool:
+            """Return True if the state may lack the micro-batches from this one on; see `_was_idle`.
+
+            It is called only if the state of the bucket is not of the previous micro-batch.
+            """
+            return origin is not None and self._was_idle(first_missing, origin, task)
 
         with module_error_first():
-            blobs = run_bucket(task, bucket, self._cells, collect(rows, len(task.inputs)), origin, was_idle)
+            arrivals = collect(rows, len(task.inputs))
+            blobs = run_bucket(task, bucket, self._cells, arrivals, origin=origin, was_idle=was_idle)
             for blob in with_totals(blobs):
                 yield Row(bucket=bucket, place=task.place, **blob.columns())
         _WITH_STATE.add(bucket_of_query)
@@ -160,18 +165,20 @@ class BucketProcessor(StatefulProcessor):
 
         # If the previous micro-batch was idle too, the first idle one stays the same.
         with self._cells_of(_NO_BUCKET, origin):
-            first = self._idle_since(origin)
-            if first is None:
-                first = origin.batch
-            self._cells.put(IDLE, seal(IDLE, str(first).encode(), origin))
+            first_idle = self._first_idle(origin)
+            if first_idle is None:
+                first_idle = origin.batch
+            self._cells.put(IDLE, seal(IDLE, str(first_idle).encode(), origin))
 
-    def _was_idle(self, first: int, origin: Origin, task: TaskPayload) -> bool:
+    def _was_idle(self, first_missing: int, origin: Origin, task: TaskPayload) -> bool:
         """Return True if it is no damage that the state of the evaluated bucket is not of the previous micro-batch.
 
-        That is so if the partition was idle in between, and if Spark has given the state another number of partitions.
+        It is none if the partition was idle since the state was written, or if Spark has given the state another number
+        of partitions since.
 
         Args:
-            first: The micro-batch after the one that wrote the state of the bucket; 0 if the bucket has no state.
+            first_missing: The first micro-batch that did not write the state of the bucket: the one after the last
+                write; 0 if the bucket has no state.
             origin: The origin of the bucket in this micro-batch.
             task: The task of the bucket.
 
@@ -181,19 +188,20 @@ class BucketProcessor(StatefulProcessor):
         from muntin_engine.state.bucket_state import BucketMetadata
         from muntin_engine.state.cells import METADATA, split, unseal
 
-        # A bucket that Spark has moved to another partition has no part in that partition's note.
+        # The note of a partition does not hold for a bucket that Spark has moved there from another partition.
         context = TaskContext.get()
         repartitioned_batch = None if context is None else context.getLocalProperty(REPARTITIONED)
-        if repartitioned_batch and int(repartitioned_batch) >= first:
+        if repartitioned_batch and int(repartitioned_batch) >= first_missing:
             return True
 
         with self._cells_of(_NO_BUCKET, origin):
-            idle_since = self._idle_since(origin)
-        if idle_since is not None and idle_since <= first:
-            # A partition that was idle from the first micro-batch on has no state. If it is known that all buckets have
-            # state, this one's was lost.
-            return not (first == 0 and self._has_begun)
-        if first > 0:
+            first_idle = self._first_idle(origin)
+        is_without_state = first_missing == 0
+        if first_idle is not None and first_idle <= first_missing:
+            # The partition was idle all the time. A bucket without state is damage all the same if it is known that all
+            # buckets have had state.
+            return not (is_without_state and self._has_begun)
+        if not is_without_state:
             return False
 
         # The bucket has no state, and its partition was not idle. The reason may be that the state is another query's,
@@ -207,20 +215,20 @@ class BucketProcessor(StatefulProcessor):
                 BucketMetadata.from_bytes(metadata, task.compatibility, task.codec)
         return False
 
-    def _idle_since(self, origin: Origin) -> int | None:
+    def _first_idle(self, origin: Origin) -> int | None:
         """Return the first of the consecutive idle micro-batches up to the previous one; None if that had rows.
 
         Args:
             origin: The origin of a bucket of the partition in this micro-batch.
         """
-        from muntin_engine.state.cells import unseal
+        from muntin_engine.state.cells import Origin, unseal
 
         sealed = self._cells.get(IDLE)
         if not sealed:
             return None
         # An older note does not count: the partition has had rows since, in a micro-batch that wrote no note.
-        note = unseal(IDLE, sealed, "a partition")
-        is_of_previous_batch = note.origin == (origin.query, _NO_BUCKET, origin.batch - 1)
+        note = unseal(IDLE, sealed, owner="a partition")
+        is_of_previous_batch = note.origin == Origin(query=origin.query, bucket=_NO_BUCKET, batch=origin.batch - 1)
         return int(note.data) if is_of_previous_batch else None
 
     @contextmanager
@@ -235,7 +243,7 @@ class BucketProcessor(StatefulProcessor):
         self._cells.may_be_new = True
         self._client.set_implicit_key((bucket,))
         yield
-        # No `finally`: after an exception Spark gives up the partition, and with it this object.
+        # Not in a `finally`: after an exception Spark gives up the partition, and with it this object.
         self._client.set_implicit_key((origin.bucket,))
         self._cells.may_be_new = may_be_new
 
@@ -243,11 +251,13 @@ class BucketProcessor(StatefulProcessor):
 def _origin_of(bucket: int) -> Origin | None:
     """Return the origin of the cells that the running task writes: its query, the bucket and its micro-batch.
 
-    None on the driver, which only declares the state.
+    None on the driver, which only declares the state, and on Spark Connect, where a task does not know its micro-batch.
     """
     context = TaskContext.get()
-    batch = None if context is None else context.getLocalProperty("streaming.sql.batchId")
-    if context is None or batch is None:
+    if context is None:
+        return None
+    batch = context.getLocalProperty("streaming.sql.batchId")
+    if batch is None:
         return None
     from muntin_engine.state.cells import Origin
 

@@ -33,8 +33,8 @@ _QUOTED_LINES: Final = 20
 def start_context(settings: Mapping[str, str], java_home: Path, log: Path) -> SparkContext:
     """Start a JVM and a Spark context in it.
 
-    The JVM's standard error, and with it that of all Python workers, is added to the log file. Its standard output,
-    where Spark's console sink writes, stays that of this process.
+    The JVM's standard error is added to the log file, and so is what Python workers write there. The JVM writes its
+    standard output, such as the rows of Spark's console sink, to the standard output of this process.
 
     Args:
         settings: The settings of Spark.

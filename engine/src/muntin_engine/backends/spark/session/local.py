@@ -65,8 +65,8 @@ def local_session(
     """Return this process's Spark session on this machine, started if there is none.
 
     It runs on the Java that `find_java` finds. Nothing of its start-up reaches the terminal: the JVM and the Python
-    workers write to a log file. If a session runs already, that session is returned, with those of the settings here
-    that can change while it runs.
+    workers write to a log file. If a session runs already, that session is returned. Then only the settings that can
+    change while a session runs are set.
 
     Args:
         name: The application's name.
@@ -123,7 +123,10 @@ def stop_session(spark: SparkSession) -> None:
 
 
 def local_settings(name: str, cores: int, conf: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of a local session. Those in `conf` replace the defaults; Java options are added to them."""
+    """Return the settings of a local session.
+
+    The settings in `conf` replace the default ones; only its Java options are added to the default options.
+    """
     defaults = {
         "spark.app.name": name,
         "spark.master": f"local[{cores}]",
@@ -148,7 +151,7 @@ def _start(settings: Mapping[str, str]) -> SparkSession:
         JavaNotFoundError: There is no Java 17 or newer.
         SparkStartError: The JVM or Spark in it did not start.
     """
-    end_jvm()  # that of a stopped session has another log, and perhaps other memory
+    end_jvm()  # the JVM of a stopped session has another log, and perhaps other memory
     java_home = spark_java_home(find_java())
     log = Path(settings.get(LOG_SETTING) or _new_log())
     try:
@@ -156,7 +159,8 @@ def _start(settings: Mapping[str, str]) -> SparkSession:
     except (PySparkException, Py4JError) as error:
         # If the JVM is alive, the error says why Spark did not start. If it has ended, only its log says so.
         has_jvm = gateway() is not None and not jvm_is_dead()
-        failure = SparkStartError(java_home, log, root_cause(error) if has_jvm else log_tail(log))
+        reason = root_cause(error) if has_jvm else log_tail(log)
+        failure = SparkStartError(java_home, log, reason)
         end_jvm()
         raise failure from None  # the original would ask the JVM for its text, which has ended
     return SparkSession.builder.getOrCreate()
@@ -170,7 +174,7 @@ def _new_log() -> str:
 
 
 def _adapt(settings: Mapping[str, str]) -> SparkSession:
-    """Return the session that runs, after setting those of the settings that can change.
+    """Return the session that runs, after setting the settings that can change while it runs.
 
     Raises:
         SessionConflictError: The session has another value of a setting that cannot change while it runs.
@@ -181,8 +185,8 @@ def _adapt(settings: Mapping[str, str]) -> SparkSession:
     for key, value in settings.items():
         if spark.conf.isModifiable(key):
             changeable[key] = value
-        elif key != "spark.app.name":
-            current = read_setting(spark, key, None)
+        elif key != "spark.app.name":  # only a name: a session with another one does as well
+            current = read_setting(spark, key, default=None)
             if not _has_value(key, current, value):
                 differences[key] = (current, value)
     if differences:

@@ -63,7 +63,9 @@ def prepare_session(spark: SparkSession) -> SparkSession:
         return spark  # if `spark-pipeline.yml` lacks the state store, `check_session` says so
     missing: dict[str, str] = {}
     for key, value in {**QUERY_SETTINGS, _PARTITIONS: "16"}.items():
-        if read_setting(spark, key, None) is None or (key == _PROVIDER and not _holds_state(spark)):
+        is_unset = read_setting(spark, key, default=None) is None
+        is_unusable = key == _PROVIDER and not _holds_state(spark)
+        if is_unset or is_unusable:
             missing[key] = value
     set_where_allowed(spark, missing)
     if not is_connect(spark):

@@ -28,15 +28,18 @@ _TIMES: Final = pa.timestamp("us", tz="UTC")
 def register(spark: AnySession, names: Sequence[str | Function[..., object]]) -> list[str]:
     """Register functions with Spark SQL, and return their names there.
 
-    Code that belongs to no installed package travels to the workers with the function, as that of modules does.
+    Code that belongs to no installed package travels to the workers with the function, as the code of modules does.
 
     Args:
         spark: The session.
         names: The functions, or the full names of installed ones; empty for all installed functions.
     """
     functions: list[Function[..., object]] = []
-    for name in names:
-        functions.append(installed().function(name) if isinstance(name, str) else name)
+    for name_or_function in names:
+        if isinstance(name_or_function, str):
+            functions.append(installed().function(name_or_function))
+        else:
+            functions.append(name_or_function)
     if not names:
         functions = _installed_functions()
     for function in functions:
