@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from muntin import INFINITY, JoinKind
+from muntin import EARLIEST, INFINITY, JoinKind
 from muntin_engine.evaluators.joins.matching import LEFT, RIGHT, JoinQuery, Match
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, union
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
@@ -196,4 +196,5 @@ def _last_past_end(side: EvaluatorQuery, watermark: int) -> int:
     if not side.event_ends_move or watermark == INFINITY:
         return INFINITY
     # A sample ends where the next one starts, which no other sample can replace at an earlier time.
-    return watermark if side.is_edge else watermark - 1
+    last_end = watermark if side.is_edge else watermark - 1
+    return max(EARLIEST, last_end)

@@ -273,7 +273,7 @@ class JoinEmission:
         state = self._state.sides[side]
         # Events that a filter left out have no membership, and come first in the order of the index: their ends are
         # compared one by one.
-        last_end = max(EARLIEST, min(until, finality.last_past_ends[side]))
+        last_end = min(until, finality.last_past_ends[side])
         forgotten = state.events.forget(last_end, lambda event: not finality.is_past(side, event) or is_needed(event))
         if forgotten:
             state.record_forgotten(forgotten)
